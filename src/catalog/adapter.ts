@@ -1,0 +1,106 @@
+// All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
+
+/** How our key is shown to the vendor. `none` is for servers that need no key. */
+export type Auth =
+  | { readonly kind: "header"; readonly name: string; readonly prefix: string }
+  | { readonly kind: "none" };
+
+export const bearer: Auth = { kind: "header", name: "authorization", prefix: "Bearer " };
+export const noAuth: Auth = { kind: "none" };
+export function keyHeader(name: string): Auth {
+  return { kind: "header", name, prefix: "" };
+}
+
+/** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
+export interface TokenPriceSpec {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly since: string;
+  readonly input: string;
+  readonly output: string;
+  /** Prompt tokens read from the vendor's cache; without it they cost `input`. */
+  readonly cacheRead?: string;
+  /** Prompt tokens written to the vendor's cache; without it they cost `input`. */
+  readonly cacheWrite?: string;
+  /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
+  readonly steps?: readonly (Omit<TokenPriceSpec, "since" | "steps"> & { readonly promptTokens: number })[];
+}
+
+/** What can be put into a prompt beside text, with the most tokens one such part can count for. */
+export interface PartBounds {
+  readonly imageTokensMax?: number;
+  readonly audioTokensMax?: number;
+  readonly fileTokensMax?: number;
+}
+
+/** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
+export interface ChatWire {
+  /** The field that bounds the output. Default `max_tokens`. */
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
+  /** Request fields of OpenAI's wire that this vendor refuses or ignores at a price; they are left out. */
+  readonly dropFields?: readonly string[];
+  /** Fields added to every request. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
+}
+
+export interface ModelSpec extends ChatWire {
+  /** What we sell it as, `<maker>/<model>`. Default: `<chat.maker>/<vendor's id>`. */
+  readonly slug?: string;
+  readonly contextTokens: number;
+  readonly outputTokensMax?: number;
+  /** Newest last; the one in force is the last whose `since` is not after today. */
+  readonly prices: readonly TokenPriceSpec[];
+  readonly parts?: PartBounds;
+}
+
+export interface ChatSpec extends ChatWire {
+  /** The wire format: the name of a file in src/upstream/dialects. */
+  readonly dialect: "chat-completions" | "messages" | "generate-content";
+  /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
+  readonly maker?: string;
+  /** How the vendor is asked for usage in a stream. `always`: it comes unasked, and asking is an error. Default `ask`. */
+  readonly streamUsage?: "ask" | "always";
+  /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
+  readonly usageAt?: readonly string[];
+  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from, or written to, a cache. */
+  readonly cacheReadAt?: readonly string[];
+  readonly cacheWriteAt?: readonly string[];
+  /** Reasoning tokens come beside `completion_tokens`, not within it. */
+  readonly reasoningOutside?: boolean;
+  /** A JSON pointer, inside the usage object, to the vendor's own cost in USD. */
+  readonly costUsdAt?: string;
+  /** The vendor keeps generating, and billing us, after we hang up. */
+  readonly billsAfterAbort?: boolean;
+  readonly models: Readonly<Record<string, ModelSpec>>;
+  /** Serves any model as `<adapter id>/<model>`, at this price unless the environment sets another (local servers). */
+  readonly anyModel?: Omit<ModelSpec, "slug">;
+}
+
+export interface EmbeddingsSpec {
+  /** Vendor's id -> price; only `input` is charged. */
+  readonly models: Readonly<Record<string, Omit<ModelSpec, "outputTokensMax">>>;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax">;
+}
+
+export interface AdapterSpec {
+  readonly name: string;
+  /** Where the facts come from. */
+  readonly docs: string;
+  /** The vendor's base address with its version path, without a slash at the end. `<ID>_BASE_URL` replaces it. */
+  readonly origin: string;
+  readonly auth: Auth;
+  /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`. */
+  readonly keyEnv?: readonly string[];
+  /** Configured by its base address alone: a server of the operator's own. */
+  readonly local?: boolean;
+  /** Reached only by sandbox accounts. */
+  readonly sandboxOnly?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly chat?: ChatSpec;
+  /** OpenAI's wire at `/embeddings`. */
+  readonly embeddings?: EmbeddingsSpec;
+}
+
+/** Gives an adapter its types. What it says is checked when the catalog loads. */
+export function defineAdapter(spec: AdapterSpec): AdapterSpec {
+  return spec;
+}

@@ -1,0 +1,35 @@
+// Time, as the rest of the gateway sees it: one clock that tests can replace.
+
+export interface Clock {
+  /** Milliseconds since the epoch, for windows, expiry and what people read. */
+  epochMs(): number;
+  /** Milliseconds that only go forward, for durations and deadlines. */
+  elapsedMs(): number;
+}
+
+export const systemClock: Clock = {
+  epochMs: () => Date.now(),
+  elapsedMs: () => performance.now(),
+};
+
+/** A clock that stands still until it is told to move. */
+export interface ManualClock extends Clock {
+  advance(ms: number): void;
+  setEpochMs(ms: number): void;
+}
+
+export function manualClock(startEpochMs: number): ManualClock {
+  let epochMs = startEpochMs;
+  let elapsedMs = 0;
+  return {
+    epochMs: () => epochMs,
+    elapsedMs: () => elapsedMs,
+    advance(ms) {
+      epochMs += ms;
+      elapsedMs += ms;
+    },
+    setEpochMs(ms) {
+      epochMs = ms;
+    },
+  };
+}

@@ -1,0 +1,361 @@
+// The closed table of errors: each code's status, whether a retry can help, its words, and what the caller should do next.
+
+export interface ErrorRow {
+  readonly status: number;
+  /** Whether the same request can succeed later; becomes `x-should-retry`. */
+  readonly retry: boolean;
+  /** OpenAI's coarse `type` of the same error, for the language-model endpoints. */
+  readonly type: string;
+  /** Said to the caller; `{name}` is filled in from the detail. */
+  readonly message: string;
+  /** What to do next. */
+  readonly hint: string;
+}
+
+const INVALID = "invalid_request_error";
+
+export const ERRORS = {
+  bad_request: {
+    status: 400,
+    retry: false,
+    type: INVALID,
+    message: "{detail}",
+    hint: "Correct the field named in the message and send the request again.",
+  },
+  unsupported_field: {
+    status: 400,
+    retry: false,
+    type: INVALID,
+    message: "The field {param} changes the price and is not priced here: {detail}",
+    hint: "Leave the field out.",
+  },
+  upstream_rejected: {
+    status: 400,
+    retry: false,
+    type: INVALID,
+    message: "The model's provider refused the request: {detail}",
+    hint: "Change the request as the provider's message says. Nothing was charged.",
+  },
+  context_length_exceeded: {
+    status: 400,
+    retry: false,
+    type: INVALID,
+    message: "The prompt is longer than every model that was asked can take.",
+    hint: "Shorten the messages or choose a model with a larger context_length.",
+  },
+  content_policy_violation: {
+    status: 400,
+    retry: false,
+    type: INVALID,
+    message: "The model's provider refused the content: {detail}",
+    hint: "Change the content. Nothing was charged.",
+  },
+  invalid_token: {
+    status: 401,
+    retry: false,
+    type: INVALID,
+    message: "{detail}",
+    hint: "Send `Authorization: Bearer tg_sk_...` with a key that has not been revoked.",
+  },
+  insufficient_balance: {
+    status: 402,
+    retry: false,
+    type: "insufficient_quota",
+    message: "This call can cost up to {needed_usd} USD and the account has {free_usd} USD free.",
+    hint: "Add credit, or lower max_tokens to what `affordable_output_tokens` says.",
+  },
+  api_key_limit_exceeded: {
+    status: 402,
+    retry: false,
+    type: "insufficient_quota",
+    message: "This call can cost up to {needed_usd} USD and the key's {period} ceiling leaves {free_usd} USD.",
+    hint: "Wait until `resets_at`, raise the key's ceiling, or use another key.",
+  },
+  max_cost_exceeded: {
+    status: 402,
+    retry: false,
+    type: "insufficient_quota",
+    message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
+    hint: "Raise max_cost_cents or ask for less.",
+  },
+  key_paused: {
+    status: 403,
+    retry: false,
+    type: "permission_denied",
+    message: "This key is paused.",
+    hint: "Resume the key, or use another.",
+  },
+  account_frozen: {
+    status: 403,
+    retry: false,
+    type: "permission_denied",
+    message: "This account is frozen.",
+    hint: "Ask the operator of this gateway.",
+  },
+  key_cannot_mint_keys: {
+    status: 403,
+    retry: false,
+    type: "permission_denied",
+    message: "An agent key cannot create or change keys.",
+    hint: "Use the account's primary key.",
+  },
+  not_found: {
+    status: 404,
+    retry: false,
+    type: INVALID,
+    message: "{detail}",
+    hint: "See the list of endpoints in the README.",
+  },
+  model_not_found: {
+    status: 404,
+    retry: false,
+    type: INVALID,
+    message: "No model or tier is called {model}.",
+    hint: "GET /api/llm/v1/models lists every model that can be asked for.",
+  },
+  method_not_allowed: {
+    status: 405,
+    retry: false,
+    type: INVALID,
+    message: "{method} is not possible here; use {allow}.",
+    hint: "Use a method that the Allow header names.",
+  },
+  request_timeout: {
+    status: 408,
+    retry: true,
+    type: INVALID,
+    message: "The request body did not arrive within {seconds} seconds.",
+    hint: "Send the body without pauses.",
+  },
+  idempotency_in_progress: {
+    status: 409,
+    retry: true,
+    type: INVALID,
+    message: "A request with this Idempotency-Key is still running.",
+    hint: "Wait for Retry-After and send the same request again to get its answer.",
+  },
+  replay_unavailable: {
+    status: 409,
+    retry: false,
+    type: INVALID,
+    message: "The request with this Idempotency-Key was answered and charged, and its answer is no longer kept.",
+    hint: "Look the transaction up by `transaction_id`; use a new Idempotency-Key to run again.",
+  },
+  outcome_unknown: {
+    status: 409,
+    retry: false,
+    type: INVALID,
+    message: "The gateway stopped while this request was running, and running it twice could repeat its effect.",
+    hint: "Check with the vendor whether it happened; use a new Idempotency-Key to run again.",
+  },
+  conflict: {
+    status: 409,
+    retry: false,
+    type: INVALID,
+    message: "{detail}",
+    hint: "Choose another value.",
+  },
+  body_too_large: {
+    status: 413,
+    retry: false,
+    type: INVALID,
+    message: "The request body is larger than {limit_mib} MiB.",
+    hint: "Send a smaller body.",
+  },
+  unsupported_media: {
+    status: 415,
+    retry: false,
+    type: INVALID,
+    message: "{detail}",
+    hint: "Send uncompressed JSON with `Content-Type: application/json`.",
+  },
+  idempotency_mismatch: {
+    status: 422,
+    retry: false,
+    type: INVALID,
+    message: "This Idempotency-Key was used before with another body.",
+    hint: "Use a new Idempotency-Key for a new request.",
+  },
+  rate_limited: {
+    status: 429,
+    retry: true,
+    type: "rate_limit_error",
+    message: "Too many requests: {limit} in {window_seconds} seconds.",
+    hint: "Wait for Retry-After.",
+  },
+  concurrency_limit: {
+    status: 429,
+    retry: true,
+    type: "rate_limit_error",
+    message: "{limit} calls of this account are already in flight.",
+    hint: "Wait for one of them to end.",
+  },
+  too_many_inflight: {
+    status: 429,
+    retry: true,
+    type: "rate_limit_error",
+    message: "{limit} jobs of this kind are already running.",
+    hint: "Poll one of the running jobs until it is done.",
+  },
+  inference_cap: {
+    status: 429,
+    retry: false,
+    type: "insufficient_quota",
+    message: "The account's daily inference cap leaves {free_usd} USD, and this call can cost up to {needed_usd} USD.",
+    hint: "Wait for Retry-After (midnight UTC), lower max_tokens, or ask the operator to raise the cap.",
+  },
+  upstream_error: {
+    status: 500,
+    retry: false,
+    type: "upstream_error",
+    message: "No provider could answer: {detail}",
+    hint: "Nothing was charged. Try again later or choose another model.",
+  },
+  internal_error: {
+    status: 500,
+    retry: true,
+    type: "server_error",
+    message: "The gateway failed to handle this request.",
+    hint: "Nothing was charged. Report the x-request-id.",
+  },
+  upstream_not_configured: {
+    status: 503,
+    retry: false,
+    type: "upstream_error",
+    message: "No provider of {detail} is available here.",
+    hint: "Choose another model, or ask the operator to configure a provider for it. Nothing was charged.",
+  },
+  ledger_unavailable: {
+    status: 503,
+    retry: true,
+    type: "server_error",
+    message: "The ledger cannot be reached, so no paid call can start.",
+    hint: "Wait for Retry-After. Nothing was charged.",
+  },
+  clock_skew: {
+    status: 503,
+    retry: true,
+    type: "server_error",
+    message: "The clocks of the gateway and its ledger disagree, so no paid call can start.",
+    hint: "Wait for Retry-After. Nothing was charged.",
+  },
+  draining: {
+    status: 503,
+    retry: true,
+    type: "server_error",
+    message: "This process is shutting down.",
+    hint: "Send the request again; another process will take it.",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorOptions {
+  /** Fills the `{name}` places of the message. */
+  readonly detail?: Readonly<Record<string, string | number>>;
+  /** The request field at fault, as a path such as `messages.0.role`. */
+  readonly param?: string;
+  /** What would have been possible; `data` in the envelope, `error.metadata` on the language-model endpoints. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  /** Replaces the table's status, where the code keeps a vendor's (`upstream_rejected`) or differs by endpoint. */
+  readonly status?: number;
+  /** Replaces the table's `retry`, where only running calls are in the way. */
+  readonly retry?: boolean;
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/** An error that the caller is told. Expected outcomes are returned as values of this class, not thrown. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly options: ErrorOptions;
+
+  constructor(code: ErrorCode, options: ErrorOptions = {}) {
+    const detail: Record<string, string | number> = { param: options.param ?? "", ...options.detail };
+    const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(detail[name] ?? name));
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "GatewayError";
+    this.code = code;
+    this.options = options;
+  }
+
+  get status(): number {
+    return this.options.status ?? ERRORS[this.code].status;
+  }
+
+  get retry(): boolean {
+    return this.options.retry ?? ERRORS[this.code].retry;
+  }
+}
+
+/** Whose fault a failed attempt was, in one word that is also the metric label. */
+export interface FailureRow {
+  readonly fault: "caller" | "policy" | "provider" | "gateway";
+  /** Whether the next route may be tried. */
+  readonly nextRoute: boolean;
+  /** Whether the same route may be asked once more (reads only). */
+  readonly sameRoute: boolean;
+  /** Whether it counts against the route's health. */
+  readonly rests: boolean;
+  /** What the caller is told when no route is left. */
+  readonly code: ErrorCode;
+}
+
+/** The one classification of upstream failures: it drives fallback, rest, status, code and the metric label. */
+export const FAILURES = {
+  caller_invalid: { fault: "caller", nextRoute: false, sameRoute: false, rests: false, code: "upstream_rejected" },
+  caller_context_length: {
+    fault: "caller",
+    nextRoute: true,
+    sameRoute: false,
+    rests: false,
+    code: "context_length_exceeded",
+  },
+  caller_unsupported: { fault: "caller", nextRoute: true, sameRoute: false, rests: false, code: "upstream_rejected" },
+  caller_cancelled: { fault: "caller", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
+  policy_content: {
+    fault: "policy",
+    nextRoute: false,
+    sameRoute: false,
+    rests: false,
+    code: "content_policy_violation",
+  },
+  provider_auth_failed: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: false,
+    rests: true,
+    code: "upstream_not_configured",
+  },
+  provider_billing: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: false,
+    rests: true,
+    code: "upstream_not_configured",
+  },
+  provider_model_missing: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: false,
+    rests: true,
+    code: "upstream_not_configured",
+  },
+  provider_rate_limited: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  provider_overloaded: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  provider_server_error: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  provider_connection_failed: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: true,
+    rests: true,
+    code: "upstream_error",
+  },
+  provider_timeout: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  provider_cut: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  provider_malformed: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  gateway_deadline: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
+  gateway_internal: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "internal_error" },
+} as const satisfies Record<string, FailureRow>;
+
+export type FailureKind = keyof typeof FAILURES;

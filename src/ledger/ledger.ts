@@ -1,0 +1,271 @@
+// The money, as the rest of the gateway sees it. Expected outcomes are returned; only a broken store throws.
+import type { ErrorCode } from "../errors.ts";
+import type { Nano } from "../money.ts";
+import type { Slot, TokenUsage } from "../plan.ts";
+
+export type AccountKind = "personal" | "business" | "sandbox";
+export type CeilingPeriod = "day" | "week" | "month";
+
+export interface AccountRow {
+  readonly accountId: string;
+  readonly name: string;
+  readonly kind: AccountKind;
+  readonly createdAtMs: number;
+  readonly frozen: boolean;
+  readonly inferenceCapNano: Nano;
+  readonly requestsPerMinute: number;
+  readonly inFlightMax: number;
+  readonly grantedNano: Nano;
+  readonly spentNano: Nano;
+  readonly heldNano: Nano;
+  readonly absorbedNano: Nano;
+}
+
+export interface KeyRow {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly primary: boolean;
+  readonly label: string;
+  readonly externalId: string | null;
+  /** The first and last characters of the secret, for people to tell keys apart. */
+  readonly hint: string;
+  readonly paused: boolean;
+  readonly ceilingNano: Nano | null;
+  readonly ceilingPeriod: CeilingPeriod | null;
+  readonly createdAtMs: number;
+  readonly lastUsedAtMs: number | null;
+  /** Spent and held in the period of the ceiling that runs now (in the day where there is no ceiling). */
+  readonly periodSpentNano: Nano;
+  readonly periodHeldNano: Nano;
+}
+
+/** A hold is found by its account and its id: in Redis both live in the account's slot. */
+export interface HoldRef {
+  readonly accountId: string;
+  /** Made by the gateway before the call; it is also the transaction id of the posting. */
+  readonly holdId: string;
+}
+
+export interface ReserveRequest extends HoldRef {
+  readonly keyId: string;
+  /** The hold or job this one belongs to. */
+  readonly parentId: string | null;
+  readonly amountNano: Nano;
+  readonly slots: readonly Slot[];
+  /** Counts toward the account's daily inference cap. */
+  readonly inference: boolean;
+  /** The process or job that answers for the hold. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** What the sweep does with a hold whose lease has ended. */
+  readonly onExpire: "void" | "post-accrued";
+  readonly requestId: string;
+  /** `chat`, `embeddings`, `run`. */
+  readonly operation: string;
+  /** The model or `service/action` that was asked for. */
+  readonly asked: string;
+  readonly effect: "read" | "write";
+  readonly idempotency: { readonly key: string; readonly fingerprint: string; readonly keepMs: number } | null;
+  /** The gateway's own clock, for the guard against clock skew. */
+  readonly nowMs: number;
+}
+
+export type ReserveOutcome =
+  | { readonly outcome: "held" }
+  | { readonly outcome: "exists"; readonly state: HoldState }
+  | { readonly outcome: "unknown_account" | "unknown_key" | "frozen" | "paused" | "clock_skew" }
+  /** `heldNano` of other calls is in the way when the balance without holds would do: temporary. */
+  | { readonly outcome: "insufficient"; readonly freeNano: Nano; readonly heldNano: Nano; readonly balanceNano: Nano }
+  | {
+      readonly outcome: "ceiling";
+      readonly period: CeilingPeriod;
+      readonly ceilingNano: Nano;
+      readonly spentNano: Nano;
+      readonly heldNano: Nano;
+      readonly resetsAtMs: number;
+    }
+  | {
+      readonly outcome: "inference_cap";
+      readonly capNano: Nano;
+      readonly spentNano: Nano;
+      readonly heldNano: Nano;
+      readonly resetsAtMs: number;
+    }
+  | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
+  | { readonly outcome: "idempotency_in_progress" }
+  | { readonly outcome: "idempotency_mismatch" }
+  /** Finished before under the same key: its posting, for replay. */
+  | { readonly outcome: "idempotency_done"; readonly holdId: string }
+  /** A write under the same key was running when its process died: never run again. */
+  | { readonly outcome: "idempotency_unknown"; readonly holdId: string };
+
+export type HoldState = "held" | "posted" | "voided" | "expired";
+
+export interface PostRequest extends HoldRef {
+  readonly amountNano: Nano;
+  readonly upstreamNano: Nano;
+  /** Why part of the cost is not the payer's; counted when `amountNano` exceeds the hold. */
+  readonly absorbReason: string;
+  /** The adapter that served. */
+  readonly provider: string;
+  /** The model or `service/action` that served. */
+  readonly served: string;
+  readonly usage: TokenUsage | null;
+  readonly estimated: boolean;
+  readonly priceVersion: string;
+}
+
+export interface PostedCharge {
+  readonly chargedNano: Nano;
+  readonly chargedCents: number;
+  readonly absorbedNano: Nano;
+  /** Granted - spent of the account after the posting. */
+  readonly balanceNano: Nano;
+}
+
+export type PostOutcome =
+  /** `repeat`: the hold had been posted before, and this is what was stored then. */
+  | ({ readonly outcome: "posted"; readonly repeat: boolean } & PostedCharge)
+  | { readonly outcome: "missing" }
+  | { readonly outcome: "voided" | "expired" };
+
+export type VoidOutcome = { readonly outcome: "voided" | "exists" | "posted" | "expired" };
+
+export type ExtendOutcome =
+  | { readonly outcome: "extended"; readonly amountNano: Nano }
+  | { readonly outcome: "gone"; readonly state: HoldState | "missing" }
+  | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
+
+/** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */
+export interface PostingRow {
+  /** The hold's id, or the id of a top-up or refund. */
+  readonly transactionId: string;
+  readonly kind: "charge" | "topup" | "refund";
+  readonly accountId: string;
+  readonly keyId: string | null;
+  readonly parentId: string | null;
+  readonly requestId: string | null;
+  readonly createdAtMs: number;
+  readonly operation: string | null;
+  readonly asked: string | null;
+  readonly served: string | null;
+  readonly provider: string | null;
+  readonly amountNano: Nano;
+  readonly chargedCents: number;
+  readonly upstreamNano: Nano;
+  readonly absorbedNano: Nano;
+  readonly absorbReason: string | null;
+  readonly usage: TokenUsage | null;
+  readonly estimated: boolean;
+  readonly priceVersion: string | null;
+  /** The refunded transaction, a top-up's reference, or a refund's reason. */
+  readonly reference: string | null;
+}
+
+export interface OpenAccount {
+  readonly accountId: string;
+  readonly name: string;
+  readonly kind: AccountKind;
+  readonly creditNano: Nano;
+  readonly inferenceCapNano: Nano;
+  readonly requestsPerMinute: number;
+  readonly inFlightMax: number;
+  readonly primaryKey: NewKey;
+}
+
+export interface NewKey {
+  readonly keyId: string;
+  readonly secretHash: string;
+  readonly hint: string;
+  readonly label: string;
+  readonly externalId: string | null;
+  readonly ceilingNano: Nano | null;
+  readonly ceilingPeriod: CeilingPeriod | null;
+}
+
+export type AccountPatch = Partial<
+  Pick<AccountRow, "name" | "frozen" | "inferenceCapNano" | "requestsPerMinute" | "inFlightMax">
+>;
+export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | "ceilingNano" | "ceilingPeriod">>;
+
+/** A broken invariant, as `tollgate doctor` tells it. */
+export interface Finding {
+  /** `I1` to `I12`. */
+  readonly invariant: string;
+  readonly accountId: string | null;
+  readonly detail: string;
+}
+
+export interface DoctorReport {
+  readonly accounts: number;
+  readonly holds: number;
+  readonly postings: number;
+  readonly findings: readonly Finding[];
+}
+
+/** Totals for the metrics. */
+export interface LedgerTotals {
+  readonly accounts: number;
+  readonly holdsOpen: number;
+  readonly heldNano: Nano;
+  readonly spentNano: Nano;
+  readonly absorbedNano: Nano;
+}
+
+export interface Ledger {
+  openAccount(request: OpenAccount): Promise<"opened" | "exists">;
+  account(accountId: string): Promise<AccountRow | null>;
+  accounts(): Promise<readonly AccountRow[]>;
+  patchAccount(accountId: string, patch: AccountPatch): Promise<AccountRow | null>;
+
+  createKey(accountId: string, key: NewKey): Promise<"created" | "unknown_account" | "external_id_taken">;
+  keyByHash(secretHash: string): Promise<KeyRow | null>;
+  keys(accountId: string): Promise<readonly KeyRow[]>;
+  patchKey(accountId: string, keyId: string, patch: KeyPatch): Promise<KeyRow | null>;
+  /** Swaps the secret in place; the old one stops working. */
+  rotateKey(accountId: string, keyId: string, secretHash: string, hint: string): Promise<KeyRow | null>;
+  /** Revokes a key. The primary key is never revoked: false. */
+  deleteKey(accountId: string, keyId: string): Promise<boolean>;
+
+  reserve(request: ReserveRequest): Promise<ReserveOutcome>;
+  /** More money, a checkpoint of what has been used, and a new lease, all in the hold's own windows. */
+  extend(hold: HoldRef, more: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
+  /** New leases for many holds at once; answers the ids that are no longer held. */
+  renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
+  post(request: PostRequest): Promise<PostOutcome>;
+  /** Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. */
+  void(hold: HoldRef, reason: string): Promise<VoidOutcome>;
+  /** Ends holds whose lease has ended; with `onlyOwner`, at start, also those of any other process, which must be dead. */
+  sweep(countMax: number, onlyOwner?: string): Promise<readonly string[]>;
+
+  /** Adds credit; a repeated reference answers `exists` and adds nothing. */
+  topUp(accountId: string, transactionId: string, amountNano: Nano, reference: string): Promise<TopUpOutcome>;
+  /** Gives a charge back, once. */
+  refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
+
+  transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
+  /** Newest first. `keyId` limits to one key's. */
+  transactions(
+    query: TransactionQuery,
+  ): Promise<{ readonly rows: readonly PostingRow[]; readonly next: string | null }>;
+  totals(): Promise<LedgerTotals>;
+  doctor(): Promise<DoctorReport>;
+  /** Writes a consistent copy to `path`, which must not exist. */
+  backup(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type TopUpOutcome =
+  | { readonly outcome: "credited" | "exists"; readonly balanceNano: Nano }
+  | { readonly outcome: "unknown_account" | "too_much" };
+
+export type RefundOutcome =
+  | { readonly outcome: "refunded" | "exists"; readonly refundId: string; readonly amountNano: Nano }
+  | { readonly outcome: "unknown_transaction" };
+
+export interface TransactionQuery {
+  readonly accountId: string;
+  readonly keyId: string | null;
+  readonly limit: number;
+  readonly cursor: string | null;
+}

@@ -1,0 +1,125 @@
+// The only arithmetic on money: integer nano-USD amounts, integer pico-USD-per-token prices, one rounding up per call.
+
+/** An amount in nano-USD (1e-9 USD). Always a safe integer, so exact up to about 9 million dollars. */
+export type Nano = number & { readonly __unit: "nano-usd" };
+
+/** A price in pico-USD (1e-12 USD) per token, which is the same number as micro-USD per million tokens. */
+export type PicoPerToken = number & { readonly __unit: "pico-usd-per-token" };
+
+export const NANO_PER_CENT = 10_000_000;
+export const NANO_PER_USD = 1_000_000_000;
+export const ZERO = 0 as Nano;
+
+/** The most an account may ever be granted: beyond it doubles stop being exact (Redis scripts compute in doubles). */
+export const GRANTED_NANO_MAX = 9_000_000_000_000_000 as Nano;
+
+const DECIMAL = /^(\d{1,9})(?:\.(\d{1,12}))?$/;
+
+/** Reads a non-negative decimal string into an integer of `10^-digits`; null where it is no decimal or not exact. */
+function parseDecimal(text: string, digits: number): number | null {
+  const match = DECIMAL.exec(text);
+  if (!match) return null;
+  const fraction = (match[2] ?? "").replace(/0+$/, "");
+  if (fraction.length > digits) return null;
+  const value = Number(match[1]) * 10 ** digits + Number(fraction.padEnd(digits, "0") || "0");
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+/** Parses a price in USD per million tokens, such as "0.15"; null unless it is an exact whole of pico-USD per token. */
+export function parseUsdPerMillion(text: string): PicoPerToken | null {
+  return parseDecimal(text, 6) as PicoPerToken | null;
+}
+
+/** Parses a decimal amount of USD, such as "12.5"; null unless it is an exact whole of nano-USD. */
+export function parseUsd(text: string): Nano | null {
+  return parseDecimal(text, 9) as Nano | null;
+}
+
+/** Checks that a number is a whole, safe, non-negative count of nano-USD. Throws RangeError otherwise: that is our bug. */
+export function nano(value: number): Nano {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an amount in nano-USD: ${value}`);
+  return value as Nano;
+}
+
+/** Whole or fractional cents as nano-USD, rounded up. */
+export function nanoFromCents(cents: number): Nano {
+  return nano(Math.ceil(Number((cents * NANO_PER_CENT).toFixed(3))));
+}
+
+export function add(a: Nano, b: Nano): Nano {
+  return nano(a + b);
+}
+
+/** `a - b`, never below zero. */
+export function minus(a: Nano, b: Nano): Nano {
+  return nano(Math.max(0, a - b));
+}
+
+export function least(a: Nano, b: Nano): Nano {
+  return a < b ? a : b;
+}
+
+/** The sum of count x price over all parts, in nano-USD, rounded up once. Exact for any count: falls back to BigInt. */
+export function costOf(parts: readonly (readonly [count: number, price: PicoPerToken])[]): Nano {
+  let sum = 0;
+  for (const [count, price] of parts) sum += count * price;
+  if (sum <= Number.MAX_SAFE_INTEGER) return nano(Math.ceil(sum / 1000));
+  let exact = 0n;
+  for (const [count, price] of parts) exact += BigInt(count) * BigInt(price);
+  return nano(Number((exact + 999n) / 1000n));
+}
+
+/** How many units at `price` the amount pays for. A price of zero affords any number: null. */
+export function affordable(amount: Nano, price: PicoPerToken): number | null {
+  return price === 0 ? null : Number((BigInt(amount) * 1000n) / BigInt(price));
+}
+
+/** A price raised by a whole or fractional percentage, rounded up to a whole pico-USD. */
+export function markUp(price: PicoPerToken, percent: number): PicoPerToken {
+  const basisPoints = BigInt(Math.round(percent * 100));
+  return Number((BigInt(price) * (10_000n + basisPoints) + 9_999n) / 10_000n) as PicoPerToken;
+}
+
+/** Cents that show an amount never smaller than it is (holds, spend). */
+export function centsUp(amount: Nano): number {
+  return Math.ceil(amount / NANO_PER_CENT);
+}
+
+/** Cents that show an amount never larger than it is (what is left). */
+export function centsDown(amount: Nano): number {
+  return Math.floor(amount / NANO_PER_CENT);
+}
+
+/**
+ * The cents that a posting of `amount` adds to an account that has spent `spentBefore`: the difference of the two
+ * cumulative spends rounded up. So an account's cents always add up to the cents of its spend.
+ */
+export function chargedCents(spentBefore: Nano, amount: Nano): number {
+  return centsUp(add(spentBefore, amount)) - centsUp(spentBefore);
+}
+
+/** An amount as an exact decimal string of USD, such as "0.000312". */
+export function usdText(amount: Nano): string {
+  return decimalText(amount, 9);
+}
+
+/** A price per token as an exact decimal string of USD per token, such as "0.00000015". */
+export function usdPerTokenText(price: PicoPerToken): string {
+  return decimalText(price, 12);
+}
+
+/** A price as an exact decimal string of USD per million tokens, such as "0.15". */
+export function usdPerMillionText(price: PicoPerToken): string {
+  return decimalText(price, 6);
+}
+
+/** An amount as the JSON number of USD that usage objects carry. For reading by people and SDKs, never for arithmetic. */
+export function usdNumber(amount: Nano): number {
+  return amount / NANO_PER_USD;
+}
+
+function decimalText(value: number, digits: number): string {
+  const text = String(value).padStart(digits + 1, "0");
+  const fraction = text.slice(-digits).replace(/0+$/, "");
+  return fraction ? `${text.slice(0, -digits)}.${fraction}` : text.slice(0, -digits);
+}

@@ -1,0 +1,242 @@
+// The vocabulary of a paid request: who pays, what it can cost, what can serve it, what came of it. Types and nothing else.
+import type { ErrorCode, FailureKind, GatewayError } from "./errors.ts";
+import type { Nano } from "./money.ts";
+
+/** A request as it came, free of any transport. Headers are lower-case; only those the edge reads are kept. */
+export interface GatewayRequest {
+  readonly id: string;
+  readonly method: string;
+  /** The path without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** What the `{name}` parts of the endpoint's path stood for. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+  /** The client's address, as far as TRUST_PROXY lets us know it. */
+  readonly address: string;
+  /** `clock.elapsedMs()` when the request's head arrived. */
+  readonly startedMs: number;
+}
+
+/** Where an answer goes: a uWebSockets response, or memory. Nothing is written twice, nothing after the end. */
+export interface Reply {
+  /** The client left, or the answer has ended: nothing more can be written. */
+  readonly closed: boolean;
+  /** Calls `listener` once if the client leaves before the end. */
+  onGone(listener: () => void): void;
+  /** Adds a header to whatever head is written later. */
+  header(name: string, value: string): void;
+  /** Writes the head of a streamed answer. */
+  begin(status: number): void;
+  /** Writes bytes of a begun answer. False: the client is slow; write no more until `onRoom` calls. */
+  write(bytes: Uint8Array | string): boolean;
+  onRoom(listener: () => void): void;
+  /** Ends a begun answer with its last bytes. */
+  end(bytes?: Uint8Array | string): void;
+  /** Writes a whole answer. */
+  send(status: number, body: Uint8Array | string): void;
+  /** Breaks the connection, so that a half answer cannot be taken for a whole one. */
+  cut(): void;
+}
+
+/** Who pays for a call. `id` keys all that is owned. */
+export interface Payer {
+  readonly id: `acct:${string}`;
+  readonly accountId: string;
+  readonly keyId: string;
+  /** A sandbox account's calls take the same path with play credit and never reach a vendor. */
+  readonly sandbox: boolean;
+}
+
+/** An authenticated caller: the payer and what the account and its key allow. */
+export interface Caller {
+  readonly payer: Payer;
+  readonly primary: boolean;
+  readonly paused: boolean;
+  readonly frozen: boolean;
+  readonly requestsPerMinute: number;
+  readonly inFlightMax: number;
+  readonly inferenceCapNano: Nano;
+}
+
+/** A bound on calls in flight, taken and freed in the hold's own transaction. */
+export interface Slot {
+  readonly scope: string;
+  readonly max: number;
+  readonly code: ErrorCode;
+}
+
+/** The most a request may cost, and how to find a lower bound where money is short. */
+export interface Quote {
+  readonly nano: Nano;
+  /** A costlier, tighter bound (a real token count), asked only when `nano` was refused; null where there is none. */
+  readonly tighten: (() => Promise<Nano>) | null;
+  /** Says in the caller's units what `free` would pay for, such as `affordable_output_tokens`. */
+  affordable(free: Nano): Readonly<Record<string, number>>;
+}
+
+/** Token counts in disjoint buckets; reasoning is a part of output. */
+export interface TokenUsage {
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** What an attempt has learned so far: the last non-null usage, and what was delivered should none ever come. */
+export interface Reading {
+  readonly usage: TokenUsage | null;
+  /** Text that reached the reply: kept up to a bound; `bytes` counts all of it. */
+  readonly delivered: { readonly text: string; readonly bytes: number };
+  /** What the upstream itself said the call cost us, where it does. */
+  readonly upstreamCostNano: Nano | null;
+}
+
+/** Why an attempt failed, classified once. */
+export interface AttemptFailure {
+  readonly kind: FailureKind;
+  /** The upstream's status, 0 where none came. */
+  readonly status: number;
+  /** The upstream's own words, fit for a caller who is at fault, and for the log. */
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+}
+
+/** One try of one route; feeds trace, metrics and the log alike. */
+export interface AttemptRecord {
+  readonly provider: string;
+  readonly model: string;
+  readonly status: number;
+  readonly failure: FailureKind | null;
+  readonly ms: number;
+  readonly firstTokenMs: number | null;
+}
+
+/** What an attempt tells the relay. `done` or `failed` is said exactly once and is the last word. */
+export interface AnswerSink {
+  /** Bytes ready for the client, bearing content; the first call commits. Held-back preamble comes with it. */
+  content(bytes: Uint8Array): void;
+  /** The answer is whole. `final` is what the plan's frame finishes: held-back bytes, or a whole body. */
+  done(final: FinalPart): void;
+  failed(failure: AttemptFailure): void;
+}
+
+/** What an answer ends with: the last bytes of a stream that were held back, or a unary answer. */
+export type FinalPart =
+  | { readonly kind: "stream"; readonly tail: Uint8Array }
+  | { readonly kind: "body"; readonly body: Record<string, unknown> };
+
+/** A running attempt. After `abort` the sink hears nothing more. */
+export interface Attempt {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+  reading(): Reading;
+}
+
+/** A candidate that can serve a plan: a model at a provider, an action at a vendor, or a local function. */
+export interface Route {
+  /** The adapter's id. */
+  readonly provider: string;
+  /** What is sold: the served slug, or `service/action`. */
+  readonly model: string;
+  /** Shared by all requests that this route's health is kept for. */
+  readonly healthKey: string;
+  /** How long to wait for content while another route remains, and when none does. */
+  readonly firstTokenMsMax: number;
+  readonly lastFirstTokenMsMax: number;
+  /** Whether a failure of `kind` on an earlier route makes this one pointless (a smaller context window, say). */
+  pointlessAfter(failed: Route, kind: FailureKind): boolean;
+  open(sink: AnswerSink): Attempt;
+}
+
+/** What a call did cost: the caller, and us. */
+export interface Cost {
+  readonly chargeNano: Nano;
+  readonly upstreamNano: Nano;
+  /** What was counted, for the posting and the answer. */
+  readonly usage: TokenUsage | null;
+  /** No usage came and we counted ourselves. */
+  readonly estimated: boolean;
+}
+
+/** What the ledger took for a call. */
+export interface Charge {
+  readonly transactionId: string;
+  readonly chargedNano: Nano;
+  readonly chargedCents: number;
+  readonly absorbedNano: Nano;
+  readonly balanceNano: Nano;
+}
+
+/** How answers look on the wire. Bytes only; the pipeline decides when. */
+export interface Frame {
+  /** Headers of a good answer, known when it commits. */
+  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[]): void;
+  /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
+  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string;
+  /** The last bytes of a stream that broke after it had begun. */
+  broken(error: GatewayError): Uint8Array | string;
+}
+
+/** A paid request, ready for the pipeline. What varies between endpoints, vendors and models is data here. */
+export interface Plan {
+  /** The metric label of what was asked: `chat`, `embeddings`, `run`. */
+  readonly operation: string;
+  /** What was asked for, as the caller named it. */
+  readonly asked: string;
+  readonly streamed: boolean;
+  /** A write is never sent twice. */
+  readonly effect: "read" | "write";
+  readonly quote: Quote;
+  readonly slots: readonly Slot[];
+  /** Whether the call counts toward the account's daily inference cap. */
+  readonly inference: boolean;
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+  readonly routes: readonly Route[];
+  readonly wholeMsMax: number;
+  readonly attemptsMax: number;
+  /** A client that leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
+  readonly whenClientLeaves: "abort" | "finish";
+  /** What the answer cost. `left`: the client went away in mid-answer and pays for what was delivered. */
+  cost(served: Route, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
+  readonly frame: Frame;
+}
+
+/** How a paid request ended, for its record. */
+export type Outcome = "success" | "refused" | "failed" | "broken" | "left_before_content" | "left_after_content";
+
+/** What an endpoint that costs nothing answers. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that has passed the checks of the edge. */
+export interface Call {
+  readonly request: GatewayRequest;
+  /** Null where the endpoint needs no credential. */
+  readonly caller: Caller | null;
+}
+
+export interface EndpointShape {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
+  /** `/api/v1/transactions/{id}`; `{name...}` at the end takes the rest of the path. */
+  readonly path: string;
+  readonly auth: "none" | "key" | "admin";
+  readonly bodyBytesMax: number;
+  /** Whose error shape the caller expects. */
+  readonly errors: "openai" | "envelope";
+}
+
+/** An HTTP path we serve: free ones answer, paid ones make a plan. */
+export type Endpoint = EndpointShape &
+  (
+    | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
+    | {
+        readonly plan: (call: Call & { readonly caller: Caller }) => Plan | GatewayError | Promise<Plan | GatewayError>;
+      }
+  );

@@ -1,0 +1,51 @@
+// Classifies every upstream failure, once, into a row of FAILURES.
+import type { FailureKind } from "../errors.ts";
+import type { AttemptFailure } from "../plan.ts";
+import type { VendorError } from "./dialects/dialect.ts";
+
+const CONTEXT =
+  /context_length|context length|maximum context|too many tokens|prompt is too long|context window|exceeds the maximum number of tokens/;
+const POLICY = /content_policy|content_filter|content management policy|moderation|safety|prohibited_content|blocked/;
+const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
+const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end with a user|last message/;
+const MODEL_MISSING = /model_not_found|model not found|no such model|does not exist|unknown model|deprecated/;
+const OVERLOADED = /overloaded|capacity|unavailable|slow_down/;
+
+/** By status alone, where the vendor's words say nothing more precise. */
+function byStatus(status: number): FailureKind {
+  if (status === 401 || status === 403) return "provider_auth_failed";
+  if (status === 402) return "provider_billing";
+  if (status === 404) return "provider_model_missing";
+  if (status === 408 || status === 504 || status === 524) return "provider_timeout";
+  if (status === 429) return "provider_rate_limited";
+  if (status === 503 || status === 529) return "provider_overloaded";
+  if (status >= 500) return "provider_server_error";
+  if (status >= 400) return "caller_invalid";
+  return "provider_malformed";
+}
+
+function kindOf(status: number, error: VendorError): FailureKind {
+  const words = `${error.words.join(" ")} ${error.message}`.toLowerCase();
+  if (status === 429) return BILLING.test(words) ? "provider_billing" : "provider_rate_limited";
+  const callerStatus = status === 0 || status === 200 || status === 400 || status === 413 || status === 422;
+  if (callerStatus) {
+    if (CONTEXT.test(words)) return "caller_context_length";
+    if (BILLING.test(words)) return "provider_billing";
+    if (/authentication|invalid_api_key|permission/.test(words)) return "provider_auth_failed";
+    if (MODEL_MISSING.test(words)) return "provider_model_missing";
+    if (POLICY.test(words)) return "policy_content";
+    if (/rate_limit|resource_exhausted|too many requests/.test(words)) return "provider_rate_limited";
+    if (status >= 400) return UNSUPPORTED.test(words) ? "caller_unsupported" : "caller_invalid";
+    if (OVERLOADED.test(words)) return "provider_overloaded";
+    return /invalid_request|bad_request|invalid_argument/.test(words) ? "caller_invalid" : "provider_server_error";
+  }
+  if (status === 403 && POLICY.test(words)) return "policy_content";
+  return byStatus(status);
+}
+
+/**
+ * Classifies a vendor's error. `status` is 200 (or 0) for an error that came inside a good answer or a stream.
+ */
+export function classify(status: number, error: VendorError, retryAfterMs: number | null): AttemptFailure {
+  return { kind: kindOf(status, error), status, message: error.message.slice(0, 2_000), retryAfterMs };
+}

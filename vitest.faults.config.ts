@@ -1,0 +1,12 @@
+// The long fault tests: kill loops and mixed loads, one file at a time because they own the machine while they run.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/faults/**/*.test.ts"],
+    pool: "forks",
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 60_000,
+  },
+});
