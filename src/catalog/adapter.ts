@@ -43,7 +43,7 @@ export interface ChatWire {
 }
 
 export interface ModelSpec extends ChatWire {
-  /** What we sell it as, `<maker>/<model>`. Default: `<chat.maker>/<vendor's id>`. */
+  /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
   readonly slug?: string;
   readonly contextTokens: number;
   readonly outputTokensMax?: number;
@@ -55,8 +55,6 @@ export interface ModelSpec extends ChatWire {
 export interface ChatSpec extends ChatWire {
   /** The wire format: the name of a file in src/upstream/dialects. */
   readonly dialect: "chat-completions" | "messages" | "generate-content";
-  /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
-  readonly maker?: string;
   /** How the vendor is asked for usage in a stream. `always`: it comes unasked, and asking is an error. Default `ask`. */
   readonly streamUsage?: "ask" | "always";
   /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
@@ -88,6 +86,8 @@ export interface AdapterSpec {
   /** The vendor's base address with its version path, without a slash at the end. `<ID>_BASE_URL` replaces it. */
   readonly origin: string;
   readonly auth: Auth;
+  /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
+  readonly maker?: string;
   /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`. */
   readonly keyEnv?: readonly string[];
   /** Configured by its base address alone: a server of the operator's own. */

@@ -1,0 +1,98 @@
+// What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
+import type { PicoPerToken } from "../money.ts";
+import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds } from "./adapter.ts";
+
+/** What each of the four disjoint buckets of tokens costs. */
+export interface TokenRates {
+  readonly input: PicoPerToken;
+  readonly output: PicoPerToken;
+  readonly cacheRead: PicoPerToken;
+  readonly cacheWrite: PicoPerToken;
+}
+
+/** Rates of the whole call once its prompt (input + cache read + cache write) is longer than `promptTokens`. */
+export interface PriceStep extends TokenRates {
+  readonly promptTokens: number;
+}
+
+export interface TokenPrice extends TokenRates {
+  /** Shortest prompt first. */
+  readonly steps: readonly PriceStep[];
+  /** The day it came into force, `YYYY-MM-DD`. */
+  readonly since: string;
+  /** What a posting keeps to say which price it was charged at, such as `openai/gpt-5-mini@2026-08-21`. */
+  readonly version: string;
+}
+
+/** Whose catalog is asked for: play accounts see every vendor as configured and reach none of them. */
+export interface Audience {
+  readonly sandbox: boolean;
+}
+
+export interface Adapter {
+  readonly id: string;
+  readonly spec: AdapterSpec;
+  /** Where its calls go, with the version path and without a slash at the end. For a sandbox, the sandbox upstream. */
+  readonly origin: string;
+  /** In rotation; empty where the server needs none, and then no key is sent. */
+  readonly keys: readonly string[];
+  readonly configured: boolean;
+}
+
+/** One way to serve a model: an adapter and its own name for it. */
+interface OfferOf<Spec> {
+  readonly adapter: Adapter;
+  readonly upstreamModel: string;
+  readonly spec: Spec;
+  /** What the upstream takes from us. */
+  readonly cost: TokenPrice;
+  /** Shared by all requests that this route's health is kept for; sandbox and live never share one. */
+  readonly healthKey: string;
+}
+
+export interface Offer extends OfferOf<ModelSpec> {
+  readonly chat: ChatSpec;
+  /** The vendor's fields, with the model's own laid over them. */
+  readonly wire: ChatWire;
+}
+
+export type EmbeddingOffer = OfferOf<Omit<ModelSpec, "outputTokensMax">>;
+
+interface Sold<Kind extends string, AnOffer> {
+  readonly kind: Kind;
+  readonly slug: string;
+  /** The largest context of its offers. */
+  readonly contextTokens: number;
+  /** The largest answer of its offers; null where that is not known. */
+  readonly outputTokensMax: number | null;
+  /** The largest bound of its offers for each kind of part that one of them takes. */
+  readonly parts: PartBounds;
+  /** What callers pay, whatever route serves them. */
+  readonly sale: TokenPrice;
+  /** Configured ones only: the maker's own first, then by cost. Empty: known, but nobody is configured to serve it. */
+  readonly offers: readonly AnOffer[];
+}
+
+export type SoldModel = Sold<"chat", Offer>;
+export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
+
+export interface Tier {
+  readonly id: string;
+  readonly purpose: string;
+  /** Slugs in order of preference, each known to the catalog. */
+  readonly models: readonly string[];
+  readonly firstTokenMsMax: number;
+}
+
+/** Prices are those of the day (UTC) of the call to it, so keep a model for one request, not longer. */
+export interface Catalog {
+  /** By id, the live ones and the sandbox's alike. */
+  adapters(audience: Audience): ReadonlyMap<string, Adapter>;
+  readonly tiers: ReadonlyMap<string, Tier>;
+  /** Every model with a price today, by slug; those of a server that serves any model are not among them. */
+  models(audience: Audience): readonly SoldModel[];
+  embeddings(audience: Audience): readonly SoldEmbedding[];
+  /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
+  model(slug: string, audience: Audience): SoldModel | null;
+  embedding(slug: string, audience: Audience): SoldEmbedding | null;
+}
