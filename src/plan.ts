@@ -92,6 +92,8 @@ export interface Reading {
   readonly delivered: { readonly text: string; readonly bytes: number };
   /** What the upstream itself said the call cost us, where it does. */
   readonly upstreamCostNano: Nano | null;
+  /** Events that could not be parsed and were left out. */
+  readonly skippedEvents: number;
 }
 
 /** Why an attempt failed, classified once. */
@@ -102,6 +104,8 @@ export interface AttemptFailure {
   /** The upstream's own words, fit for a caller who is at fault, and for the log. */
   readonly message: string;
   readonly retryAfterMs: number | null;
+  /** The fault was our key's, and the vendor has another of ours that is fit: the same route may go again at once. */
+  readonly spareKey?: boolean;
 }
 
 /** One try of one route; feeds trace, metrics and the log alike. */
@@ -149,7 +153,8 @@ export interface Route {
   readonly lastFirstTokenMsMax: number;
   /** Whether a failure of `kind` on an earlier route makes this one pointless (a smaller context window, say). */
   pointlessAfter(failed: Route, kind: FailureKind): boolean;
-  open(sink: AnswerSink): Attempt;
+  /** Starts an attempt that gives up unless content comes within `firstTokenMsMax`. */
+  open(sink: AnswerSink, firstTokenMsMax: number): Attempt;
 }
 
 /** What a call did cost: the caller, and us. */

@@ -1,0 +1,151 @@
+// Where every dialect's stream reader puts what it read: holds back what must not go out yet, passes on the rest.
+import type { Nano } from "../money.ts";
+import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../plan.ts";
+import { DeliveredText } from "./delivered-text.ts";
+import type { ChatContext, ChatStreamOut, FinishReason } from "./dialects/dialect.ts";
+
+const CONTENT_KEYS = ["content", "reasoning", "refusal"];
+
+/** The text of a delta made by a translating dialect that a token count needs. */
+function textOf(delta: Readonly<Record<string, unknown>>): string {
+  let text = "";
+  for (const key of CONTENT_KEYS) if (typeof delta[key] === "string") text += delta[key];
+  if (!Array.isArray(delta.tool_calls)) return text;
+  for (const call of delta.tool_calls as { function?: { name?: string; arguments?: string } }[]) {
+    text += `${call.function?.name ?? ""}${call.function?.arguments ?? ""}`;
+  }
+  return text;
+}
+
+/**
+ * The answer side of one streamed attempt. Preamble is held until content comes, so that another route can still take
+ * over unseen; finish events are held until the end, because they are part of what the ledger's commit precedes.
+ */
+export class ChatStream implements ChatStreamOut {
+  readonly #context: ChatContext;
+  readonly #sink: AnswerSink;
+  readonly #text = new DeliveredText();
+  #preamble: Buffer[] = [];
+  #held: Buffer[] = [];
+  #committed = false;
+  #finished = false;
+  #over = false;
+  #skipped = 0;
+  #usage: TokenUsage | null = null;
+  #upstreamCostNano: Nano | null = null;
+
+  constructor(context: ChatContext, sink: AnswerSink) {
+    this.#context = context;
+    this.#sink = sink;
+  }
+
+  /** No event can change the outcome any more. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  get committed(): boolean {
+    return this.#committed;
+  }
+
+  /** The answer itself is complete; only usage and the vendor's goodbye can still come. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  reading(): Reading {
+    return {
+      usage: this.#usage,
+      delivered: this.#text.read(),
+      upstreamCostNano: this.#upstreamCostNano,
+      skippedEvents: this.#skipped,
+    };
+  }
+
+  /** An event could not be parsed and was left out. */
+  skip(): void {
+    this.#skipped++;
+  }
+
+  raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {
+    if (this.#over) return;
+    if (kind === "finish") {
+      this.#finished = true;
+      this.#held.push(event);
+      return;
+    }
+    if (kind === "preamble" && !this.#committed) {
+      this.#preamble.push(event);
+      return;
+    }
+    this.#content(event);
+  }
+
+  delta(index: number, delta: Readonly<Record<string, unknown>>): void {
+    if (this.#over) return;
+    const text = textOf(delta);
+    const bearing = text !== "" || Array.isArray(delta.tool_calls) || Array.isArray(delta.images);
+    this.raw(this.#chunk({ index, delta, finish_reason: null }), bearing ? "content" : "preamble");
+    this.#text.addText(text);
+  }
+
+  finish(index: number, reason: FinishReason, native: string): void {
+    const choice = { index, delta: {}, finish_reason: reason, native_finish_reason: native };
+    this.raw(this.#chunk(choice), "finish");
+  }
+
+  usage(usage: TokenUsage): void {
+    this.#usage = usage;
+  }
+
+  upstreamCost(nano: Nano): void {
+    this.#upstreamCostNano = nano;
+  }
+
+  fail(failure: AttemptFailure): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.failed(failure);
+  }
+
+  /** The vendor, or the end of its body, ends the stream: whole if it finished, cut if it did not. */
+  end(): void {
+    if (this.#over) return;
+    if (!this.#finished) {
+      const message = "the stream ended before the answer was finished";
+      this.fail({ kind: "provider_cut", status: 200, message, retryAfterMs: null });
+      return;
+    }
+    this.#over = true;
+    this.#sink.done({ kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) });
+  }
+
+  delivered(bytes: Buffer, start: number, end: number): void {
+    this.#text.add(bytes, start, end);
+  }
+
+  #content(event: Buffer): void {
+    if (this.#committed && this.#held.length === 0) {
+      this.#sink.content(event);
+      return;
+    }
+    this.#committed = true;
+    // Another choice may go on after one has finished: what was held goes first, in the order it came.
+    const bytes = Buffer.concat([...this.#preamble, ...this.#held, event]);
+    this.#preamble = [];
+    this.#held = [];
+    this.#sink.content(bytes);
+  }
+
+  #chunk(choice: Record<string, unknown>): Buffer {
+    const { completionId, createdS, servedSlug } = this.#context;
+    const chunk = {
+      id: completionId,
+      object: "chat.completion.chunk",
+      created: createdS,
+      model: servedSlug,
+      choices: [choice],
+    };
+    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
+  }
+}

@@ -1,0 +1,118 @@
+// Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
+import { classify } from "../classify.ts";
+import { isRecord } from "../json-pointer.ts";
+import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
+import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
+
+const DONE = "[DONE]";
+
+/** Whether a delta gives the caller something: text, reasoning, a refusal, audio or a tool call; not a bare role. */
+export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean {
+  for (const [key, value] of Object.entries(delta)) {
+    if (key === "role" || value === null || value === "" || value === undefined) continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    return true;
+  }
+  return false;
+}
+
+/** The text of a delta that a token count needs. */
+function textOf(delta: Readonly<Record<string, unknown>>): string {
+  let text = "";
+  for (const key of ["content", "reasoning", "reasoning_content", "refusal"]) {
+    if (typeof delta[key] === "string") text += delta[key];
+  }
+  if (!Array.isArray(delta.tool_calls)) return text;
+  for (const call of delta.tool_calls) {
+    const named = isRecord(call) && isRecord(call.function) ? call.function : {};
+    text += `${typeof named.name === "string" ? named.name : ""}${typeof named.arguments === "string" ? named.arguments : ""}`;
+  }
+  return text;
+}
+
+/** What the choices of a chunk amount to. */
+function survey(choices: readonly unknown[]) {
+  let bearing = false;
+  let finish: string | null = null;
+  let text = "";
+  for (const choice of choices) {
+    if (!isRecord(choice)) continue;
+    if (typeof choice.finish_reason === "string") finish = choice.finish_reason;
+    if (!isRecord(choice.delta)) continue;
+    bearing ||= bearsContent(choice.delta);
+    text += textOf(choice.delta);
+  }
+  return { bearing, finish, text };
+}
+
+class ChatCompletionsReader implements ChatStreamReader {
+  readonly #context: ChatContext;
+  readonly #out: ChatStreamOut;
+  #template: EventTemplate | null = null;
+
+  constructor(context: ChatContext, out: ChatStreamOut) {
+    this.#context = context;
+    this.#out = out;
+  }
+
+  event(bytes: Buffer, start: number, end: number): boolean {
+    const text = bytes.toString("latin1", start, end);
+    const template = this.#template;
+    if (template !== null && matchesTemplate(template, text)) {
+      const from = template.head.length;
+      const to = text.length - template.tail.length;
+      const event = `${template.outHead}${text.slice(from, to)}${template.outTail}`;
+      this.#out.raw(Buffer.from(event, "latin1"), "content");
+      this.#out.delivered(bytes, start + from, start + to);
+      return true;
+    }
+    if (text === DONE) {
+      this.#out.end();
+      return true;
+    }
+    return this.#parsed(bytes.toString("utf8", start, end), text);
+  }
+
+  #parsed(json: string, latin1: string): boolean {
+    let chunk: unknown;
+    try {
+      chunk = JSON.parse(json);
+    } catch {
+      return false;
+    }
+    if (!isRecord(chunk)) return false;
+    if (chunk.error) {
+      this.#out.fail(classify(statusInside(chunk), readError(chunk), null));
+      return true;
+    }
+    const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
+    if (usage !== null) this.#out.usage(usage);
+    if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
+    if (Array.isArray(chunk.choices) && chunk.choices.length > 0) this.#pass(chunk, chunk.choices, latin1);
+    return true;
+  }
+
+  #pass(chunk: Record<string, unknown>, choices: readonly unknown[], latin1: string): void {
+    const { bearing, finish, text } = survey(choices);
+    if (finish === "error") {
+      this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
+      return;
+    }
+    const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
+    sent.model = this.#context.servedSlug;
+    const data = JSON.stringify(sent);
+    const event = Buffer.from(`data: ${data}\n\n`);
+    this.#out.raw(event, finish !== null ? "finish" : bearing ? "content" : "preamble");
+    if (text !== "") {
+      const escaped = Buffer.from(JSON.stringify(text));
+      this.#out.delivered(escaped, 1, escaped.length - 1);
+    }
+    if (bearing && finish === null) this.#template = learnTemplate(latin1, event.toString("latin1"));
+  }
+}
+
+/** A reader of one stream in OpenAI's wire. */
+export function createChatCompletionsReader(context: ChatContext, out: ChatStreamOut): ChatStreamReader {
+  return new ChatCompletionsReader(context, out);
+}

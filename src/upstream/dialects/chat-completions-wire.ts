@@ -1,0 +1,62 @@
+// What OpenAI-shaped bodies and chunks say beside the answer: usage in disjoint buckets, the vendor's cost, errors.
+import { type Nano, parseUsd } from "../../money.ts";
+import type { TokenUsage } from "../../plan.ts";
+import { atPointer, countOf, isRecord, lastAt } from "../json-pointer.ts";
+import type { ChatContext, VendorError } from "./dialect.ts";
+
+const USAGE_AT = ["/usage"];
+const CACHE_READ_AT = ["/prompt_tokens_details/cached_tokens"];
+const CACHE_WRITE_AT = ["/prompt_tokens_details/cache_write_tokens"];
+
+/** The disjoint buckets of an OpenAI-shaped usage object, whose prompt tokens include the cached ones. */
+function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
+  if (!isRecord(usage)) return null;
+  const { spec } = context;
+  const prompt = countOf(usage.prompt_tokens);
+  const cacheReadTokens = Math.min(prompt, countOf(lastAt(usage, spec.cacheReadAt ?? CACHE_READ_AT)));
+  const cacheWriteTokens = Math.min(
+    prompt - cacheReadTokens,
+    countOf(lastAt(usage, spec.cacheWriteAt ?? CACHE_WRITE_AT)),
+  );
+  const reasoningTokens = countOf(atPointer(usage, "/completion_tokens_details/reasoning_tokens"));
+  const completion = countOf(usage.completion_tokens) + (spec.reasoningOutside ? reasoningTokens : 0);
+  if (prompt === 0 && completion === 0) return null;
+  return {
+    inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens: completion,
+    reasoningTokens: Math.min(completion, reasoningTokens),
+  };
+}
+
+/** The vendor's own cost of the call in nano-USD, where its usage object tells it. */
+function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
+  const pointer = context.spec.costUsdAt;
+  const usd = pointer === undefined ? undefined : atPointer(usage, pointer);
+  if (typeof usd !== "number" || !(usd >= 0) || usd > 1e6) return null;
+  return parseUsd(usd.toFixed(9));
+}
+
+/** Finds the last non-null usage in an answer or a chunk. */
+export function readUsage(json: unknown, context: ChatContext) {
+  const found = lastAt(json, context.spec.usageAt ?? USAGE_AT);
+  return { usage: usageFrom(found, context), upstreamCostNano: upstreamCostFrom(found, context) };
+}
+
+/** What an OpenAI-shaped error says: `{error: {...}}`, `{error: "text"}`, `{message, type, code}`, `{detail}`. */
+export function readError(body: unknown): VendorError {
+  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body.slice(0, 500) : "no message" };
+  const inner = isRecord(body.error) ? body.error : body;
+  const words = [inner.type, inner.code, inner.status, atPointer(inner, "/metadata/error_type")]
+    .filter((word) => typeof word === "string" || typeof word === "number")
+    .map((word) => String(word).toLowerCase());
+  const message = [inner.message, body.error, inner.detail, body.message].find((text) => typeof text === "string");
+  return { words, message: message === undefined ? JSON.stringify(inner).slice(0, 500) : String(message) };
+}
+
+/** The status that an error inside a 200 names itself, as OpenRouter's numeric `code` does; 200 where it names none. */
+export function statusInside(body: unknown): number {
+  const code = atPointer(body, "/error/code");
+  return typeof code === "number" && code >= 400 && code < 600 ? code : 200;
+}

@@ -1,0 +1,51 @@
+// OpenAI's own wire, as OpenAI and everyone who copies it speak it; their differences are fields of the adapter.
+import { classify } from "../classify.ts";
+import { atPointer, isRecord } from "../json-pointer.ts";
+import { createChatCompletionsReader } from "./chat-completions-stream.ts";
+import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import type { ChatBody, ChatContext, Dialect, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+
+/** Fields of ours and of other gateways that no vendor should see. */
+const OWN_FIELDS = ["models", "max_tokens", "max_completion_tokens", "stream", "stream_options"];
+
+function request(body: ChatBody, context: ChatContext): UpstreamBody {
+  const { spec, wire } = context;
+  const sent: Record<string, unknown> = { ...body, model: context.upstreamModel };
+  for (const field of OWN_FIELDS) delete sent[field];
+  for (const field of wire.dropFields ?? []) delete sent[field];
+  sent[wire.maxTokensField ?? "max_tokens"] = context.outputTokensMax;
+  if (context.stream) {
+    sent.stream = true;
+    if (spec.streamUsage !== "always") sent.stream_options = { include_usage: true };
+  }
+  return { path: "/chat/completions", body: Object.assign(sent, wire.extraFields) };
+}
+
+function textOf(choices: readonly unknown[]): string {
+  return choices
+    .map((choice) => {
+      const message = atPointer(choice, "/message");
+      if (!isRecord(message)) return "";
+      const calls = Array.isArray(message.tool_calls) ? JSON.stringify(message.tool_calls) : "";
+      const reasoning = message.reasoning ?? message.reasoning_content ?? "";
+      return `${typeof message.content === "string" ? message.content : ""}${reasoning}${calls}`;
+    })
+    .join("");
+}
+
+function answer(json: unknown, context: ChatContext): UnaryAnswer {
+  if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
+  if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0) {
+    return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
+  }
+  const { usage: _usage, x_groq: _groq, ...body } = json;
+  return { ...readUsage(json, context), body: { ...body, model: context.servedSlug }, text: textOf(json.choices) };
+}
+
+export const chatCompletions: Dialect = {
+  request,
+  answer,
+  error: readError,
+  reader: (context, out) => createChatCompletionsReader(context, out),
+  unsupported: () => null,
+};

@@ -1,0 +1,165 @@
+// One request to an upstream over undici, with our own clocks: the only place that sends bytes out of the gateway.
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import type { Clock } from "../clock.ts";
+import type { AttemptFailure } from "../plan.ts";
+
+export interface ExchangeRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */
+export interface ExchangeListener {
+  head(status: number, headers: IncomingHttpHeaders): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  failed(failure: AttemptFailure): void;
+}
+
+/** Until `answering` is called the first bound runs from the start; after it the gap bound runs between chunks. */
+export interface ExchangeClocks {
+  readonly firstMsMax: number;
+  gapMsMax(): number;
+  /** The gap ran out: true where that is no failure, because the answer was complete already. */
+  quiet(): boolean;
+}
+
+/** How long a body may go on after the vendor said that it was complete. */
+const DRAIN_MS_MAX = 1_000;
+
+function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure {
+  return { kind, status: 0, message, retryAfterMs: null };
+}
+
+/** A running request. It is its own undici handler, so that a chunk costs one call. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #listener: ExchangeListener;
+  readonly #clocks: ExchangeClocks;
+  readonly #clock: Clock;
+  #controller: Dispatcher.DispatchController | null = null;
+  #timer: NodeJS.Timeout | null;
+  #over = false;
+  #answering = false;
+  #paused = false;
+  #lastMs = 0;
+
+  constructor(listener: ExchangeListener, clocks: ExchangeClocks, clock: Clock) {
+    this.#listener = listener;
+    this.#clocks = clocks;
+    this.#clock = clock;
+    this.#timer = setTimeout(this.#firstRanOut, clocks.firstMsMax);
+  }
+
+  send(dispatcher: Dispatcher, request: ExchangeRequest): void {
+    const options = { ...request, method: "POST", headersTimeout: 0, bodyTimeout: 0 } as const;
+    try {
+      dispatcher.dispatch(options, this);
+    } catch (error) {
+      this.#fail(failure("gateway_internal", String(error)));
+    }
+  }
+
+  /** The first content has come: from now on only the gap between chunks is bounded. */
+  answering(): void {
+    if (this.#answering || this.#over) return;
+    this.#answering = true;
+    this.#lastMs = this.#clock.elapsedMs();
+    this.#arm(this.#clocks.gapMsMax());
+  }
+
+  pause(): void {
+    if (this.#over || this.#paused) return;
+    this.#paused = true;
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#lastMs = this.#clock.elapsedMs();
+    this.#controller?.resume();
+  }
+
+  /** Closes the upstream socket; the listener hears nothing more. */
+  abort(): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#controller?.abort(new Error("aborted by the gateway"));
+  }
+
+  /** The listener has heard enough: the rest of the body is read and dropped, so that the socket can serve again. */
+  release(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.resume();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#controller?.abort(new Error("the body went on after its end")), DRAIN_MS_MAX);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new Error("aborted by the gateway"));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (!this.#over && status >= 200) this.#listener.head(status, headers);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    this.#lastMs = this.#clock.elapsedMs();
+    this.#listener.data(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return this.#finish();
+    this.#finish();
+    this.#listener.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(failure("provider_connection_failed", error.message));
+  }
+
+  #fail(reason: AttemptFailure): void {
+    if (this.#over) return this.#finish();
+    this.#finish();
+    this.#listener.failed(reason);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #arm(ms: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#gapRanOut, ms);
+  }
+
+  readonly #firstRanOut = (): void => {
+    this.#giveUp("no content came in time");
+  };
+
+  /** One timer serves the whole stream: it looks when the last chunk came and sleeps for what is left. */
+  readonly #gapRanOut = (): void => {
+    const silentMs = this.#paused ? 0 : this.#clock.elapsedMs() - this.#lastMs;
+    const leftMs = this.#clocks.gapMsMax() - silentMs;
+    if (leftMs > 1) return this.#arm(leftMs);
+    if (!this.#clocks.quiet()) return this.#giveUp("the stream fell silent");
+    this.#finish();
+    this.#controller?.abort(new Error("the answer is complete"));
+    this.#listener.end();
+  };
+
+  #giveUp(message: string): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#controller?.abort(new Error(message));
+    this.#listener.failed(failure("provider_timeout", message));
+  }
+}

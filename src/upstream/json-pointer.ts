@@ -1,0 +1,27 @@
+// Reads a value out of parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
+
+/** The value at `pointer`, or undefined where the path leads nowhere. */
+export function atPointer(json: unknown, pointer: string): unknown {
+  let value = json;
+  for (const part of pointer.split("/").slice(1)) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string, unknown>)[part.replaceAll("~1", "/").replaceAll("~0", "~")];
+  }
+  return value;
+}
+
+/** The last of several pointers that leads to something other than null. */
+export function lastAt(json: unknown, pointers: readonly string[]): unknown {
+  let found: unknown;
+  for (const pointer of pointers) found = atPointer(json, pointer) ?? found;
+  return found;
+}
+
+/** A token count as vendors send it: anything but a finite number above zero counts as none. */
+export function countOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.ceil(value) : 0;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

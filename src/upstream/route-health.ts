@@ -1,0 +1,121 @@
+// Which routes rest: repeated failure takes a route out for a while, one probe brings it back.
+import type { Clock } from "../clock.ts";
+import { FAILURES, type FailureKind } from "../errors.ts";
+import type { AttemptFailure, Route } from "../plan.ts";
+
+const FAILURES_IN_A_ROW_MAX = 3;
+const SAMPLE = 20;
+const SAMPLE_MIN = 10;
+const REST_MS = 5_000;
+const REST_MS_MAX = 20_000;
+const RETRY_AFTER_MS_MAX = 60_000;
+
+/** Faults that no second try mends: the route rests at once, and longer. */
+const AT_ONCE_MS: Partial<Record<FailureKind, number>> = {
+  provider_auth_failed: 60_000,
+  provider_billing: 60_000,
+  provider_model_missing: 60_000,
+};
+
+interface State {
+  failuresInARow: number;
+  /** The newest results, true for good, at most SAMPLE of them. */
+  results: boolean[];
+  restUntilMs: number;
+  /** How often it has been rested since it last answered. */
+  rests: number;
+  probing: boolean;
+}
+
+export interface RouteHealth {
+  /** The routes in order of preference, those that rest behind the others: none is ever removed untried. */
+  order(routes: readonly Route[]): Route[];
+  /** A route whose rest has ended is being tried; others keep away from it until it has answered. */
+  trying(route: Route): void;
+  good(route: Route): void;
+  bad(route: Route, failure: AttemptFailure): void;
+  /** The attempt ended for a reason of the caller's; it says nothing about the route. */
+  unknown(route: Route): void;
+  /** The health keys that rest now, for the metrics. */
+  resting(): readonly string[];
+}
+
+function failsTooOften(state: State): boolean {
+  if (state.failuresInARow >= FAILURES_IN_A_ROW_MAX) return true;
+  const bad = state.results.filter((good) => !good).length;
+  return state.results.length >= SAMPLE_MIN && bad * 2 >= state.results.length;
+}
+
+/** How long a failure rests the route, in milliseconds; 0 for not at all. */
+function restFor(state: State, failure: AttemptFailure): number {
+  const atOnce = AT_ONCE_MS[failure.kind];
+  if (atOnce !== undefined) return atOnce;
+  if (failure.retryAfterMs !== null) return Math.min(failure.retryAfterMs, RETRY_AFTER_MS_MAX);
+  return failsTooOften(state) ? Math.min(REST_MS * 2 ** state.rests, REST_MS_MAX) : 0;
+}
+
+/** Keeps the health of all routes of this process, by health key. */
+export function createRouteHealth(clock: Clock): RouteHealth {
+  const states = new Map<string, State>();
+
+  function stateOf(route: Route): State {
+    const known = states.get(route.healthKey);
+    if (known !== undefined) return known;
+    const fresh = { failuresInARow: 0, results: [], restUntilMs: 0, rests: 0, probing: false };
+    states.set(route.healthKey, fresh);
+    return fresh;
+  }
+
+  function rests(state: State): boolean {
+    return clock.elapsedMs() < state.restUntilMs || state.probing;
+  }
+
+  function add(state: State, good: boolean): void {
+    state.probing = false;
+    state.results.push(good);
+    if (state.results.length > SAMPLE) state.results.shift();
+  }
+
+  return {
+    order(routes) {
+      const fit: Route[] = [];
+      const resting: Route[] = [];
+      for (const route of routes) {
+        const state = states.get(route.healthKey);
+        (state !== undefined && rests(state) ? resting : fit).push(route);
+      }
+      return resting.length === 0 ? fit : fit.concat(resting);
+    },
+    trying(route) {
+      const state = states.get(route.healthKey);
+      if (state !== undefined && state.restUntilMs > 0) state.probing = true;
+    },
+    good(route) {
+      const state = states.get(route.healthKey);
+      if (state === undefined) return;
+      if (state.restUntilMs > 0) state.results = [];
+      add(state, true);
+      state.failuresInARow = 0;
+      state.restUntilMs = 0;
+      state.rests = 0;
+    },
+    bad(route, failure) {
+      if (!FAILURES[failure.kind].rests || failure.spareKey === true) return this.unknown(route);
+      const state = stateOf(route);
+      const wasResting = state.restUntilMs > 0;
+      add(state, false);
+      state.failuresInARow++;
+      const restMs = wasResting ? Math.max(restFor(state, failure), REST_MS) : restFor(state, failure);
+      if (restMs === 0) return;
+      state.restUntilMs = clock.elapsedMs() + restMs;
+      state.rests++;
+    },
+    unknown(route) {
+      const state = states.get(route.healthKey);
+      if (state !== undefined) state.probing = false;
+    },
+    resting() {
+      return [...states].filter(([, state]) => rests(state)).map(([key]) => key);
+    },
+  };
+}

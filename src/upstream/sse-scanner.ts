@@ -1,0 +1,146 @@
+// Splits an upstream's bytes into server-sent events without copying: the first thing that happens to every chunk.
+
+const LF = 10;
+const CR = 13;
+const COLON = 58;
+const SPACE = 32;
+
+/** Called for each event: its data in `bytes[start, end)`, valid only during the call, and its `event:` name if any. */
+export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => void;
+
+/** An event grew past the scanner's bound. */
+export class EventTooLarge extends Error {}
+
+const EMPTY: Buffer = Buffer.alloc(0);
+
+/** Appends `bytes[start, end)` to `held[0, length)`, growing it by doubling, so that any split stays linear. */
+function append(held: Buffer, length: number, bytes: Buffer, start: number, end: number): Buffer {
+  const needed = length + end - start;
+  let target = held;
+  if (needed > held.length) {
+    target = Buffer.allocUnsafe(Math.max(1024, needed * 2));
+    held.copy(target, 0, 0, length);
+  }
+  bytes.copy(target, length, start, end);
+  return target;
+}
+
+/**
+ * An incremental scanner of `text/event-stream` (WHATWG HTML, 9.2.6) for LF and CRLF line ends. Data that arrives in
+ * one piece is handed over where it lies; only what is split over chunks or lines is copied.
+ */
+export class SseScanner {
+  readonly #onEvent: OnEvent;
+  readonly #eventBytesMax: number;
+  /** The start of a line whose end has not come yet. */
+  #line: Buffer = EMPTY;
+  #lineLength = 0;
+  /** The data of the event being read: a view of the current chunk, or our own copy. */
+  #data = EMPTY;
+  #dataStart = 0;
+  #dataEnd = 0;
+  #hasData = false;
+  #dataIsCopy = false;
+  #copy = EMPTY;
+  #name: string | null = null;
+
+  constructor(onEvent: OnEvent, eventBytesMax: number) {
+    this.#onEvent = onEvent;
+    this.#eventBytesMax = eventBytesMax;
+  }
+
+  /** Reads one chunk. Throws EventTooLarge. */
+  push(chunk: Buffer): void {
+    let from = 0;
+    if (this.#lineLength > 0) {
+      const lineEnd = chunk.indexOf(LF);
+      if (lineEnd < 0) return this.#keepLine(chunk, 0);
+      this.#keepLine(chunk, 0, lineEnd);
+      const length = this.#lineLength;
+      this.#lineLength = 0;
+      this.#readLine(this.#line, 0, length, true);
+      from = lineEnd + 1;
+    }
+    const length = chunk.length;
+    while (from < length) {
+      const lineEnd = chunk.indexOf(LF, from);
+      if (lineEnd < 0) {
+        this.#keepLine(chunk, from);
+        break;
+      }
+      this.#readLine(chunk, from, lineEnd, false);
+      from = lineEnd + 1;
+    }
+    if (this.#hasData && !this.#dataIsCopy) this.#copyData();
+  }
+
+  /** The stream has ended: an event whose blank line never came is delivered all the same, as some servers omit it. */
+  end(): void {
+    if (this.#lineLength > 0) {
+      const length = this.#lineLength;
+      this.#lineLength = 0;
+      this.#readLine(this.#line, 0, length, true);
+    }
+    this.#dispatch();
+  }
+
+  #keepLine(chunk: Buffer, from: number, to: number = chunk.length): void {
+    if (this.#lineLength + to - from > this.#eventBytesMax) throw new EventTooLarge("a line is too long");
+    this.#line = append(this.#line, this.#lineLength, chunk, from, to);
+    this.#lineLength += to - from;
+  }
+
+  #readLine(bytes: Buffer, start: number, lineEnd: number, transient: boolean): void {
+    const end = lineEnd > start && bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+    if (end === start) return this.#dispatch();
+    // "data:", the one field that nearly every line is.
+    if (bytes[start] === 100 && end - start > 4 && bytes.toString("latin1", start, start + 5) === "data:") {
+      return this.#addData(bytes, end > start + 5 && bytes[start + 5] === SPACE ? start + 6 : start + 5, end, transient);
+    }
+    if (bytes[start] === COLON) return;
+    const field = bytes.toString("latin1", start, Math.min(end, start + 300));
+    if (field.startsWith("event:")) this.#name = field.slice(6).trim();
+    else if (field === "data") this.#addData(bytes, end, end, transient);
+  }
+
+  #addData(bytes: Buffer, start: number, end: number, transient: boolean): void {
+    if (!this.#hasData) {
+      this.#hasData = true;
+      this.#dataIsCopy = false;
+      this.#data = bytes;
+      this.#dataStart = start;
+      this.#dataEnd = end;
+      if (transient) this.#copyData();
+      return;
+    }
+    if (!this.#dataIsCopy) this.#copyData();
+    if (this.#dataEnd + 1 + end - start > this.#eventBytesMax) throw new EventTooLarge("an event is too large");
+    this.#copy = append(this.#copy, this.#dataEnd, NEWLINE, 0, 1);
+    this.#copy = append(this.#copy, this.#dataEnd + 1, bytes, start, end);
+    this.#data = this.#copy;
+    this.#dataEnd += 1 + end - start;
+  }
+
+  #copyData(): void {
+    this.#copy = append(this.#copy, 0, this.#data, this.#dataStart, this.#dataEnd);
+    this.#dataEnd -= this.#dataStart;
+    this.#dataStart = 0;
+    this.#data = this.#copy;
+    this.#dataIsCopy = true;
+  }
+
+  #dispatch(): void {
+    const name = this.#name;
+    this.#name = null;
+    if (!this.#hasData) return;
+    this.#hasData = false;
+    const data = this.#data;
+    this.#onEvent(data, this.#dataStart, this.#dataEnd, name);
+    this.#data = EMPTY;
+    // A rare huge event must not keep its memory for the rest of a long stream.
+    if (this.#copy.length > 65_536) this.#copy = EMPTY;
+    if (this.#line.length > 65_536) this.#line = EMPTY;
+  }
+}
+
+const NEWLINE = Buffer.from("\n");

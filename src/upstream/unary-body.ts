@@ -1,0 +1,40 @@
+// Collects a whole answer under a bound and reads it as JSON.
+
+export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+
+export class UnaryBody {
+  readonly #bytesMax: number;
+  #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** False: the body has grown past the bound, and is dropped. */
+  push(chunk: Buffer): boolean {
+    this.#length += chunk.length;
+    if (this.#length > this.#bytesMax) {
+      this.#chunks = [];
+      return false;
+    }
+    this.#chunks.push(chunk);
+    return true;
+  }
+
+  text(): string {
+    const [only] = this.#chunks;
+    if (this.#chunks.length === 1 && only !== undefined) return only.toString("utf8");
+    return Buffer.concat(this.#chunks).toString("utf8");
+  }
+
+  /** The parsed body, or its text where it is no JSON. */
+  json(): unknown {
+    const text = this.text();
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// The way out: connections, keys and route health of this process, and the routes that use them.
+import { Agent } from "undici";
+import type { Adapter, Offer } from "../catalog/catalog.ts";
+import type { Clock } from "../clock.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
+import { openChatAttempt } from "./chat-attempt.ts";
+import { chatCompletions } from "./dialects/chat-completions.ts";
+import type { ChatBody, ChatContext, Dialect } from "./dialects/dialect.ts";
+import { generateContent } from "./dialects/generate-content.ts";
+import { messages } from "./dialects/messages.ts";
+import type { ExchangeRequest } from "./exchange.ts";
+import { createKeyRing, type KeyRing } from "./key-ring.ts";
+import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+
+const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
+  "chat-completions": chatCompletions,
+  messages,
+  "generate-content": generateContent,
+};
+
+const KEY_REST_MS = 60_000;
+const KEY_REST_RATE_LIMITED_MS = 5_000;
+
+/** The clocks of one route, in milliseconds. */
+export interface RouteClocks {
+  /** To first content (of a stream) or to the whole answer, while another route remains. */
+  readonly firstTokenMsMax: number;
+  readonly lastFirstTokenMsMax: number;
+  readonly gapMsMax: number;
+}
+
+/** What one chat request wants of a route. */
+export interface ChatOrder {
+  readonly body: ChatBody;
+  readonly requestId: string;
+  readonly completionId: string;
+  readonly createdS: number;
+  readonly stream: boolean;
+  readonly servedSlug: string;
+  readonly contextTokens: number;
+  readonly outputTokensMax: number;
+  readonly clocks: RouteClocks;
+}
+
+export interface Upstream {
+  readonly health: RouteHealth;
+  /** The route of one offer, or the reason why the offer cannot serve this request. */
+  chatRoute(offer: Offer, order: ChatOrder): ChatRoute | string;
+  close(): Promise<void>;
+}
+
+export interface ChatRoute extends Route {
+  readonly offer: Offer;
+  readonly contextTokens: number;
+}
+
+/** Opens no connection before the first call. */
+export function createUpstream(clock: Clock): Upstream {
+  const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const health = createRouteHealth(clock);
+  const rings = new WeakMap<Adapter, KeyRing>();
+
+  function ringOf(adapter: Adapter): KeyRing {
+    const known = rings.get(adapter);
+    if (known !== undefined) return known;
+    const ring = createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock);
+    rings.set(adapter, ring);
+    return ring;
+  }
+
+  /** A failure that is our key's fault rests the key; the route may go again at once where another is fit. */
+  function restKey(ring: KeyRing, key: string, failure: AttemptFailure): AttemptFailure {
+    const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
+    if (!auth && failure.kind !== "provider_rate_limited") return failure;
+    const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
+    return { ...failure, spareKey: ring.rest(key, restMs) };
+  }
+
+  function chatRoute(offer: Offer, order: ChatOrder): ChatRoute | string {
+    const dialect = DIALECTS[offer.chat.dialect];
+    const context: ChatContext = {
+      upstreamModel: offer.upstreamModel,
+      servedSlug: order.servedSlug,
+      completionId: order.completionId,
+      createdS: order.createdS,
+      stream: order.stream,
+      outputTokensMax: order.outputTokensMax,
+      spec: offer.chat,
+      wire: offer.wire,
+    };
+    const unsupported = dialect.unsupported(order.body, context);
+    if (unsupported !== null) return unsupported;
+    const ring = ringOf(offer.adapter);
+    return {
+      offer,
+      contextTokens: order.contextTokens,
+      provider: offer.adapter.id,
+      model: order.servedSlug,
+      healthKey: offer.healthKey,
+      firstTokenMsMax: order.clocks.firstTokenMsMax,
+      lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
+      pointlessAfter: (failed, kind) =>
+        kind === "caller_context_length" && order.contextTokens <= (failed as ChatRoute).contextTokens,
+      open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
+        const key = ring.take();
+        const { path, body } = dialect.request(order.body, context);
+        return openChatAttempt(
+          {
+            dialect,
+            context,
+            request: exchangeRequest(offer.adapter, key, path, body, order.requestId),
+            firstTokenMsMax,
+            gapMsMax: order.clocks.gapMsMax,
+            dispatcher,
+            clock,
+            onFailure: (failure) => restKey(ring, key, failure),
+          },
+          sink,
+        );
+      },
+    };
+  }
+
+  return { health, chatRoute, close: () => dispatcher.destroy() };
+}
+
+/** Where a path below the adapter's base address lies, and the headers that the vendor wants. */
+function exchangeRequest(
+  adapter: Adapter,
+  key: string,
+  path: string,
+  body: Record<string, unknown>,
+  requestId: string,
+): ExchangeRequest {
+  const url = new URL(adapter.origin + path);
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "x-request-id": requestId,
+    ...adapter.spec.headers,
+  };
+  const { auth } = adapter.spec;
+  if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
+  return { origin: url.origin, path: url.pathname + url.search, headers, body: JSON.stringify(body) };
+}
