@@ -1,18 +1,30 @@
-// Where requests become visible: begins and ends their records, and keeps the gauges that are read at a scrape.
-import type { RecordStart, RequestRecord } from "./record.ts";
+// Where requests become visible: begins and ends their records, and reads the gauges when somebody looks.
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { Clock } from "../clock.ts";
+import { NANO_PER_USD, type Nano } from "../money.ts";
+import { createCounting } from "./count.ts";
+import type { Log } from "./log.ts";
+import { createMetrics } from "./metrics.ts";
+import { newRecord, type RecordStart, type RequestRecord } from "./record.ts";
+import type { HistogramCell } from "./series.ts";
 
 /** What the ledger holds now, for the gauges. */
 export interface MoneyTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
-  readonly heldNano: number;
-  readonly spentNano: number;
+  readonly heldNano: Nano;
+  readonly spentNano: Nano;
 }
 
 /** A route that rests after failures, and may be asked again later. */
 export interface RestingRoute {
   readonly provider: string;
   readonly model: string;
+}
+
+export interface ScrapeSource {
+  totals?(): Promise<MoneyTotals>;
+  restingRoutes?(): readonly RestingRoute[];
 }
 
 export interface Observer {
@@ -22,17 +34,77 @@ export interface Observer {
   end(record: RequestRecord): void;
   /** How long an operation of the ledger took, such as `reserve` or `post`, seen from the event loop. */
   ledgerTook(operation: string, ms: number): void;
-  /** Asked at each scrape; what it rejects with is logged and the gauges keep their last values. */
+  /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
   onScrape(source: ScrapeSource): void;
   /** Requests begun and not ended. */
   inFlight(): number;
+  readonly contentType: string;
   /** Everything in Prometheus' text format. */
   metricsText(): Promise<string>;
-  /** Writes what is buffered and stops the timers. */
-  close(): void;
+  /** Writes the log lines that wait. */
+  flush(): void;
 }
 
-export interface ScrapeSource {
-  totals?(): Promise<MoneyTotals>;
-  restingRoutes?(): readonly RestingRoute[];
+export interface ObserverOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Tells models, tiers and actions of the catalog from names that callers made up, which are never labels. */
+  readonly isKnown: (name: string) => boolean;
+}
+
+export function createObserver({ clock, log, isKnown }: ObserverOptions): Observer {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = createMetrics(registry);
+  const count = createCounting(metrics, isKnown);
+  const ledgerCells = new Map<string, HistogramCell>();
+  const sources: ScrapeSource[] = [];
+  let inFlight = 0;
+
+  async function readGauges(source: ScrapeSource): Promise<void> {
+    if (source.restingRoutes) {
+      metrics.resting.reset();
+      for (const { provider, model } of source.restingRoutes()) metrics.resting.set({ provider, model }, 1);
+    }
+    const totals = await source.totals?.();
+    if (!totals) return;
+    metrics.accounts.set(totals.accounts);
+    metrics.holdsOpen.set(totals.holdsOpen);
+    metrics.held.set(totals.heldNano / NANO_PER_USD);
+    metrics.spent.set(totals.spentNano / NANO_PER_USD);
+  }
+
+  return {
+    contentType: registry.contentType,
+    begin(start) {
+      inFlight += 1;
+      return newRecord(start);
+    },
+    end(record) {
+      inFlight -= 1;
+      record.durationMs = clock.elapsedMs() - record.startedMs;
+      log.request(record);
+      count(record);
+    },
+    ledgerTook(operation, ms) {
+      let cell = ledgerCells.get(operation);
+      if (cell === undefined) {
+        cell = metrics.ledger.cell({ operation });
+        ledgerCells.set(operation, cell);
+      }
+      cell.observe(ms / 1000);
+    },
+    onScrape(source) {
+      sources.push(source);
+    },
+    inFlight: () => inFlight,
+    async metricsText() {
+      metrics.inFlight.set(inFlight);
+      for (const source of sources) {
+        await readGauges(source).catch((error: unknown) => log.logger.warn({ err: error }, "gauges not read"));
+      }
+      return registry.metrics();
+    },
+    flush: () => log.flush(),
+  };
 }

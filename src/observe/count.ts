@@ -1,0 +1,154 @@
+// What an ended request adds to the metrics. Labels are few and bounded: names that callers invent become `_other`.
+import type { AttemptRecord } from "../plan.ts";
+import type { Metrics } from "./metrics.ts";
+import type { RequestRecord } from "./record.ts";
+import type { CounterCell, HistogramCell } from "./series.ts";
+
+/** Combinations of models beyond this many share one row, whatever a large catalog and its callers come up with. */
+const MODEL_CELLS_MAX = 4_096;
+const OTHER = "_other";
+const NONE = "_none";
+
+/** All that is counted for one combination of operation, provider and models. */
+interface ModelCells {
+  /** By the error's code; the empty one is success. */
+  readonly duration: (code: string) => HistogramCell;
+  readonly firstToken: HistogramCell;
+  readonly perToken: HistogramCell;
+  readonly input: HistogramCell;
+  readonly cachedInput: HistogramCell;
+  readonly cacheCreationInput: HistogramCell;
+  readonly output: HistogramCell;
+  readonly reasoning: HistogramCell;
+  readonly charged: CounterCell;
+  readonly upstreamCost: CounterCell;
+}
+
+interface ModelLabels {
+  readonly operation: string;
+  readonly provider: string;
+  readonly asked: string;
+  readonly served: string;
+  readonly sandbox: string;
+}
+
+function modelCells(metrics: Metrics, labels: ModelLabels): ModelCells {
+  const genAi = {
+    gen_ai_operation_name: labels.operation,
+    gen_ai_provider_name: labels.provider,
+    gen_ai_request_model: labels.asked,
+    gen_ai_response_model: labels.served,
+    sandbox: labels.sandbox,
+  };
+  const tokens = (type: string) => metrics.tokenUsage.cell({ ...genAi, gen_ai_token_type: type });
+  const durations = new Map<string, HistogramCell>();
+  return {
+    duration(code) {
+      let cell = durations.get(code);
+      if (cell === undefined) {
+        cell = metrics.duration.cell({ ...genAi, error_type: code });
+        durations.set(code, cell);
+      }
+      return cell;
+    },
+    firstToken: metrics.firstToken.cell(genAi),
+    perToken: metrics.perToken.cell(genAi),
+    input: tokens("input"),
+    cachedInput: tokens("cached_input"),
+    cacheCreationInput: tokens("cache_creation_input"),
+    output: tokens("output"),
+    reasoning: tokens("reasoning"),
+    charged: metrics.charged.cell(labels),
+    upstreamCost: metrics.upstreamCost.cell(labels),
+  };
+}
+
+function countTokens(cells: ModelCells, record: RequestRecord): void {
+  const { usage } = record;
+  if (usage === null) return;
+  cells.input.observe(usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens);
+  if (usage.cacheReadTokens > 0) cells.cachedInput.observe(usage.cacheReadTokens);
+  if (usage.cacheWriteTokens > 0) cells.cacheCreationInput.observe(usage.cacheWriteTokens);
+  cells.output.observe(usage.outputTokens);
+  if (usage.reasoningTokens > 0) cells.reasoning.observe(usage.reasoningTokens);
+}
+
+function countTimes(cells: ModelCells, record: RequestRecord): void {
+  cells.duration(record.code ?? "").observe(record.durationMs / 1000);
+  if (!record.streamed || record.firstTokenMs === null) return;
+  cells.firstToken.observe(record.firstTokenMs / 1000);
+  const laterTokens = (record.usage?.outputTokens ?? 0) - 1;
+  if (laterTokens > 0) cells.perToken.observe((record.durationMs - record.firstTokenMs) / 1000 / laterTokens);
+}
+
+/**
+ * Makes the function that counts ended requests. `isKnown` tells the models, tiers and actions of the catalog from
+ * names that callers made up.
+ */
+export function createCounting(metrics: Metrics, isKnown: (name: string) => boolean): (record: RequestRecord) => void {
+  const byModel = new Map<string, ModelCells>();
+  const known = (name: string) => (isKnown(name) ? name : OTHER);
+
+  /** Found by what the record says, so that `isKnown` is asked once per combination and not once per request. */
+  function cellsOf(record: RequestRecord, operation: string, last: AttemptRecord, sandbox: string): ModelCells {
+    const asked = record.asked ?? OTHER;
+    const served = record.served ?? last.model;
+    const provider = record.provider ?? last.provider;
+    const key = `${sandbox}${operation}\n${provider}\n${asked}\n${served}`;
+    let cells = byModel.get(key);
+    if (cells === undefined) {
+      const full = byModel.size >= MODEL_CELLS_MAX;
+      const models = full ? { asked: OTHER, served: OTHER } : { asked: known(asked), served: known(served) };
+      cells = modelCells(metrics, { operation, provider, ...models, sandbox });
+      if (!full) byModel.set(key, cells);
+    }
+    return cells;
+  }
+
+  function countAttempts(record: RequestRecord, sandbox: string): number {
+    let attemptsMs = 0;
+    for (const [index, attempt] of record.attempts.entries()) {
+      const { provider, failure } = attempt;
+      attemptsMs += attempt.ms;
+      metrics.attempts.cell({ provider, outcome: failure ?? "ok", sandbox }).total += 1;
+      if (attempt.firstTokenMs !== null) {
+        metrics.attemptFirstToken.cell({ provider, sandbox }).observe(attempt.firstTokenMs / 1000);
+      }
+      if (failure !== null && index < record.attempts.length - 1) {
+        const asked = known(record.asked ?? OTHER);
+        const served = record.served === null ? NONE : known(record.served);
+        metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
+      }
+    }
+    return attemptsMs;
+  }
+
+  function countPaid(record: RequestRecord, operation: string, sandbox: string): void {
+    const attemptsMs = countAttempts(record, sandbox);
+    metrics.outcomes.cell({ operation, outcome: record.outcome ?? "failed", sandbox }).total += 1;
+    if (record.absorbedNano > 0) {
+      metrics.absorbed.cell({ reason: record.absorbReason ?? OTHER, sandbox }).total += record.absorbedNano;
+    }
+    const last = record.attempts.at(-1);
+    if (last === undefined) return;
+    if (record.outcome === "success") {
+      metrics.overhead.cell({ operation, sandbox }).observe(Math.max(0, record.durationMs - attemptsMs) / 1000);
+    }
+    if (record.skippedEvents > 0) {
+      metrics.skippedEvents.cell({ provider: record.provider ?? last.provider, sandbox }).total += record.skippedEvents;
+    }
+    const cells = cellsOf(record, operation, last, sandbox);
+    countTimes(cells, record);
+    countTokens(cells, record);
+    cells.charged.total += record.chargedNano;
+    cells.upstreamCost.total += record.upstreamNano;
+  }
+
+  return (record) => {
+    const sandbox = record.sandbox ? "1" : "0";
+    const { endpoint } = record;
+    metrics.requests.cell({ endpoint, status: String(record.status), code: record.code ?? "", sandbox }).total += 1;
+    metrics.requestDuration.cell({ endpoint, sandbox }).observe(record.durationMs / 1000);
+    if (record.operation !== null) countPaid(record, record.operation, sandbox);
+  };
+}

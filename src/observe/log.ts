@@ -1,0 +1,113 @@
+// One line per request, and the gateway's own notices. Prompts, answers, params and keys never come this way.
+import { type DestinationStream, destination, type Logger, pino } from "pino";
+import type { Clock } from "../clock.ts";
+import type { AttemptRecord } from "../plan.ts";
+import type { RequestRecord } from "./record.ts";
+
+/** Lines wait for company up to this many bytes, or this long: one write for many lines. */
+const BUFFER_BYTES = 16_000;
+const FLUSH_MS = 200;
+/** A reader that does not read costs lines, not memory. */
+const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
+/** Callers name models, at any length. */
+const NAME_LENGTH_MAX = 200;
+
+/** The library's levels, most telling first. */
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Log {
+  /** For everything that is not a request. */
+  readonly logger: Logger;
+  request(record: RequestRecord): void;
+  /** Writes what waits, before the process ends. */
+  flush(): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly clock: Clock;
+  /** Without it the lines go to standard output, in batches and off the event loop. */
+  readonly stream?: DestinationStream;
+}
+
+/**
+ * Makes the log. A request's line has the form of the library's lines and is written beside it: the library needs 5
+ * microseconds for so many fields, `JSON.stringify` one.
+ */
+export function createLog({ level, clock, stream }: LogOptions): Log {
+  const out = stream ?? standardOutput();
+  const logger = pino({ level, base: null }, out);
+  const writesGood = logger.isLevelEnabled("info");
+  const writesBad = logger.isLevelEnabled("warn");
+  return {
+    logger,
+    request(record) {
+      const bad = record.status >= 500 || record.outcome === "broken" || record.outcome === "failed";
+      if (!(bad ? writesBad : writesGood)) return;
+      const values = logger.levels.values;
+      out.write(`${JSON.stringify(line(record, values[bad ? "warn" : "info"], clock.epochMs()))}\n`);
+    },
+    flush() {
+      if ("flushSync" in out && typeof out.flushSync === "function") out.flushSync();
+    },
+  };
+}
+
+function standardOutput(): DestinationStream {
+  return destination({
+    dest: 1,
+    sync: false,
+    minLength: BUFFER_BYTES,
+    periodicFlush: FLUSH_MS,
+    maxLength: BACKLOG_BYTES_MAX,
+  });
+}
+
+/** What a request does not have is undefined and so left out: a free endpoint's line has no money in it. */
+function line(record: RequestRecord, level: number | undefined, time: number): Record<string, unknown> {
+  const paid = record.operation !== null;
+  const tried = record.attempts.length > 0;
+  return {
+    level,
+    time,
+    request_id: record.requestId,
+    method: record.method,
+    endpoint: record.endpoint,
+    status: record.status,
+    code: record.code ?? undefined,
+    ms: tenths(record.durationMs),
+    bytes_in: record.bytesIn,
+    bytes_out: record.bytesOut,
+    account_id: record.accountId ?? undefined,
+    key_id: record.keyId ?? undefined,
+    sandbox: record.sandbox || undefined,
+    operation: record.operation ?? undefined,
+    outcome: record.outcome ?? undefined,
+    asked: record.asked?.slice(0, NAME_LENGTH_MAX),
+    streamed: paid ? record.streamed : undefined,
+    served: record.served ?? undefined,
+    provider: record.provider ?? undefined,
+    attempts: tried ? record.attempts.map(attemptText) : undefined,
+    first_token_ms: record.firstTokenMs === null ? undefined : tenths(record.firstTokenMs),
+    skipped_events: record.skippedEvents || undefined,
+    transaction_id: record.transactionId ?? undefined,
+    held_nano_usd: paid ? record.heldNano : undefined,
+    charged_nano_usd: paid ? record.chargedNano : undefined,
+    upstream_nano_usd: paid ? record.upstreamNano : undefined,
+    absorbed_nano_usd: record.absorbedNano || undefined,
+    absorb_reason: record.absorbReason ?? undefined,
+    usage: record.usage ?? undefined,
+    estimated: record.estimated || undefined,
+    msg: "request",
+  };
+}
+
+/** `provider model status outcome ms`, short enough to read several in a line. */
+function attemptText({ provider, model, status, failure, ms }: AttemptRecord): string {
+  return `${provider} ${model} ${status} ${failure ?? "ok"} ${tenths(ms)}`;
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,181 @@
+// Every metric the gateway has, in one table. Names and bounds of `gen_ai_*` are those of OpenTelemetry's conventions.
+import { Gauge, type Registry } from "prom-client";
+import { NANO_PER_USD } from "../money.ts";
+import { CounterSeries, HistogramSeries } from "./series.ts";
+
+const DURATION_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const PER_TOKEN_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+/** The convention's, and beyond its 10 s as far as reasoning models take. */
+const FIRST_TOKEN_S = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 20, 30, 45, 60,
+];
+const OWN_WORK_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+
+const GEN_AI = [
+  "gen_ai_operation_name",
+  "gen_ai_provider_name",
+  "gen_ai_request_model",
+  "gen_ai_response_model",
+  "sandbox",
+] as const;
+const MODEL = ["operation", "provider", "asked", "served", "sandbox"] as const;
+
+export const METRICS = {
+  tokenUsage: {
+    type: "histogram",
+    name: "gen_ai_client_token_usage",
+    help: "Tokens per call. input and output are totals; cached_input and cache_creation_input are parts of input, reasoning of output",
+    labels: [...GEN_AI, "gen_ai_token_type"],
+    bounds: TOKENS,
+  },
+  duration: {
+    type: "histogram",
+    name: "gen_ai_server_request_duration_seconds",
+    help: "From the request's head to the end of its answer, of calls that reached a provider; error_type is empty on success",
+    labels: [...GEN_AI, "error_type"],
+    bounds: DURATION_S,
+  },
+  firstToken: {
+    type: "histogram",
+    name: "gen_ai_server_time_to_first_token_seconds",
+    help: "From the request's head to the first content sent, of streamed answers",
+    labels: GEN_AI,
+    bounds: FIRST_TOKEN_S,
+  },
+  perToken: {
+    type: "histogram",
+    name: "gen_ai_server_time_per_output_token_seconds",
+    help: "Time after the first token divided by the tokens after it, of streamed answers",
+    labels: GEN_AI,
+    bounds: PER_TOKEN_S,
+  },
+  requests: {
+    type: "counter",
+    name: "tollgate_requests_total",
+    help: "Requests answered; code is empty where there was no error, status 0 where the client left first",
+    labels: ["endpoint", "status", "code", "sandbox"],
+  },
+  requestDuration: {
+    type: "histogram",
+    name: "tollgate_request_duration_seconds",
+    help: "From the request's head to the end of its answer",
+    labels: ["endpoint", "sandbox"],
+    bounds: DURATION_S,
+  },
+  outcomes: {
+    type: "counter",
+    name: "tollgate_outcomes_total",
+    help: "How paid requests ended",
+    labels: ["operation", "outcome", "sandbox"],
+  },
+  attempts: {
+    type: "counter",
+    name: "tollgate_attempts_total",
+    help: "Tries of one route; outcome is ok or the failure's kind",
+    labels: ["provider", "outcome", "sandbox"],
+  },
+  attemptFirstToken: {
+    type: "histogram",
+    name: "tollgate_attempt_first_token_seconds",
+    help: "From the start of an attempt to its first content",
+    labels: ["provider", "sandbox"],
+    bounds: FIRST_TOKEN_S,
+  },
+  fallbacks: {
+    type: "counter",
+    name: "tollgate_fallbacks_total",
+    help: "Routes that failed and were followed by another; served is _none where none could answer",
+    labels: ["asked", "served", "reason", "sandbox"],
+  },
+  charged: {
+    type: "counter",
+    name: "tollgate_charged_usd_total",
+    help: "Taken from payers",
+    labels: MODEL,
+    unit: NANO_PER_USD,
+  },
+  upstreamCost: {
+    type: "counter",
+    name: "tollgate_upstream_cost_usd_total",
+    help: "What providers take from us; tollgate_charged_usd_total less this is the margin",
+    labels: MODEL,
+    unit: NANO_PER_USD,
+  },
+  absorbed: {
+    type: "counter",
+    name: "tollgate_absorbed_usd_total",
+    help: "Cost that no payer was charged for",
+    labels: ["reason", "sandbox"],
+    unit: NANO_PER_USD,
+  },
+  overhead: {
+    type: "histogram",
+    name: "tollgate_overhead_seconds",
+    help: "Time of a good answer that was not spent in attempts: the gateway's own work and its ledger",
+    labels: ["operation", "sandbox"],
+    bounds: OWN_WORK_S,
+  },
+  ledger: {
+    type: "histogram",
+    name: "tollgate_ledger_operation_seconds",
+    help: "Operations of the ledger as the event loop sees them",
+    labels: ["operation"],
+    bounds: OWN_WORK_S,
+  },
+  skippedEvents: {
+    type: "counter",
+    name: "tollgate_stream_events_skipped_total",
+    help: "Events of providers' streams that could not be parsed",
+    labels: ["provider", "sandbox"],
+  },
+  inFlight: {
+    type: "gauge",
+    name: "tollgate_in_flight",
+    help: "Requests whose answer has not ended",
+    labels: [],
+  },
+  accounts: { type: "gauge", name: "tollgate_accounts", help: "Accounts in the ledger", labels: [] },
+  holdsOpen: { type: "gauge", name: "tollgate_holds_open", help: "Holds not yet posted or released", labels: [] },
+  held: { type: "gauge", name: "tollgate_held_usd", help: "Money in open holds", labels: [] },
+  spent: { type: "gauge", name: "tollgate_spent_usd", help: "All that was ever charged", labels: [] },
+  resting: {
+    type: "gauge",
+    name: "tollgate_route_resting",
+    help: "1 for a route that rests after failures",
+    labels: ["provider", "model"],
+  },
+} as const;
+
+type Table = typeof METRICS;
+type LabelsOf<K extends keyof Table> = Table[K]["labels"][number];
+
+/** One instrument per row of the table. */
+export type Metrics = {
+  readonly [K in keyof Table]: Table[K]["type"] extends "counter"
+    ? CounterSeries<LabelsOf<K>>
+    : Table[K]["type"] extends "histogram"
+      ? HistogramSeries<LabelsOf<K>>
+      : Gauge<LabelsOf<K>>;
+};
+
+interface Row {
+  readonly type: "counter" | "histogram" | "gauge";
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly bounds?: readonly number[];
+  readonly unit?: number;
+}
+
+function instrument(registry: Registry, row: Row): unknown {
+  if (row.type === "counter") return new CounterSeries(registry, row, row.unit ?? 1);
+  if (row.type === "histogram") return new HistogramSeries(registry, row, row.bounds ?? []);
+  return new Gauge({ name: row.name, help: row.help, labelNames: row.labels, registers: [registry] });
+}
+
+/** Makes the instruments of the table in `registry`. */
+export function createMetrics(registry: Registry): Metrics {
+  const entries = Object.entries(METRICS).map(([key, row]) => [key, instrument(registry, row)]);
+  return Object.fromEntries(entries) as Metrics;
+}
