@@ -12,9 +12,7 @@ const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 /** Callers name models, at any length. */
 const NAME_LENGTH_MAX = 200;
 
-/** The library's levels, most telling first. */
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
 export interface Log {
   /** For everything that is not a request. */

@@ -1,0 +1,266 @@
+// The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
+import { resolve } from "node:path";
+import { z } from "zod";
+import { nanoFromCents } from "./money.ts";
+
+/** A setting that does not parse. Its message is one line that names the setting and is fit for the operator. */
+export class ConfigError extends Error {}
+
+interface Setting<T> {
+  readonly name: string;
+  /** As it would stand in the environment; null: no value unless one is set. */
+  readonly fallback: string | null;
+  readonly meaning: string;
+  /** Reads the text of the variable. */
+  readonly schema: z.ZodType<T, string>;
+  /** Never printed. */
+  readonly secret: boolean;
+}
+
+function setting<T>(name: string, fallback: string, schema: z.ZodType<T, string>, meaning: string): Setting<T> {
+  return { name, fallback, meaning, schema, secret: false };
+}
+
+function optional<T>(name: string, schema: z.ZodType<T, string>, meaning: string): Setting<T | null> {
+  return { name, fallback: null, meaning, schema, secret: false };
+}
+
+function secret<T>(row: Setting<T>): Setting<T> {
+  return { ...row, secret: true };
+}
+
+function whole(min: number, max: number) {
+  const says = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, says)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, says);
+}
+
+function decimal(max: number) {
+  const says = `must be a number from 0 to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}(\.\d{1,9})?$/, says)
+    .transform(Number)
+    .refine((value) => value <= max, says);
+}
+
+/** Seconds in the environment, milliseconds in the program. */
+function seconds(max: number) {
+  return decimal(max).transform((value) => value * 1000);
+}
+
+function cents() {
+  return whole(0, 900_000_000).transform(nanoFromCents);
+}
+
+function webAddress() {
+  return z
+    .url({ protocol: /^https?$/, error: "must be an http or https address" })
+    .transform((value) => value.replace(/\/+$/, ""));
+}
+
+const port = whole(0, 65_535);
+const text = z.string().min(1);
+const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
+const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+/** A setting of a later version: naming it must not look as if it worked. */
+function notYet(works: (value: string) => boolean, what: string) {
+  return z.string().refine(works, `${what} not available in this version; leave the setting out`);
+}
+
+/** Every setting: the parser, `tollgate config --help` and the README's table are made from this. */
+export const SETTINGS = {
+  host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
+  port: setting("PORT", "8080", port, "Port of the public listener; 0 takes a free one"),
+  adminHost: setting("ADMIN_HOST", "127.0.0.1", text, "Address of the admin listener (metrics, health, accounts)"),
+  adminPort: setting("ADMIN_PORT", "8081", port, "Port of the admin listener; 0 takes a free one"),
+  adminToken: secret(
+    optional(
+      "ADMIN_TOKEN",
+      secretText,
+      "Bearer token of everything under /admin; without it one is made at the first start in DATA_DIR/admin.token",
+    ),
+  ),
+  publicUrl: optional("PUBLIC_URL", webAddress(), "Base address in links; without it http://HOST:PORT"),
+  dataDir: setting(
+    "DATA_DIR",
+    "./data",
+    text.transform((value) => resolve(value)),
+    "Folder of everything kept",
+  ),
+  redisUrl: secret(
+    optional(
+      "REDIS_URL",
+      notYet(() => false, "Redis stores are"),
+      "Redis stores (a later version); without it SQLite",
+    ),
+  ),
+  workers: setting(
+    "WORKERS",
+    "1",
+    notYet((value) => value === "1", "more than one process is").transform(Number),
+    "Processes; more than 1 needs REDIS_URL (a later version)",
+  ),
+  sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
+  sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),
+  signup: setting(
+    "SIGNUP",
+    "closed",
+    notYet((value) => value === "closed", "open signup is"),
+    "Who may open accounts: closed, only the operator",
+  ),
+  signupCreditPerDay: setting(
+    "SIGNUP_CREDIT_CENTS_PER_DAY",
+    "10000",
+    cents(),
+    "Most welcome credit given to signups in a day, in cents",
+  ),
+  trustProxy: setting(
+    "TRUST_PROXY",
+    "0",
+    whole(0, 10),
+    "How many proxies in front to believe for the client's address",
+  ),
+  signingSecret: secret(
+    optional("SIGNING_SECRET", secretText, "Signs file links; without it one is made at the first start"),
+  ),
+  contact: optional("CONTACT", text, "Name and mail in the User-Agent of keyless public APIs that ask for it"),
+  overlayDir: optional(
+    "OVERLAY_DIR",
+    text.transform((value) => resolve(value)),
+    "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
+  ),
+  logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
+  markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
+  allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
+  inferenceCapNano: setting(
+    "INFERENCE_CAP_CENTS",
+    "1000",
+    cents(),
+    "Most a new account may spend on models in a UTC day, in cents",
+  ),
+  requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
+  inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
+  addressRequestsPerMinute: setting(
+    "ADDRESS_REQUESTS_PER_MINUTE",
+    "120",
+    whole(1, 10_000_000),
+    "Requests without a key from one address",
+  ),
+  firstTokenMsMax: setting(
+    "FIRST_TOKEN_SECONDS",
+    "12",
+    seconds(3_600),
+    "Wait for a first token while another route remains; FIRST_TOKEN_SECONDS_<TIER> replaces a tier's own",
+  ),
+  lastFirstTokenMsMax: setting("LAST_FIRST_TOKEN_SECONDS", "90", seconds(3_600), "The same on the last route"),
+  gapMsMax: setting("CHUNK_GAP_SECONDS", "30", seconds(3_600), "Longest silence in a stream after its first token"),
+  unaryMsMax: setting(
+    "UNARY_SECONDS",
+    "30",
+    seconds(3_600),
+    "Wait for an answer that is not streamed, and on top of it",
+  ),
+  unaryMsPerToken: setting("UNARY_MS_PER_TOKEN", "50", decimal(10_000), "this much for each output token allowed"),
+  wholeMsMax: setting("WHOLE_SECONDS", "600", seconds(86_400), "Longest a paid call may take over all routes"),
+  drainMs: setting("DRAIN_SECONDS", "30", seconds(3_600), "How long running answers may take at SIGTERM"),
+} as const satisfies Record<string, Setting<unknown>>;
+
+type Settings = typeof SETTINGS;
+
+/** What the environment said. Names are those of the table; times in ms, money in nano-USD. */
+export type Config = {
+  readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;
+} & {
+  /** `FIRST_TOKEN_SECONDS_<TIER>` by tier id, lower case with `-`, in ms. */
+  readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
+  /** What adapters may ask for, by the name of the variable: keys, base addresses and prices of local servers. */
+  readonly vendorEnv: Readonly<Record<string, string>>;
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const VENDOR = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
+
+/** An empty variable is as good as none: that is how compose files leave settings out. */
+function present(env: Environment): [name: string, value: string][] {
+  return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
+}
+
+function parse<T>(row: Setting<T>, env: Environment): T | null {
+  const raw = env[row.name] || row.fallback;
+  if (raw === null) return null;
+  const result = row.schema.safeParse(raw);
+  if (result.success) return result.data;
+  const shown = row.secret ? row.name : `${row.name}=${JSON.stringify(raw)}`;
+  throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
+}
+
+/** Reads the environment. Throws ConfigError naming the first setting that does not parse. */
+export function readConfig(env: Environment = process.env): Config {
+  const values = Object.entries(SETTINGS).map(([key, row]) => [key, parse<unknown>(row, env)]);
+  const tiers = present(env).flatMap(([name]) => {
+    const tier = TIER_CLOCK.exec(name)?.[1];
+    if (tier === undefined) return [];
+    const ms = parse(setting(name, "", seconds(3_600), ""), env);
+    return [[tier.toLowerCase().replaceAll("_", "-"), ms]];
+  });
+  return Object.freeze({
+    ...(Object.fromEntries(values) as Config),
+    firstTokenMsMaxByTier: Object.freeze(Object.fromEntries(tiers)),
+    vendorEnv: Object.freeze(Object.fromEntries(present(env).filter(([name]) => VENDOR.test(name)))),
+  });
+}
+
+export interface SettingDoc {
+  readonly name: string;
+  readonly default: string;
+  readonly meaning: string;
+}
+
+/** The table of settings, for people. */
+export function describeSettings(): SettingDoc[] {
+  const rows: SettingDoc[] = Object.values(SETTINGS).map((row) => ({
+    name: row.name,
+    default: row.fallback ?? "none",
+    meaning: row.meaning,
+  }));
+  return [
+    ...rows,
+    { name: "<VENDOR>_API_KEY", default: "none", meaning: "A provider's key; several, comma-separated, are rotated" },
+    { name: "<VENDOR>_BASE_URL", default: "the vendor's", meaning: "Another server, with its version path" },
+    {
+      name: "<VENDOR>_PROMPT_USD_PER_MILLION, <VENDOR>_COMPLETION_USD_PER_MILLION",
+      default: "0",
+      meaning: "Prices of a local server's models",
+    },
+  ];
+}
+
+export interface EffectiveSetting {
+  readonly name: string;
+  /** Secrets are only said to be set. */
+  readonly value: string;
+  readonly from: "environment" | "default";
+}
+
+/** What is in force, for people; secrets are masked. Does not check. */
+export function effectiveSettings(env: Environment = process.env): EffectiveSetting[] {
+  const rows: EffectiveSetting[] = Object.values(SETTINGS).map((row) => {
+    const raw = env[row.name];
+    if (!raw) return { name: row.name, value: row.fallback ?? "none", from: "default" };
+    return { name: row.name, value: row.secret ? "(set)" : raw, from: "environment" };
+  });
+  const others = present(env).filter(([name]) => VENDOR.test(name) || TIER_CLOCK.test(name));
+  for (const [name, raw] of others) {
+    const masked = name.endsWith("_API_KEY") || /\/\/[^/]*@/.test(raw);
+    rows.push({ name, value: masked ? "(set)" : raw, from: "environment" });
+  }
+  return rows;
+}
