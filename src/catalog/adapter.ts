@@ -40,6 +40,11 @@ export interface ChatWire {
   readonly dropFields?: readonly string[];
   /** Fields added to every request. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
+  /**
+   * How a wire that is not OpenAI's tells the model to think: by a budget of tokens, or by a word (`effort`).
+   * `-always`: the model refuses to be told not to. `none`: it does not think. Default `budget`.
+   */
+  readonly reasoning?: "none" | "budget" | "budget-always" | "effort" | "effort-always";
 }
 
 export interface ModelSpec extends ChatWire {
@@ -57,11 +62,18 @@ export interface ChatSpec extends ChatWire {
   readonly dialect: "chat-completions" | "messages" | "generate-content";
   /** How the vendor is asked for usage in a stream. `always`: it comes unasked, and asking is an error. Default `ask`. */
   readonly streamUsage?: "ask" | "always";
+  /** Fields added to `stream_options` of streamed requests. */
+  readonly streamOptions?: Readonly<Record<string, unknown>>;
   /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
   readonly usageAt?: readonly string[];
   /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from, or written to, a cache. */
   readonly cacheReadAt?: readonly string[];
   readonly cacheWriteAt?: readonly string[];
+  /**
+   * The `format` of signed reasoning in `reasoning_details`: it goes back only to a vendor of the same format, because
+   * no other can read it. Default: the dialect's name.
+   */
+  readonly reasoningFormat?: string;
   /** Reasoning tokens come beside `completion_tokens`, not within it. */
   readonly reasoningOutside?: boolean;
   /** A JSON pointer, inside the usage object, to the vendor's own cost in USD. */
@@ -69,7 +81,10 @@ export interface ChatSpec extends ChatWire {
   /** The vendor keeps generating, and billing us, after we hang up. */
   readonly billsAfterAbort?: boolean;
   readonly models: Readonly<Record<string, ModelSpec>>;
-  /** Serves any model as `<adapter id>/<model>`, at this price unless the environment sets another (local servers). */
+  /**
+   * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and
+   * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
+   */
   readonly anyModel?: Omit<ModelSpec, "slug">;
 }
 

@@ -47,5 +47,10 @@ function kindOf(status: number, error: VendorError): FailureKind {
  * Classifies a vendor's error. `status` is 200 (or 0) for an error that came inside a good answer or a stream.
  */
 export function classify(status: number, error: VendorError, retryAfterMs: number | null): AttemptFailure {
-  return { kind: kindOf(status, error), status, message: error.message.slice(0, 2_000), retryAfterMs };
+  return {
+    kind: kindOf(status, error),
+    status,
+    message: error.message.slice(0, 2_000),
+    retryAfterMs: retryAfterMs ?? error.retryAfterMs ?? null,
+  };
 }

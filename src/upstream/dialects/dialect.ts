@@ -88,6 +88,8 @@ export interface VendorError {
   /** The vendor's machine-readable words: type, code, status name, in any order, lower case. */
   readonly words: readonly string[];
   readonly message: string;
+  /** How long to wait, where the vendor says so in the body. */
+  readonly retryAfterMs?: number | null;
 }
 
 export interface Dialect {
