@@ -1,0 +1,22 @@
+// The gateway's own test upstream, in the chat-completions wire: a model's name is the fault it plays, `ok` for none.
+import { bearer, defineAdapter } from "#adapter";
+
+const price = { since: "2026-01-01", input: "1.00", output: "2.00", cacheRead: "0.10" };
+
+export default defineAdapter({
+  name: "Sandbox",
+  docs: "docs/sandbox.md",
+  origin: "http://sandbox.invalid",
+  auth: bearer,
+  sandboxOnly: true,
+  chat: {
+    dialect: "chat-completions",
+    models: {},
+    anyModel: {
+      contextTokens: 200_000,
+      prices: [price],
+      parts: { imageTokensMax: 85, fileTokensMax: 85, audioTokensMax: 85 },
+    },
+  },
+  embeddings: { models: {}, anyModel: { contextTokens: 8_192, prices: [{ ...price, output: "0" }] } },
+});

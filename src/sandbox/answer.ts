@@ -1,0 +1,141 @@
+// Composes an answer before any wire is chosen: thinking, text or tool calls, why it ended, and the usage.
+import { type Ask, askSeed, type Directives, directivesOf, promptTokens, type Schema } from "./ask.ts";
+import type { Conduct } from "./faults.ts";
+import { instanceOf } from "./instance.ts";
+import { idFrom, piecesOf, type Random, randomFrom, wordsFrom } from "./vocabulary.ts";
+
+export interface Call {
+  /** Random letters and digits; wires put their own prefix before it. */
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** The input as JSON, in pieces of one token; fewer than all where the token limit cut them. */
+  readonly fragments: readonly string[];
+}
+
+export interface Choice {
+  /** Pieces of one token each, as are those of `text`. */
+  readonly thinking: readonly string[];
+  readonly text: readonly string[];
+  readonly calls: readonly Call[];
+  readonly finish: "stop" | "length" | "tool_calls" | "content_filter";
+  /** The stop sequence that ended it. */
+  readonly stoppedBy: string | null;
+}
+
+/** `cachedTokens` and `cacheWriteTokens` are part of `promptTokens`, `thinkingTokens` of `outputTokens`. */
+export interface AnswerUsage {
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly thinkingTokens: number;
+}
+
+export interface Answer {
+  readonly id: string;
+  readonly choices: readonly Choice[];
+  readonly usage: AnswerUsage;
+}
+
+const WORDS = 60;
+const FRAGMENT_CHARS = 8;
+const HUGE_BYTES = 2 * 1024 * 1024;
+const ANY_OBJECT: Schema = { type: "object", properties: { answer: { type: "string" } } };
+
+function fragmentsOf(value: unknown): string[] {
+  return JSON.stringify(value).match(new RegExp(`[\\s\\S]{1,${FRAGMENT_CHARS}}`, "gu")) ?? [];
+}
+
+/** The tools to call, by their place in the list: none, the first, a named one, or two where the prompt asks for it. */
+function chosenTools(ask: Ask, said: Directives): Ask["tools"] {
+  const first = ask.tools[0];
+  const forced = typeof ask.toolUse === "object" || ask.toolUse === "any";
+  const answersTool = ask.turns.at(-1)?.role === "tool";
+  if (!first || ask.toolUse === "none" || (!forced && (answersTool || said.say !== null))) return [];
+  const name = typeof ask.toolUse === "object" ? ask.toolUse.name : null;
+  if (name !== null) return [ask.tools.find((tool) => tool.name === name) ?? first];
+  return said.parallel && ask.parallelTools ? [first, ask.tools[1] ?? first] : [first];
+}
+
+function plainText(ask: Ask, said: Directives, random: Random): readonly string[] {
+  if (said.say !== null) return piecesOf(said.say);
+  if (ask.schema) return fragmentsOf(instanceOf(Object.keys(ask.schema).length > 0 ? ask.schema : ANY_OBJECT, random));
+  const count = said.words ?? WORDS;
+  return wordsFrom(random, Math.min(count, ask.outputTokensMax === null ? count : ask.outputTokensMax + 1), said.width);
+}
+
+/** Cuts a text before the first of the stop sequences. */
+function stopped(text: readonly string[], stops: readonly string[]): { text: readonly string[]; by: string | null } {
+  const joined = stops.length > 0 ? text.join("") : "";
+  let end = joined.length;
+  let by: string | null = null;
+  for (const stop of stops) {
+    const at = joined.indexOf(stop);
+    if (at >= 0 && at < end) {
+      end = at;
+      by = stop;
+    }
+  }
+  return by === null ? { text, by } : { text: piecesOf(joined.slice(0, end)), by };
+}
+
+function callsWithin(tools: Ask["tools"], room: number, random: Random): { calls: Call[]; cut: boolean } {
+  const calls: Call[] = [];
+  let left = room;
+  for (const { name, schema } of tools) {
+    const input = instanceOf({ type: "object", ...schema }, random);
+    const all = fragmentsOf(input);
+    const fragments = all.slice(0, left);
+    calls.push({ id: idFrom(random, 20), name, input, fragments });
+    left -= fragments.length;
+    if (fragments.length < all.length) return { calls, cut: true };
+  }
+  return { calls, cut: false };
+}
+
+function choiceOf(ask: Ask, said: Directives, conduct: Conduct, random: Random): Choice {
+  const nothing = { thinking: [], text: [], calls: [], stoppedBy: null };
+  if (conduct.content === "empty") return { ...nothing, finish: "stop" };
+  if (conduct.content === "huge") return { ...nothing, text: ["x".repeat(HUGE_BYTES)], finish: "stop" };
+  const room = ask.outputTokensMax ?? Number.POSITIVE_INFINITY;
+  const thinking = wordsFrom(random, Math.min(ask.thinkingTokens, room));
+  const left = room - thinking.length;
+  const tools = chosenTools(ask, said);
+  if (tools.length > 0) {
+    const { calls, cut } = callsWithin(tools, left, random);
+    return { ...nothing, thinking, calls, finish: cut ? "length" : "tool_calls" };
+  }
+  const { text, by } = stopped(plainText(ask, said, random), ask.stops);
+  if (conduct.filtered) {
+    return { ...nothing, thinking, text: text.slice(0, Math.min(left, text.length / 2)), finish: "content_filter" };
+  }
+  if (text.length > left) return { ...nothing, thinking, text: text.slice(0, left), finish: "length" };
+  return { ...nothing, thinking, text, finish: "stop", stoppedBy: by };
+}
+
+/** Tokens of a choice: one for each piece. */
+export function choiceTokens(choice: Choice): number {
+  const calls = choice.calls.reduce((sum, call) => sum + call.fragments.length, 0);
+  return choice.thinking.length + choice.text.length + calls;
+}
+
+/** The answer to a request. The same request always has the same one. */
+export function answerTo(ask: Ask, conduct: Conduct): Answer {
+  const said = directivesOf(ask.turns);
+  const seed = askSeed(ask);
+  const choices = Array.from({ length: ask.choices }, (_, at) => choiceOf(ask, said, conduct, randomFrom(seed + at)));
+  const prompt = promptTokens(ask);
+  const cached = Math.min(said.cachedTokens, prompt);
+  return {
+    id: idFrom(randomFrom(seed), 24),
+    choices,
+    usage: {
+      promptTokens: prompt,
+      cachedTokens: cached,
+      cacheWriteTokens: Math.min(said.cacheWriteTokens, prompt - cached),
+      outputTokens: choices.reduce((sum, choice) => sum + choiceTokens(choice), 0),
+      thinkingTokens: choices.reduce((sum, choice) => sum + choice.thinking.length, 0),
+    },
+  };
+}

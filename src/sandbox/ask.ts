@@ -1,0 +1,100 @@
+// A request in any of the three wires, read down to what the sandbox's answer depends on.
+import { piecesOf, seedOf } from "./vocabulary.ts";
+
+/** One message, or one text to embed: its text, and how many parts of it are images or files. */
+export interface Turn {
+  readonly role: "system" | "user" | "assistant" | "tool" | "input";
+  readonly text: string;
+  readonly parts: number;
+}
+
+/** A JSON Schema, as far as the sandbox understands it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Tool {
+  readonly name: string;
+  readonly schema: Schema;
+}
+
+export interface Ask {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Whether usage is to be sent in a stream; wires that send it unasked say true. */
+  readonly usageAsked: boolean;
+  readonly turns: readonly Turn[];
+  readonly outputTokensMax: number | null;
+  readonly stops: readonly string[];
+  readonly choices: number;
+  readonly tools: readonly Tool[];
+  /** Whether a tool may be called, must be, or which one must be. */
+  readonly toolUse: "auto" | "any" | "none" | { readonly name: string };
+  readonly parallelTools: boolean;
+  /** The answer must be an instance of it. */
+  readonly schema: Schema | null;
+  /** Tokens of thinking that go before the answer. */
+  readonly thinkingTokens: number;
+  /** Prompt tokens beside the turns' own: tools, or inputs that came as tokens. */
+  readonly extraTokens: number;
+}
+
+/** Said in the last user message as `[[name]]` or `[[name: value]]`; for instance `[[say: Hello]]` or `[[words: 500]]`. */
+export interface Directives {
+  readonly say: string | null;
+  readonly words: number | null;
+  /** Every word is padded to that many characters, for answers of many bytes. */
+  readonly width: number;
+  readonly tokensPerSecond: number | null;
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly parallel: boolean;
+  /** Names the conversation for faults that strike once. */
+  readonly id: string | null;
+}
+
+const DIRECTIVE = /\[\[(say|words|width|pace|cached|cache-write|parallel|id)(?::\s*([\s\S]*?))?\]\]/g;
+const TURN_TOKENS = 3;
+const PART_TOKENS = 85;
+const WORDS_MAX = 1_000_000;
+
+export function directivesOf(turns: readonly Turn[]): Directives {
+  const said = turns.findLast((turn) => turn.role === "user" && turn.text !== "");
+  const found = new Map<string, string>();
+  for (const [, name, value] of said?.text.matchAll(DIRECTIVE) ?? []) if (name) found.set(name, value ?? "");
+  const whole = (name: string) => {
+    const value = Number.parseInt(found.get(name) ?? "", 10);
+    return value >= 0 ? Math.min(value, WORDS_MAX) : null;
+  };
+  const pace = Number.parseFloat(found.get("pace") ?? "");
+  return {
+    say: found.get("say") ?? null,
+    words: whole("words"),
+    width: whole("width") ?? 0,
+    tokensPerSecond: pace > 0 ? pace : null,
+    cachedTokens: whole("cached") ?? 0,
+    cacheWriteTokens: whole("cache-write") ?? 0,
+    parallel: found.has("parallel"),
+    id: found.get("id") ?? null,
+  };
+}
+
+/** One token a word, a few for each message, a fixed number for each image or file. */
+export function promptTokens(ask: Ask): number {
+  return ask.turns.reduce((sum, { role, text, parts }) => {
+    return sum + (role === "input" ? 0 : TURN_TOKENS) + piecesOf(text).length + parts * PART_TOKENS;
+  }, ask.extraTokens);
+}
+
+/** Tokens of tool definitions and the like, by length. */
+export function jsonTokens(value: unknown): number {
+  return Math.ceil(JSON.stringify(value).length / 4);
+}
+
+/** What faults that strike once remember: the model and the messages, or the name that `[[id: ...]]` gives them. */
+export function conversationOf(ask: Ask): string {
+  return `${ask.model} ${directivesOf(ask.turns).id ?? askSeed(ask)}`;
+}
+
+/** Depends on the model and the messages alone, so that a streamed answer and a unary one read the same. */
+export function askSeed(ask: Ask): number {
+  return seedOf(JSON.stringify([ask.model, ask.turns]));
+}

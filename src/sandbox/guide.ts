@@ -1,0 +1,31 @@
+// What the sandbox can do, in words: the text at its front door, and the source of the same list in the docs.
+import { FAULTS } from "./faults.ts";
+
+/** What can be written into the last user message. */
+const DIRECTIVES: readonly (readonly [string, string])[] = [
+  ["[[say: text]]", "Answers with exactly that text."],
+  ["[[words: 500]]", "Answers with so many words; each word is one token and one event."],
+  ["[[width: 100]]", "Pads every word to so many characters."],
+  ["[[pace: 50]]", "Tokens per second."],
+  ["[[cached: 100]]", "Reports so many prompt tokens as read from a cache (never more than there are)."],
+  ["[[cache-write: 100]]", "Reports so many prompt tokens as written to a cache."],
+  ["[[parallel]]", "Calls two tools at once."],
+  ["[[id: name]]", "Names the conversation, for faults that strike only its first attempt."],
+];
+
+function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, does]) => `  ${name.padEnd(width)}  ${does}\n`).join("");
+}
+
+/** A plain text of every model name and every directive. */
+export function guide(): string {
+  return [
+    "Tollgate's sandbox: an upstream that answers without a model.\n\n",
+    "Models (any other name is a healthy vendor's, at 400 tokens a second; `-at-50` after a name sets its tokens per second):\n",
+    table(FAULTS.map(({ name, does }) => [name, does])),
+    "\nIn the last user message:\n",
+    table(DIRECTIVES),
+    "\nGET /_sandbox/books: what was served. POST /_sandbox/reset: forget it.\n",
+  ].join("");
+}

@@ -1,0 +1,118 @@
+// Makes a JSON value that a JSON Schema accepts, for tool arguments and structured answers.
+import type { Schema } from "./ask.ts";
+import { type Random, wordFrom, wordsFrom } from "./vocabulary.ts";
+
+const DEPTH_MAX = 6;
+
+const FORMATS: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-02T03:04:05Z",
+  date: "2026-01-02",
+  time: "03:04:05Z",
+  email: "someone@example.com",
+  uri: "https://example.com/",
+  uuid: "00000000-0000-4000-8000-000000000000",
+  ipv4: "192.0.2.1",
+};
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function numberAt(schema: Schema, name: string): number | null {
+  const value = schema[name];
+  return typeof value === "number" ? value : null;
+}
+
+/** Follows a local reference such as `#/$defs/name`. */
+function resolve(schema: Schema, root: Schema): Schema {
+  let at = schema;
+  for (let hops = 0; typeof at.$ref === "string" && hops < 10; hops++) {
+    let target: unknown = root;
+    for (const step of at.$ref.replace(/^#\/?/, "").split("/").filter(Boolean)) {
+      target = isSchema(target) ? target[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
+    }
+    at = isSchema(target) ? target : {};
+  }
+  return at;
+}
+
+function typeOf(schema: Schema): string {
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+  const named = types.find((type) => typeof type === "string" && type.toLowerCase() !== "null") ?? types[0];
+  if (typeof named === "string") return named.toLowerCase();
+  if (isSchema(schema.properties)) return "object";
+  return isSchema(schema.items) ? "array" : "string";
+}
+
+function stringOf(schema: Schema, random: Random): string {
+  const format = FORMATS[String(schema.format)];
+  if (format !== undefined) return format;
+  const text = wordsFrom(random, 2)
+    .join("")
+    .padEnd(numberAt(schema, "minLength") ?? 0, "-");
+  return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
+}
+
+function numberOf(schema: Schema, random: Random, whole: boolean): number {
+  const above = numberAt(schema, "exclusiveMinimum");
+  const below = numberAt(schema, "exclusiveMaximum");
+  const least = numberAt(schema, "minimum") ?? (above === null ? null : above + (whole ? 1 : 0.01));
+  const most = numberAt(schema, "maximum") ?? (below === null ? null : below - (whole ? 1 : 0.01));
+  const from = least ?? Math.min(0, most ?? 0);
+  const to = most ?? from + 100;
+  const step = numberAt(schema, "multipleOf");
+  if (step !== null) return Math.ceil(from / step) * step;
+  const value = from + random() * Math.max(0, to - from);
+  return whole ? Math.min(Math.floor(to), Math.ceil(value)) : Number(value.toFixed(2));
+}
+
+function objectOf(schema: Schema, root: Schema, random: Random, depth: number): Record<string, unknown> {
+  const properties = isSchema(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const names = Object.keys(properties).filter((name) => depth < DEPTH_MAX || required.includes(name));
+  return Object.fromEntries(names.map((name) => [name, instanceAt(properties[name], root, random, depth + 1)]));
+}
+
+function arrayOf(schema: Schema, root: Schema, random: Random, depth: number): unknown[] {
+  const usual = depth < DEPTH_MAX ? 2 : 0;
+  const least = Math.max(usual, numberAt(schema, "minItems") ?? 0);
+  const count = Math.min(least, numberAt(schema, "maxItems") ?? least);
+  return Array.from({ length: count }, () => instanceAt(schema.items, root, random, depth + 1));
+}
+
+function instanceAt(value: unknown, root: Schema, random: Random, depth: number): unknown {
+  if (!isSchema(value)) return wordFrom(random);
+  const schema = resolve(value, root);
+  if (schema.const !== undefined) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[Math.floor(random() * schema.enum.length)];
+  if (depth > 2 * DEPTH_MAX) return null;
+  const options = [schema.anyOf, schema.oneOf].find(Array.isArray);
+  if (options) return instanceAt(options[depth < DEPTH_MAX ? 0 : options.length - 1], root, random, depth + 1);
+  if (Array.isArray(schema.allOf)) {
+    return instanceAt(Object.assign({}, ...schema.allOf.filter(isSchema)), root, random, depth + 1);
+  }
+  switch (typeOf(schema)) {
+    case "object":
+      return objectOf(schema, root, random, depth);
+    case "array":
+      return arrayOf(schema, root, random, depth);
+    case "integer":
+      return numberOf(schema, random, true);
+    case "number":
+      return numberOf(schema, random, false);
+    case "boolean":
+      return random() < 0.5;
+    case "null":
+      return null;
+    default:
+      return stringOf(schema, random);
+  }
+}
+
+/**
+ * A value that `schema` accepts: every property filled, two items in a list, references and alternatives followed.
+ * Patterns are not honoured. A recursive schema ends at its optional properties, empty lists or last alternative.
+ */
+export function instanceOf(schema: Schema, random: Random): unknown {
+  return instanceAt(schema, schema, random, 0);
+}

@@ -1,0 +1,92 @@
+// One request's connection as the player sees it: writes with backpressure, sleeps that a leaving client wakes, rude endings.
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export interface Line {
+  /** The client has left, or the answer has ended. */
+  readonly closed: boolean;
+  /** Sends the head of a streamed answer at once. */
+  head(status: number, headers: Readonly<Record<string, string>>): void;
+  /** Sends a whole answer. */
+  send(status: number, headers: Readonly<Record<string, string>>, body: string): Promise<void>;
+  /** Resolves when the bytes are with the kernel, or when the client has left. */
+  write(bytes: string): Promise<void>;
+  end(): void;
+  /** Resolves after `ms`, or as soon as the connection closes. */
+  sleep(ms: number): Promise<void>;
+  /** Breaks the connection: a FIN in mid-body, or a TCP reset. */
+  destroy(): void;
+  reset(): void;
+}
+
+/** `pieceBytes` above zero writes everything in pieces of that size, each a chunk of the transfer coding of its own. */
+export function createLine(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: { readonly pieceBytes: number; readonly onClose: (whole: boolean) => void },
+): Line {
+  let closed = false;
+  const wakers = new Set<() => void>();
+  response.on("close", () => {
+    closed = true;
+    options.onClose(response.writableFinished);
+    for (const wake of wakers) wake();
+    wakers.clear();
+  });
+  // A write after the client has gone fails here; the close event says all there is to know.
+  response.on("error", () => {});
+
+  const write = (text: string) =>
+    new Promise<void>((resolve) => {
+      if (closed) return resolve();
+      wakers.add(resolve);
+      const written = () => {
+        wakers.delete(resolve);
+        resolve();
+      };
+      if (options.pieceBytes === 0) return void response.write(text, written);
+      const bytes = Buffer.from(text);
+      const lastAt = bytes.length - options.pieceBytes;
+      for (let at = 0; at < bytes.length; at += options.pieceBytes) {
+        response.write(bytes.subarray(at, at + options.pieceBytes), at >= lastAt ? written : undefined);
+      }
+    });
+
+  return {
+    get closed() {
+      return closed;
+    },
+    head(status, headers) {
+      if (closed) return;
+      response.writeHead(status, headers);
+      response.flushHeaders();
+    },
+    async send(status, headers, body) {
+      if (closed) return;
+      if (options.pieceBytes === 0) {
+        response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+        response.end(body);
+        return;
+      }
+      response.writeHead(status, headers);
+      await write(body);
+      response.end();
+    },
+    write,
+    end() {
+      if (!closed) response.end();
+    },
+    sleep: (ms) =>
+      new Promise<void>((resolve) => {
+        if (closed || ms <= 0) return resolve();
+        const wake = () => {
+          clearTimeout(timer);
+          wakers.delete(wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, Math.ceil(ms));
+        wakers.add(wake);
+      }),
+    destroy: () => request.socket.destroy(),
+    reset: () => request.socket.resetAndDestroy(),
+  };
+}

@@ -1,0 +1,95 @@
+// Reads one request and decides what will happen to it, before anything is answered.
+import { type Answer, answerTo } from "./answer.ts";
+import { type Ask, conversationOf, directivesOf } from "./ask.ts";
+import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
+import type { Refusal } from "./refusals.ts";
+import type { Strikes } from "./strikes.ts";
+import type { Target, Wire, WireReading } from "./wire.ts";
+import { chatCompletions } from "./wires/chat-completions.ts";
+import { embeddings } from "./wires/embeddings.ts";
+
+export type Act =
+  | { readonly kind: "refuse"; readonly refusal: Refusal }
+  | { readonly kind: "reset" }
+  | { readonly kind: "silent" }
+  | { readonly kind: "answer"; readonly reading: WireReading; readonly answer: Answer };
+
+export interface Scene {
+  readonly wire: Wire;
+  /** The adapter the path belongs to. */
+  readonly adapter: string;
+  /** What was asked, where the request could be read. */
+  readonly ask: Ask | null;
+  readonly conduct: Conduct;
+  readonly act: Act;
+}
+
+export interface Arrival {
+  readonly method: string;
+  readonly target: Target;
+  /** Null where it was too large. */
+  readonly body: Buffer | null;
+}
+
+const WIRES: readonly Wire[] = [chatCompletions, embeddings];
+
+/** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
+const OWN_ADAPTER = /^sandbox(-|$)/;
+
+/** By the path's end; where that says nothing, by the vendor's own headers, so that the error comes in its shape. */
+function wireOf({ url, headers }: Target): { wire: Wire; known: boolean } {
+  const wire = WIRES.find((one) => one.path.test(url.pathname));
+  if (wire) return { wire, known: true };
+  const marked = WIRES.find((one) => one.marks.some((mark) => headers[mark] !== undefined));
+  return { wire: marked ?? chatCompletions, known: false };
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function readingOf(wire: Wire, { method, target, body }: Arrival, keyless: boolean): WireReading | Refusal {
+  if (method !== "POST") return { kind: "no_path" };
+  if (body === null) return { kind: "too_large" };
+  if (!keyless && !wire.hasCredential(target)) return { kind: "bad_key" };
+  const json = jsonOf(body);
+  if (json === undefined) return { kind: "invalid", message: "The request body is not valid JSON." };
+  return wire.read(json, target);
+}
+
+function conductFor(ask: Ask, adapter: string): Conduct | null {
+  const named = conductOf(ask.model) ?? (OWN_ADAPTER.test(adapter) ? null : VENDOR_MODEL);
+  const pace = directivesOf(ask.turns).tokensPerSecond;
+  return named && pace !== null ? { ...named, tokensPerSecond: pace } : named;
+}
+
+/** What the conduct makes of a good request. */
+function actOf(reading: WireReading, conduct: Conduct, strikes: Strikes): Act {
+  const { ask } = reading;
+  const answer = (): Act => ({ kind: "answer", reading, answer: answerTo(ask, conduct) });
+  const spared = conduct.onlyPrefill && ask.turns.at(-1)?.role !== "assistant";
+  const faulty = conduct.refuse !== null || conduct.connection !== "answer";
+  if (spared || !faulty || !strikes.strike(conversationOf(ask), conduct.strikes)) return answer();
+  if (conduct.refuse) return { kind: "refuse", refusal: conduct.refuse };
+  return conduct.connection === "answer" ? answer() : { kind: conduct.connection };
+}
+
+/** `keyless`: adapter ids whose vendors need no key. */
+export function sceneOf(arrival: Arrival, strikes: Strikes, keyless: ReadonlySet<string>): Scene {
+  const { wire, known } = wireOf(arrival.target);
+  const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
+  const refused = (refusal: Refusal, ask: Ask | null): Scene => {
+    return { wire, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };
+  };
+  if (!known) return refused({ kind: "no_path" }, null);
+  const reading = readingOf(wire, arrival, keyless.has(adapter));
+  if ("kind" in reading) return refused(reading, null);
+  const { ask } = reading;
+  const conduct = conductFor(ask, adapter);
+  if (conduct === null) return refused({ kind: "no_model", message: `The model ${ask.model} does not exist.` }, ask);
+  return { wire, adapter, ask, conduct, act: actOf(reading, conduct, strikes) };
+}

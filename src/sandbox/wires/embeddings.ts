@@ -1,0 +1,82 @@
+// The embeddings wire: vectors that depend on the text alone.
+import { z } from "zod";
+import type { Answer } from "../answer.ts";
+import type { Ask, Turn } from "../ask.ts";
+import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
+import { schemaRefusal, type Wire, type WireReading } from "../wire.ts";
+import { chatCompletions } from "./chat-completions.ts";
+
+const DIMENSIONS = 1_536;
+
+const tokens = z.array(z.number().int().min(0)).min(1);
+const body = z.looseObject({
+  model: z.string().min(1),
+  input: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(2_048), tokens, z.array(tokens).min(1)]),
+  encoding_format: z.enum(["float", "base64"]).nullish(),
+  dimensions: z.number().int().min(1).max(4_096).nullish(),
+});
+
+type Input = string | number[];
+
+function inputsOf(input: z.infer<typeof body>["input"]): Input[] {
+  if (typeof input === "string") return [input];
+  return input.every((one) => typeof one === "number") ? [input] : (input as Input[]);
+}
+
+/** A vector of length one. */
+function vectorOf(random: Random, dimensions: number): Float32Array {
+  const raw = Float32Array.from({ length: dimensions }, () => random() - 0.5);
+  const length = Math.hypot(...raw) || 1;
+  return raw.map((value) => value / length);
+}
+
+function base64Of(vector: Float32Array): string {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64");
+}
+
+function askOf(model: string, inputs: readonly Input[]): Ask {
+  const texts = inputs.filter((input) => typeof input === "string");
+  const turns = texts.map((text): Turn => ({ role: "input", text, parts: 0 }));
+  return {
+    model,
+    turns,
+    stream: false,
+    usageAsked: true,
+    outputTokensMax: null,
+    stops: [],
+    choices: 0,
+    tools: [],
+    toolUse: "none",
+    parallelTools: false,
+    schema: null,
+    thinkingTokens: 0,
+    extraTokens: inputs.reduce((sum, input) => sum + (typeof input === "string" ? 0 : input.length), 0),
+  };
+}
+
+export const embeddings: Wire = {
+  ...chatCompletions,
+  path: /\/embeddings$/,
+  read(json): WireReading | ReturnType<typeof schemaRefusal> {
+    const parsed = body.safeParse(json);
+    if (!parsed.success) return schemaRefusal(parsed.error);
+    const { model, dimensions, encoding_format } = parsed.data;
+    const inputs = inputsOf(parsed.data.input);
+    const embedding = (input: Input) => {
+      const vector = vectorOf(randomFrom(seedOf(JSON.stringify(input))), dimensions ?? DIMENSIONS);
+      return encoding_format === "base64" ? base64Of(vector) : Array.from(vector);
+    };
+    return {
+      ask: askOf(model, inputs),
+      whole: ({ usage }: Answer, conduct) => ({
+        object: "list",
+        data: inputs.map((input, index) => ({ object: "embedding", index, embedding: embedding(input) })),
+        model,
+        ...(conduct.usage !== "never" && {
+          usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens },
+        }),
+      }),
+      events: () => [],
+    };
+  },
+};
