@@ -5,7 +5,7 @@ import type { RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";
 
 /** Combinations of models beyond this many share one row, whatever a large catalog and its callers come up with. */
-const MODEL_CELLS_MAX = 4_096;
+const MODEL_CELLS_MAX = 1_000;
 const OTHER = "_other";
 const NONE = "_none";
 

@@ -1,4 +1,5 @@
 // Every metric the gateway has, in one table. Names and bounds of `gen_ai_*` are those of OpenTelemetry's conventions.
+import { setImmediate } from "node:timers/promises";
 import { Gauge, type Registry } from "prom-client";
 import { NANO_PER_USD } from "../money.ts";
 import { CounterSeries, HistogramSeries } from "./series.ts";
@@ -169,13 +170,24 @@ interface Row {
 }
 
 function instrument(registry: Registry, row: Row): unknown {
-  if (row.type === "counter") return new CounterSeries(registry, row, row.unit ?? 1);
-  if (row.type === "histogram") return new HistogramSeries(registry, row, row.bounds ?? []);
+  if (row.type === "counter") return new CounterSeries(row, row.unit ?? 1);
+  if (row.type === "histogram") return new HistogramSeries(row, row.bounds ?? []);
   return new Gauge({ name: row.name, help: row.help, labelNames: row.labels, registers: [registry] });
 }
 
-/** Makes the instruments of the table in `registry`. */
+/** Makes the instruments of the table; gauges live in `registry`, beside the process's own. */
 export function createMetrics(registry: Registry): Metrics {
   const entries = Object.entries(METRICS).map(([key, row]) => [key, instrument(registry, row)]);
   return Object.fromEntries(entries) as Metrics;
+}
+
+/** Everything in Prometheus' text format. Lets the event loop breathe between two metrics. */
+export async function metricsText(metrics: Metrics, registry: Registry): Promise<string> {
+  const parts: string[] = [];
+  for (const series of Object.values(metrics)) {
+    if (series instanceof Gauge) continue;
+    parts.push(series.text());
+    await setImmediate();
+  }
+  return parts.join("") + (await registry.metrics());
 }

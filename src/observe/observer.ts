@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { NANO_PER_USD, type Nano } from "../money.ts";
 import { createCounting } from "./count.ts";
 import type { Log } from "./log.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, metricsText } from "./metrics.ts";
 import { newRecord, type RecordStart, type RequestRecord } from "./record.ts";
 import type { HistogramCell } from "./series.ts";
 
@@ -103,7 +103,7 @@ export function createObserver({ clock, log, isKnown }: ObserverOptions): Observ
       for (const source of sources) {
         await readGauges(source).catch((error: unknown) => log.logger.warn({ err: error }, "gauges not read"));
       }
-      return registry.metrics();
+      return metricsText(metrics, registry);
     },
     flush: () => log.flush(),
   };

@@ -1,9 +1,8 @@
-// Numbers that grow with every request: found once per combination of labels, kept in plain arrays, named at a scrape.
-import { Counter, Histogram, type Registry } from "prom-client";
+// Numbers that grow with every request: found once per combination of labels, added to in place, written out at a scrape.
 
 type Labels = Readonly<Record<string, string>>;
 
-interface SeriesShape<L extends string> {
+export interface SeriesShape<L extends string> {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly L[];
@@ -11,50 +10,68 @@ interface SeriesShape<L extends string> {
 
 /** Adds up for one combination of labels. Holders keep it, so that counting is one addition. */
 export interface CounterCell {
-  readonly labels: Labels;
   total: number;
+  readonly labelText: string;
 }
 
 /** Counts observations into buckets for one combination of labels. */
 export class HistogramCell {
-  readonly labels: Labels;
-  readonly bounds: readonly number[];
+  readonly #bounds: readonly number[];
   /** One more than there are bounds; not cumulative. */
-  readonly counts: Float64Array;
-  sum = 0;
+  readonly #counts: Float64Array;
+  /** What the lines of the cell begin with: one per bucket, then sum and count. Made when first written. */
+  readonly #prefixes: () => readonly string[];
+  #made: readonly string[] | null = null;
+  #sum = 0;
 
-  constructor(labels: Labels, bounds: readonly number[]) {
-    this.labels = labels;
-    this.bounds = bounds;
-    this.counts = new Float64Array(bounds.length + 1);
+  constructor(bounds: readonly number[], prefixes: () => readonly string[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+    this.#prefixes = prefixes;
   }
 
   observe(value: number): void {
-    const { bounds, counts } = this;
+    const bounds = this.#bounds;
     let index = 0;
     while (index < bounds.length && value > (bounds[index] as number)) index += 1;
-    counts[index] = (counts[index] as number) + 1;
-    this.sum += value;
+    this.#counts[index] = (this.#counts[index] as number) + 1;
+    this.#sum += value;
+  }
+
+  /** Its lines; none where nothing was ever observed. */
+  text(): string {
+    const total = this.#counts.reduce((sum, count) => sum + count, 0);
+    if (total === 0) return "";
+    this.#made ??= this.#prefixes();
+    let text = "";
+    let running = 0;
+    for (const [index, prefix] of this.#made.entries()) {
+      const bucket = this.#counts[index];
+      if (bucket !== undefined) running += bucket;
+      const value = index === this.#counts.length ? this.#sum : running;
+      text += `${prefix}${value}\n`;
+    }
+    return text;
   }
 }
 
-/** The library hashes the labels at every call, a microsecond each; cells are looked up once per request instead. */
+/** The usual library hashes the labels at every call, a microsecond each; here they are looked up once per request. */
 class Cells<L extends string, Cell> {
-  readonly #labels: readonly L[];
-  readonly #make: (labels: Labels) => Cell;
+  readonly #names: readonly L[];
+  readonly #make: (labelText: string) => Cell;
   readonly #byKey = new Map<string, Cell>();
 
-  constructor(labels: readonly L[], make: (labels: Labels) => Cell) {
-    this.#labels = labels;
+  constructor(names: readonly L[], make: (labelText: string) => Cell) {
+    this.#names = names;
     this.#make = make;
   }
 
   of(labels: Readonly<Record<L, string>>): Cell {
     let key = "";
-    for (const name of this.#labels) key += `${labels[name]}\n`;
+    for (const name of this.#names) key += `${labels[name]}\n`;
     let cell = this.#byKey.get(key);
     if (cell === undefined) {
-      cell = this.#make({ ...labels });
+      cell = this.#make(labelText(this.#names, labels));
       this.#byKey.set(key, cell);
     }
     return cell;
@@ -65,68 +82,68 @@ class Cells<L extends string, Cell> {
   }
 }
 
-/** A counter whose values are divided by `unit` when they are read: nano-USD stay integers until then. */
-export class CounterSeries<L extends string> extends Counter<L> {
+/** Values are divided by `unit` when they are written: nano-USD stay integers until then. */
+export class CounterSeries<L extends string> {
+  readonly #shape: SeriesShape<L>;
   readonly #unit: number;
   readonly #cells: Cells<L, CounterCell>;
 
-  constructor(registry: Registry, shape: SeriesShape<L>, unit: number) {
-    super({ name: shape.name, help: shape.help, labelNames: shape.labels, registers: [registry] });
+  constructor(shape: SeriesShape<L>, unit: number) {
+    this.#shape = shape;
     this.#unit = unit;
-    this.#cells = new Cells(shape.labels, (labels) => ({ labels, total: 0 }));
+    this.#cells = new Cells(shape.labels, (text) => ({ total: 0, labelText: text }));
   }
 
   cell(labels: Readonly<Record<L, string>>): CounterCell {
     return this.#cells.of(labels);
   }
 
-  override async get(): ReturnType<Counter<L>["get"]> {
-    const values = [];
-    for (const { labels, total } of this.#cells.all()) {
-      if (total > 0) values.push({ labels: labels as Record<L, string>, value: total / this.#unit });
+  /** In Prometheus' text format. Combinations that stand at zero are left out. */
+  text(): string {
+    let text = head(this.#shape, "counter");
+    for (const { total, labelText } of this.#cells.all()) {
+      if (total > 0) text += `${this.#shape.name}{${labelText}} ${total / this.#unit}\n`;
     }
-    return { ...(await super.get()), values };
+    return text;
   }
 }
 
-/** A histogram that leaves out the combinations that were never observed. */
-export class HistogramSeries<L extends string> extends Histogram<L> {
+export class HistogramSeries<L extends string> {
   readonly #shape: SeriesShape<L>;
   readonly #cells: Cells<L, HistogramCell>;
 
-  constructor(registry: Registry, shape: SeriesShape<L>, bounds: readonly number[]) {
-    super({
-      name: shape.name,
-      help: shape.help,
-      labelNames: shape.labels,
-      buckets: [...bounds],
-      registers: [registry],
-    });
+  constructor(shape: SeriesShape<L>, bounds: readonly number[]) {
+    const { name } = shape;
     this.#shape = shape;
-    this.#cells = new Cells(shape.labels, (labels) => new HistogramCell(labels, bounds));
+    const prefixes = (text: string) => [
+      ...[...bounds, "+Inf"].map((bound) => `${name}_bucket{${text},le="${bound}"} `),
+      `${name}_sum{${text}} `,
+      `${name}_count{${text}} `,
+    ];
+    this.#cells = new Cells(shape.labels, (text) => new HistogramCell(bounds, () => prefixes(text)));
   }
 
   cell(labels: Readonly<Record<L, string>>): HistogramCell {
     return this.#cells.of(labels);
   }
 
-  /** What the registry's text is made from; it formats `sharedLabels` once per cell. */
-  async getForPromString(): Promise<unknown> {
-    const { name, help } = this.#shape;
-    const values = [];
-    for (const cell of this.#cells.all()) {
-      const sharedLabels = cell.labels;
-      let count = 0;
-      const rows = [];
-      for (const [index, bound] of [...cell.bounds, "+Inf"].entries()) {
-        count += cell.counts[index] ?? 0;
-        rows.push({ metricName: `${name}_bucket`, labels: { le: bound }, sharedLabels, value: count });
-      }
-      if (count === 0) continue;
-      rows.push({ metricName: `${name}_sum`, labels: {}, sharedLabels, value: cell.sum });
-      rows.push({ metricName: `${name}_count`, labels: {}, sharedLabels, value: count });
-      values.push(...rows);
-    }
-    return { name, help, type: "histogram", aggregator: "sum", values };
+  /** In Prometheus' text format. Combinations that were never observed are left out. */
+  text(): string {
+    let text = head(this.#shape, "histogram");
+    for (const cell of this.#cells.all()) text += cell.text();
+    return text;
   }
+}
+
+function head({ name, help }: SeriesShape<string>, type: string): string {
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
+}
+
+function labelText(names: readonly string[], labels: Labels): string {
+  return names.map((name) => `${name}="${escaped(labels[name] ?? "").replaceAll('"', '\\"')}"`).join(",");
+}
+
+/** As the format asks: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }
