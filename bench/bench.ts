@@ -1,0 +1,97 @@
+// What every scenario is given, and what it gives back.
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import type { JobResult } from "./load/jobs.ts";
+import { cpuMs } from "./measure.ts";
+import { Client, type Processes } from "./processes.ts";
+import { type Subject, type SubjectName, startSubject, Unavailable } from "./subjects.ts";
+
+export interface Row {
+  readonly scenario: string;
+  readonly measure: string;
+  readonly value: string;
+  readonly bar: string;
+  /** `-`: a figure without a bar, or one that could not be taken. */
+  readonly verdict: "pass" | "miss" | "-";
+}
+
+export interface Upstream {
+  readonly port: number;
+  readonly bigPort: number;
+}
+
+export interface Bench {
+  readonly processes: Processes;
+  readonly upstream: Upstream;
+  readonly folder: string;
+  readonly quick: boolean;
+  readonly rounds: number;
+  /** Null: all. */
+  readonly only: ReadonlySet<string> | null;
+  readonly say: (line: string) => void;
+}
+
+export type Scenario = (bench: Bench) => Promise<Row[]>;
+
+/** Starts a load generator of its own. */
+export async function startClient(bench: Bench): Promise<Client> {
+  const { child } = await bench.processes.fork(new URL("./load/main.ts", import.meta.url));
+  return new Client(child);
+}
+
+let grounds = 0;
+
+/** Starts those of `names` that can run here and were asked for; the others are told of. */
+export async function startSubjects(
+  bench: Bench,
+  names: readonly SubjectName[],
+  upstreamPort: number = bench.upstream.port,
+): Promise<Map<SubjectName, Subject>> {
+  const subjects = new Map<SubjectName, Subject>();
+  grounds += 1;
+  const ground = { ...bench, upstreamPort, folder: join(bench.folder, String(grounds)) };
+  for (const name of names) {
+    if (bench.only !== null && !bench.only.has(name)) continue;
+    try {
+      subjects.set(name, await startSubject(name, ground));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      bench.say(`  without ${name}: ${error.message}`);
+    }
+  }
+  return subjects;
+}
+
+export async function stopSubjects(bench: Bench, subjects: ReadonlyMap<SubjectName, Subject>): Promise<void> {
+  const children = [...subjects.values()].map((subject) => subject.child);
+  await Promise.all(
+    children.filter((child): child is ChildProcess => child !== null).map((c) => bench.processes.stop(c)),
+  );
+}
+
+/** Runs `work` and says how much CPU the subject used meanwhile. */
+export async function withCpu(subject: Subject, work: () => Promise<JobResult>) {
+  const pid = subject.pid ?? process.pid;
+  const before = cpuMs(pid);
+  const result = await work();
+  return { result, cpuMs: cpuMs(pid) - before };
+}
+
+/** Fails loudly when a subject dropped answers, since a figure over failed work means nothing. */
+export function expectWhole(subject: Subject, result: JobResult): void {
+  if (result.failed === 0) return;
+  throw new Error(
+    `${subject.name}: ${result.failed} of ${result.failed + result.whole} failed ${JSON.stringify(result.statuses)}`,
+  );
+}
+
+/** A row for a figure that must not be above `most`. */
+export function atMost(scenario: string, measure: string, figure: number, most: number, unit: string): Row {
+  const text = Number.isFinite(figure) ? `${figure.toFixed(2)}${unit}` : "not taken";
+  const verdict = !Number.isFinite(figure) ? "-" : figure <= most ? "pass" : "miss";
+  return { scenario, measure, value: text, bar: `<= ${most}${unit}`, verdict };
+}
+
+export function told(scenario: string, measure: string, value: string): Row {
+  return { scenario, measure, value, bar: "", verdict: "-" };
+}

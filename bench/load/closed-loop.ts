@@ -1,0 +1,31 @@
+// A fixed number of clients that each wait for their answer before they ask again: how dear is a request when all are busy.
+import { Connection } from "./connection.ts";
+import type { ClosedLoop, JobResult } from "./jobs.ts";
+import { Tally } from "./tally.ts";
+
+export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
+  const { promise: finished, resolve } = Promise.withResolvers<void>();
+  const connections = Array.from(
+    { length: job.connections },
+    () =>
+      new Connection({
+        port: job.port,
+        onEnd(exchange, connection) {
+          tally.ended(exchange);
+          if (performance.now() < stopAt && !connection.closed) send(connection);
+          else if (tally.open === 0) resolve();
+        },
+      }),
+  );
+  await Promise.all(connections.map((connection) => connection.ready));
+  const tally = new Tally();
+  const stopAt = performance.now() + job.ms;
+  const send = (connection: Connection) => {
+    tally.sent();
+    connection.send(job.request);
+  };
+  for (const connection of connections) send(connection);
+  await finished;
+  for (const connection of connections) connection.destroy();
+  return tally.result();
+}

@@ -1,0 +1,176 @@
+// One keep-alive connection of the load generators: writes a request as it is, reads the answer with little more than a scan.
+import { connect, type Socket } from "node:net";
+
+const LF = 10;
+const CR = 13;
+const DONE = "[DONE]\n\n";
+/** Where in an answer the next byte is. */
+const AT = { head: 0, fixed: 1, size: 2, data: 3, dataEnd: 4, trailer: 5 } as const;
+
+/** What came of one request. Times are `performance.now()`. */
+export interface Exchange {
+  status: number;
+  /** Server-sent events that ended. */
+  events: number;
+  bytes: number;
+  /** When the second event had ended: the first is the role, the second the first word. 0 where there was none. */
+  firstTokenAt: number;
+  endedAt: number;
+  /** The answer came to its proper end, and a stream's last event was `[DONE]`. */
+  whole: boolean;
+}
+
+export interface ConnectionOptions {
+  readonly port: number;
+  /** Called when the answer has ended or the connection broke. */
+  readonly onEnd: (exchange: Exchange, connection: Connection) => void;
+  /** Read one byte at a time, only when `readByte` asks for it. */
+  readonly slow?: boolean;
+}
+
+// Reading is synchronous, so every connection of the process can read into the same memory.
+const shared = Buffer.allocUnsafeSlow(65_536);
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #onEnd: ConnectionOptions["onEnd"];
+  readonly ready: Promise<void>;
+  closed = false;
+  #state: number = AT.head;
+  #head = "";
+  /** Bytes left of a fixed body, or of the chunk being read. */
+  #left = 0;
+  #line = "";
+  #afterLf = false;
+  /** The last bytes of the body so far. */
+  readonly #tail = Buffer.alloc(DONE.length);
+  #exchange: Exchange | null = null;
+
+  constructor(options: ConnectionOptions) {
+    this.#onEnd = options.onEnd;
+    const slow = options.slow === true;
+    const buffer = slow ? Buffer.allocUnsafe(1) : shared;
+    const callback = (length: number): boolean => {
+      this.#read(buffer, length);
+      return !slow;
+    };
+    this.#socket = connect({ host: "127.0.0.1", port: options.port, noDelay: true, onread: { buffer, callback } });
+    this.ready = new Promise((resolve, reject) => {
+      this.#socket.once("connect", resolve);
+      this.#socket.once("error", reject);
+    });
+    this.#socket.on("error", () => {});
+    this.#socket.once("close", () => {
+      this.closed = true;
+      this.#end(false);
+    });
+  }
+
+  get busy(): boolean {
+    return this.#exchange !== null;
+  }
+
+  send(request: string): void {
+    this.#exchange = { status: 0, events: 0, bytes: 0, firstTokenAt: 0, endedAt: 0, whole: false };
+    this.#state = AT.head;
+    this.#head = "";
+    this.#tail.fill(0);
+    this.#afterLf = false;
+    this.#socket.write(request, "utf8");
+  }
+
+  readByte(): void {
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #end(proper: boolean): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    this.#exchange = null;
+    exchange.endedAt = performance.now();
+    exchange.whole = proper && exchange.status === 200 && (exchange.events === 0 || this.#tail.latin1Slice() === DONE);
+    this.#onEnd(exchange, this);
+  }
+
+  #read(bytes: Buffer, length: number): void {
+    let at = 0;
+    while (at < length) {
+      if (this.#exchange === null) {
+        this.destroy();
+        return;
+      }
+      switch (this.#state) {
+        case AT.head:
+          at = this.#readHead(bytes, at, length);
+          break;
+        case AT.fixed:
+        case AT.data: {
+          const take = Math.min(this.#left, length - at);
+          this.#body(bytes, at, at + take);
+          this.#left -= take;
+          at += take;
+          if (this.#left > 0) break;
+          if (this.#state === AT.fixed) this.#end(true);
+          else this.#state = AT.dataEnd;
+          break;
+        }
+        case AT.dataEnd:
+          if (bytes[at++] === LF) this.#state = AT.size;
+          break;
+        case AT.size:
+          at = this.#readSize(bytes, at);
+          break;
+        default:
+          // The empty line after the last chunk; nobody here sends trailers.
+          if (bytes[at++] === LF) this.#end(true);
+      }
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number, length: number): number {
+    const from = this.#head.length;
+    this.#head += bytes.latin1Slice(at, length);
+    const end = this.#head.indexOf("\r\n\r\n", Math.max(0, from - 3));
+    if (end < 0) return length;
+    const head = this.#head.slice(0, end).toLowerCase();
+    if (this.#exchange !== null) this.#exchange.status = Number(head.slice(9, 12));
+    const fixed = /\r\ncontent-length: *(\d+)/.exec(head);
+    this.#left = Number(fixed?.[1] ?? 0);
+    this.#state = fixed === null ? AT.size : AT.fixed;
+    this.#line = "";
+    if (fixed !== null && this.#left === 0) this.#end(true);
+    return at + end + 4 - from;
+  }
+
+  #readSize(bytes: Buffer, at: number): number {
+    const byte = bytes[at] ?? 0;
+    if (byte !== LF) {
+      if (byte !== CR) this.#line += String.fromCharCode(byte);
+      return at + 1;
+    }
+    this.#left = Number.parseInt(this.#line, 16);
+    this.#line = "";
+    this.#state = this.#left === 0 ? AT.trailer : AT.data;
+    return at + 1;
+  }
+
+  /** Counts the blank lines that end events, wherever the cuts between pieces lie. */
+  #body(bytes: Buffer, start: number, end: number): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    exchange.bytes += end - start;
+    const before = exchange.events;
+    for (let at = bytes.indexOf(LF, start); at >= 0 && at < end; at = bytes.indexOf(LF, at + 1)) {
+      if (at === start ? this.#afterLf : bytes[at - 1] === LF) exchange.events += 1;
+    }
+    this.#afterLf = bytes[end - 1] === LF;
+    if (before < 2 && exchange.events >= 2) exchange.firstTokenAt = performance.now();
+    const length = end - start;
+    if (length < DONE.length) this.#tail.copyWithin(0, length);
+    bytes.copy(this.#tail, Math.max(0, DONE.length - length), Math.max(start, end - DONE.length), end);
+  }
+}

@@ -1,0 +1,81 @@
+// What the system says about a process and a disk: CPU, memory, and how long a durable write takes here.
+import { closeSync, fdatasync, openSync, readFileSync, rmSync, write } from "node:fs";
+import { cpus, release, totalmem } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+
+// Linux counts in clock ticks of 10 ms on every architecture we run on (sysconf(_SC_CLK_TCK) is 100).
+const TICK_MS = 10;
+
+/** CPU milliseconds a process has used: user and system, all its threads (proc(5), fields 14 and 15 of stat). */
+export function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Resident memory of a process in MB. */
+export function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
+}
+
+/** Keeps the highest resident memory seen until `stop`. */
+export function watchResident(pid: number): { stop(): number } {
+  let mostMb = residentMb(pid);
+  const look = () => {
+    mostMb = Math.max(mostMb, residentMb(pid));
+  };
+  const timer = setInterval(look, 200);
+  return {
+    stop() {
+      clearInterval(timer);
+      look();
+      return mostMb;
+    },
+  };
+}
+
+/** Milliseconds that pairs of "append 4 KB, fdatasync" took, one pair every `everyMs`, until `stop`. */
+export async function timeSyncPairs(folder: string, everyMs: number, stop: AbortSignal): Promise<number[]> {
+  const path = join(folder, "fdatasync.probe");
+  const file = openSync(path, "a");
+  const page = Buffer.alloc(4096, 1);
+  const append = promisify(write);
+  const sync = promisify(fdatasync);
+  const pairs: number[] = [];
+  try {
+    while (!stop.aborted) {
+      const startedAt = performance.now();
+      for (let n = 0; n < 2; n++) {
+        await append(file, page, 0, page.length, null);
+        await sync(file);
+      }
+      pairs.push(performance.now() - startedAt);
+      await sleep(everyMs);
+    }
+  } finally {
+    closeSync(file);
+    rmSync(path, { force: true });
+  }
+  return pairs;
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}
+
+export function describeMachine(): string {
+  const cores = cpus();
+  const memoryGb = Math.round(totalmem() / 2 ** 30);
+  return `${cores[0]?.model ?? "unknown CPU"}, ${cores.length} cores, ${memoryGb} GB, Linux ${release()}, Node ${process.version}`;
+}

@@ -1,0 +1,66 @@
+// The floor of this stack: uWebSockets in front, undici behind, and between them as little as a correct proxy can do.
+import { App, us_socket_local_port } from "uWebSockets.js";
+import { Pool } from "undici";
+
+const upstream = new Pool(process.argv[2] ?? "", { connections: null, pipelining: 1 });
+const HOP = new Set(["host", "connection", "keep-alive", "content-length", "transfer-encoding", "date"]);
+
+App()
+  .post("/*", (res, req) => {
+    const path = req.getUrl();
+    const headers: string[] = [];
+    req.forEach((name, value) => {
+      if (!HOP.has(name)) headers.push(name, value);
+    });
+    let body = Buffer.alloc(0);
+    let gone = false;
+    let abort = () => {};
+    res.onAborted(() => {
+      gone = true;
+      abort();
+    });
+    res.onData((part, last) => {
+      // uWebSockets takes its bytes back when this call returns.
+      body = body.length === 0 ? Buffer.from(new Uint8Array(part)) : Buffer.concat([body, new Uint8Array(part)]);
+      if (!last || gone) return;
+      let whole: Buffer[] | null = null;
+      upstream.dispatch(
+        { method: "POST", path, headers, body },
+        {
+          onRequestStart(controller) {
+            abort = () => controller.abort(new Error("the client left"));
+          },
+          onResponseStart(_controller, status, head) {
+            if ("content-length" in head) whole = [];
+            res.cork(() => {
+              res.writeStatus(String(status));
+              for (const name in head) if (!HOP.has(name)) res.writeHeader(name, String(head[name]));
+            });
+          },
+          onResponseData(controller, bytes) {
+            if (whole !== null) return void whole.push(bytes);
+            if (gone) return;
+            res.cork(() => {
+              if (res.write(bytes)) return;
+              controller.pause();
+              res.onWritable(() => {
+                controller.resume();
+                return true;
+              });
+            });
+          },
+          onResponseEnd() {
+            if (!gone) res.cork(() => res.end(whole === null ? undefined : Buffer.concat(whole)));
+          },
+          onResponseError() {
+            if (!gone) res.close();
+          },
+        },
+      );
+    });
+  })
+  .listen("127.0.0.1", 0, (socket) => {
+    if (socket !== false) process.send?.({ port: us_socket_local_port(socket) });
+  });
+
+process.on("disconnect", () => process.exit(0));

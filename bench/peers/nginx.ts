@@ -1,0 +1,72 @@
+// nginx as the floor: proxy_pass, keep-alive to the upstream, one worker, nothing buffered.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../processes.ts";
+import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject, Unavailable } from "../subjects.ts";
+
+function configuration(port: number, upstreamPort: number, folder: string): string {
+  return `daemon off;
+# One process does all the work, so its CPU is the CPU of nginx.
+master_process off;
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log warn;
+events { worker_connections 10000; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  keepalive_requests 100000000;
+  tcp_nodelay on;
+  upstream openai {
+    server 127.0.0.1:${upstreamPort};
+    keepalive 512;
+    keepalive_requests 100000000;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://openai;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+      proxy_read_timeout 600s;
+    }
+  }
+}
+`;
+}
+
+function installed(): boolean {
+  return spawnSync("nginx", ["-v"]).status === 0;
+}
+
+function install(ground: Ground): void {
+  if (installed()) return;
+  if (process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0) {
+    ground.say("installing nginx with apt-get");
+    spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "nginx-light"], { stdio: "ignore" });
+  }
+  if (!installed()) throw new Unavailable("nginx is not installed: sudo apt-get install nginx-light");
+}
+
+export async function startNginx(ground: Ground): Promise<Subject> {
+  install(ground);
+  const { folder } = ground;
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, configuration(port, ground.upstreamPort, folder));
+  const { child, pid } = await ground.processes.spawn("nginx", ["-p", folder, "-c", file], {
+    port,
+    logFile: join(folder, "output.log"),
+    folder,
+    env: { PATH: process.env.PATH },
+  });
+  return { name: "nginx", port, pid, child, path: OPENAI_PATH, model: OPENAI_MODEL, headers: DUMMY_KEY };
+}

@@ -1,0 +1,69 @@
+// The gateway itself, as `npm start` runs it, with everything on: key check, hold, meter, durable post, metrics, log.
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { freePort } from "../processes.ts";
+import { type Ground, type Subject, Unavailable } from "../subjects.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MAIN = join(ROOT, "src/main.ts");
+const CREDIT_CENTS = 100_000_000;
+
+interface Created {
+  readonly account_id: string;
+  readonly api_key: string;
+}
+
+async function admin(url: string, token: string, method: string, body: unknown): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const response = await fetch(url, { method, headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** A live account with money and limits far above what the bench asks for. */
+async function openAccount(adminPort: number, dataFolder: string): Promise<string> {
+  const token = readFileSync(join(dataFolder, "admin.token"), "utf8").trim();
+  const accounts = `http://127.0.0.1:${adminPort}/admin/v1/accounts`;
+  const created = (await admin(accounts, token, "POST", { name: "bench", credit_cents: CREDIT_CENTS })) as Created;
+  await admin(`${accounts}/${created.account_id}`, token, "PATCH", {
+    inference_cap_cents: CREDIT_CENTS,
+    rate_limit: { requests_per_minute: 100_000_000, in_flight: 20_000 },
+  });
+  return created.api_key;
+}
+
+/** `nodeFlags` go before the entry file, such as `--cpu-prof`. */
+export async function startTollgate(ground: Ground, nodeFlags: readonly string[] = []): Promise<Subject> {
+  if (!existsSync(MAIN)) throw new Unavailable("src/main.ts is not there");
+  const { folder } = ground;
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const adminPort = await freePort();
+  const data = join(folder, "data");
+  const flags = ["--disable-warning=ExperimentalWarning", ...nodeFlags, MAIN];
+  const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
+    port,
+    logFile: join(folder, "output.log"),
+    folder,
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      DATA_DIR: data,
+      OPENAI_API_KEY: "sk-bench",
+      OPENAI_BASE_URL: `http://127.0.0.1:${ground.upstreamPort}/v1`,
+    },
+  });
+  const key = await openAccount(adminPort, data);
+  return {
+    name: "tollgate",
+    port,
+    pid,
+    child,
+    path: "/api/llm/v1/chat/completions",
+    model: "openai/gpt-4o-mini",
+    headers: { authorization: `Bearer ${key}` },
+  };
+}

@@ -1,0 +1,132 @@
+// Starts the processes of a run and sees to it that none outlives it.
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { openSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Job, JobResult } from "./load/jobs.ts";
+
+const START_MS_MAX = 20_000;
+const STOP_MS_MAX = 8_000;
+const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
+
+export interface Started {
+  readonly pid: number;
+  readonly port: number;
+}
+
+interface Hello {
+  readonly port: number;
+  readonly bigPort?: number;
+}
+
+/** Everything that is running now; `stop` ends one, `stopAll` the rest. */
+export class Processes {
+  readonly #children = new Set<ChildProcess>();
+
+  #keep(child: ChildProcess): ChildProcess {
+    this.#children.add(child);
+    child.once("exit", () => this.#children.delete(child));
+    return child;
+  }
+
+  /** Starts one of our own files and waits until it says where it listens. It ends itself when we are gone. */
+  async fork(file: URL, args: readonly string[] = []): Promise<{ child: ChildProcess; hello: Hello }> {
+    const child = this.#keep(
+      fork(file, args, { execArgv: NODE_FLAGS, stdio: ["ignore", "inherit", "inherit", "ipc"] }),
+    );
+    const hello = (await message(child, file.pathname)) as Hello;
+    return { child, hello };
+  }
+
+  /** Starts a foreign server, its output going to a file, and waits until `port` answers. */
+  async spawn(
+    command: string,
+    args: readonly string[],
+    options: ServerOptions,
+  ): Promise<Started & { child: ChildProcess }> {
+    const log = openSync(options.logFile, "a");
+    const child = this.#keep(
+      spawn(command, args, { cwd: options.folder, env: options.env, stdio: ["ignore", log, log] }),
+    );
+    child.once("error", () => {});
+    const deadline = performance.now() + START_MS_MAX;
+    while (!(await answers(options.port))) {
+      if (child.exitCode !== null || child.pid === undefined || performance.now() > deadline) {
+        throw new Error(`${command} does not listen on port ${options.port}; see ${options.logFile}`);
+      }
+      await sleep(50);
+    }
+    return { child, pid: child.pid ?? 0, port: options.port };
+  }
+
+  async stop(child: ChildProcess): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    const gone = once(child, "exit");
+    child.kill("SIGTERM");
+    const timer = globalThis.setTimeout(() => child.kill("SIGKILL"), STOP_MS_MAX);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#children].map((child) => this.stop(child)));
+  }
+}
+
+export interface ServerOptions {
+  readonly port: number;
+  readonly logFile: string;
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+function message(child: ChildProcess, what: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const exited = (code: number | null) => reject(new Error(`${what} ended with ${code}`));
+    child.once("exit", exited);
+    child.once("message", (value) => {
+      child.off("exit", exited);
+      resolve(value);
+    });
+  });
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+/** A port that was free a moment ago, for servers that cannot say which one they took. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
+/** A load generator in its own process. */
+export class Client {
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  async run(job: Job): Promise<JobResult> {
+    const answer = message(this.#child, "the load generator");
+    this.#child.send(job);
+    const { result, error } = (await answer) as { result?: JobResult; error?: string };
+    if (result === undefined) throw new Error(error ?? "the load generator failed");
+    return result;
+  }
+}

@@ -1,0 +1,57 @@
+// Who is measured: what stands between the client and the upstream, from nothing at all to the gateway.
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { startNginx } from "./peers/nginx.ts";
+import { startPortkey } from "./peers/portkey.ts";
+import { startTollgate } from "./peers/tollgate.ts";
+import type { Processes } from "./processes.ts";
+
+export interface Subject {
+  readonly name: SubjectName;
+  readonly port: number;
+  /** The process whose CPU and memory count; null where there is none (direct). */
+  readonly pid: number | null;
+  readonly child: ChildProcess | null;
+  readonly path: string;
+  readonly model: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type SubjectName = "direct" | "nginx" | "bare" | "portkey" | "tollgate";
+
+/** What a subject is started with. */
+export interface Ground {
+  readonly processes: Processes;
+  readonly upstreamPort: number;
+  /** An empty folder of its own, on a real disk. */
+  readonly folder: string;
+  readonly say: (line: string) => void;
+}
+
+/** A subject that cannot run here; the message is for the reader of the table. */
+export class Unavailable extends Error {}
+
+export const OPENAI_PATH = "/v1/chat/completions";
+export const OPENAI_MODEL = "gpt-4o-mini";
+export const DUMMY_KEY = { authorization: "Bearer sk-bench-0123456789abcdefghijklmnopqrstuvwxyz" };
+
+const plain = { path: OPENAI_PATH, model: OPENAI_MODEL, headers: DUMMY_KEY };
+
+async function startBare(ground: Ground): Promise<Subject> {
+  const file = new URL("./peers/bare-proxy.ts", import.meta.url);
+  const { child, hello } = await ground.processes.fork(file, [`http://127.0.0.1:${ground.upstreamPort}`]);
+  return { ...plain, name: "bare", port: hello.port, pid: child.pid ?? 0, child };
+}
+
+const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject>>> = {
+  direct: async (ground) => ({ ...plain, name: "direct", port: ground.upstreamPort, pid: null, child: null }),
+  nginx: startNginx,
+  bare: startBare,
+  portkey: startPortkey,
+  tollgate: startTollgate,
+};
+
+/** Starts a subject; throws `Unavailable` where it cannot run on this machine. */
+export function startSubject(name: SubjectName, ground: Ground): Promise<Subject> {
+  return STARTERS[name]({ ...ground, folder: join(ground.folder, name) });
+}

@@ -1,0 +1,192 @@
+// The fake OpenAI that every subject of the bench has behind it: fast, paced by one timer, told what to do by the prompt.
+
+import { App, type HttpResponse, us_socket_local_port } from "uWebSockets.js";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+// A prompt holds `bench:<chunks>:<chunks a second>`; 0 a second means all at once. Unary calls need none.
+const DIRECTIVE = /bench:(\d+):(\d+)/;
+const WORDS =
+  "the a of gateway stands between programs and what they pay for per call , it streams meters charges exactly once . \
+A hold is placed before upstream called for most it can cost ; so nothing overspent at any concurrency internationalisation"
+    .split(/\s+/)
+    .map((word) => JSON.stringify(` ${word}`));
+const CREATED = 1_790_000_000;
+const MODEL = "gpt-4o-mini-2024-07-18";
+const USAGE =
+  '{"prompt_tokens":212,"completion_tokens":48,"total_tokens":260,"prompt_tokens_details":{"cached_tokens":128}}';
+const ANSWER = `{"id":"chatcmpl-BenchAnswer0000000000000001","object":"chat.completion","created":${CREATED},"model":"${MODEL}",\
+"choices":[{"index":0,"message":{"role":"assistant","content":"A gateway stands between programs and what they pay for \
+per call: it streams, meters and charges. It holds the most a call can cost before it asks, and takes what it did cost \
+after.","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":${USAGE},"system_fingerprint":"fp_bench"}`;
+
+/** The part of an event after its id, as OpenAI writes it. */
+function eventTail(choices: string, usage: string): string {
+  return `","object":"chat.completion.chunk","created":${CREATED},"model":"${MODEL}","system_fingerprint":"fp_bench","choices":${choices}${usage}}\n\n`;
+}
+
+/** All that a stream can say, built once; with `usage` every event has the field, as OpenAI does when it was asked. */
+function script(asked: boolean) {
+  const none = asked ? ',"usage":null' : "";
+  const choice = (delta: string, finish: string) =>
+    `[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]`;
+  return {
+    role: eventTail(choice('{"role":"assistant","content":"","refusal":null}', "null"), none),
+    words: WORDS.map((word) => eventTail(choice(`{"content":${word}}`, "null"), none)),
+    finish: eventTail(choice("{}", '"stop"'), none),
+    usage: asked ? eventTail("[]", `,"usage":${USAGE}`) : null,
+  };
+}
+const PLAIN = script(false);
+const ASKED = script(true);
+
+interface Stream {
+  readonly res: HttpResponse;
+  readonly head: string;
+  readonly say: typeof PLAIN;
+  readonly periodMs: number;
+  dueMs: number;
+  word: number;
+  left: number;
+  gone: boolean;
+}
+
+// A wheel of one slot a millisecond: each stream lies in the slot of its next chunk, and one timer turns the wheel.
+const SLOTS = 8192;
+const wheel: Stream[][] = Array.from({ length: SLOTS }, () => []);
+let turnedToMs = Math.floor(performance.now());
+let streamsStarted = 0;
+
+function park(stream: Stream): void {
+  const slot = Math.max(turnedToMs + 1, Math.floor(stream.dueMs));
+  wheel[slot % SLOTS]?.push(stream);
+}
+
+function word(stream: Stream): string {
+  stream.left -= 1;
+  stream.word = (stream.word + 1) % WORDS.length;
+  return `${stream.head}${stream.say.words[stream.word]}`;
+}
+
+function finish(stream: Stream): string {
+  const { head, say } = stream;
+  return `${head}${say.finish}${say.usage === null ? "" : head + say.usage}data: [DONE]\n\n`;
+}
+
+function step(stream: Stream): void {
+  if (stream.gone) return;
+  if (stream.left === 0) {
+    stream.gone = true;
+    stream.res.cork(() => stream.res.end(finish(stream)));
+    return;
+  }
+  const bytes = word(stream);
+  stream.res.cork(() => stream.res.write(bytes));
+  stream.dueMs += stream.periodMs;
+  park(stream);
+}
+
+setInterval(() => {
+  const nowMs = Math.floor(performance.now());
+  while (turnedToMs < nowMs) {
+    turnedToMs += 1;
+    const slot = turnedToMs % SLOTS;
+    const due = wheel[slot];
+    if (due === undefined || due.length === 0) continue;
+    wheel[slot] = [];
+    for (const stream of due) step(stream);
+  }
+}, 1);
+
+/** Sends the role and the first word at once, so that a first token has no pace in it; the rest is spread by phase. */
+function begin(res: HttpResponse, body: string): void {
+  const found = DIRECTIVE.exec(body);
+  const chunks = Number(found?.[1] ?? 16);
+  const perSecond = Number(found?.[2] ?? 0);
+  streamsStarted += 1;
+  const periodMs = perSecond === 0 ? 0 : 1000 / perSecond;
+  const phase = (streamsStarted * 0.618_033_988_75) % 1;
+  const stream: Stream = {
+    res,
+    head: `data: {"id":"chatcmpl-Bench${String(streamsStarted).padStart(24, "0")}`,
+    say: body.includes('"include_usage":true') ? ASKED : PLAIN,
+    periodMs,
+    dueMs: performance.now() + phase * periodMs,
+    word: streamsStarted % WORDS.length,
+    left: chunks,
+    gone: false,
+  };
+  res.onAborted(() => {
+    stream.gone = true;
+  });
+  res.cork(() => {
+    res.writeHeader("content-type", "text/event-stream; charset=utf-8").writeHeader("x-request-id", "req_bench");
+    res.writeHeader("openai-processing-ms", "7").writeHeader("openai-version", "2020-10-01");
+    res.write(stream.head + stream.say.role + word(stream));
+    if (perSecond === 0) {
+      while (stream.left > 0) res.write(word(stream));
+      res.end(finish(stream));
+    }
+  });
+  if (perSecond !== 0) park(stream);
+}
+
+function answer(res: HttpResponse): void {
+  res.cork(() => {
+    res.writeHeader("content-type", "application/json").writeHeader("x-request-id", "req_bench");
+    res.writeHeader("openai-processing-ms", "7").writeHeader("openai-version", "2020-10-01");
+    res.end(ANSWER);
+  });
+}
+
+function startFast(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    App()
+      .post("/*", (res) => {
+        let body = "";
+        let gone = false;
+        res.onAborted(() => {
+          gone = true;
+        });
+        res.onData((chunk, last) => {
+          body += Buffer.from(chunk).latin1Slice();
+          if (!last || gone) return;
+          if (body.includes('"stream":true')) begin(res, body);
+          else answer(res);
+        });
+      })
+      .listen("127.0.0.1", 0, (socket) => {
+        if (socket === false) reject(new Error("the upstream cannot listen"));
+        else resolve(us_socket_local_port(socket));
+      });
+  });
+}
+
+/** 50 MB of events as fast as they are read. node:http, because uWebSockets hangs up on a reader that stands still. */
+async function sendBig(response: ServerResponse): Promise<void> {
+  const head = 'data: {"id":"chatcmpl-Bench000000000000000000000big';
+  const choice = `[{"index":0,"delta":{"content":"${"many words ".repeat(92)}"},"logprobs":null,"finish_reason":null}]`;
+  const block = (head + eventTail(choice, "")).repeat(16);
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+  response.write(head + PLAIN.role);
+  for (let sent = 0; sent < 50_000_000 && !response.destroyed; sent += block.length) {
+    if (!response.write(block)) await Promise.race([once(response, "drain"), once(response, "close")]);
+  }
+  response.end(`${head}${PLAIN.finish}data: [DONE]\n\n`);
+}
+
+async function startBig(): Promise<number> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.once("end", () => void sendBig(response));
+  });
+  server.requestTimeout = 0;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+process.on("disconnect", () => process.exit(0));
+const [fastPort, bigPort] = await Promise.all([startFast(), startBig()]);
+process.send?.({ port: fastPort, bigPort });
