@@ -1,0 +1,69 @@
+// Finds out who is calling: the socket's address, or what the proxies in front of us say, as far as they are believed.
+import { isIP } from "node:net";
+
+/** The text of an address as the socket has it: 4 or 16 bytes. Empty where the socket is gone. */
+export function addressText(binary: ArrayBuffer): string {
+  const bytes = new Uint8Array(binary);
+  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
+  if (bytes.length !== 16) return "";
+  if (isMapped(bytes)) return `${bytes[12]}.${bytes[13]}.${bytes[14]}.${bytes[15]}`;
+  return ipv6Text(bytes);
+}
+
+/** `::ffff:a.b.c.d` is how a dual-stack socket shows an IPv4 client. */
+function isMapped(bytes: Uint8Array): boolean {
+  return bytes[10] === 0xff && bytes[11] === 0xff && bytes.subarray(0, 10).every((byte) => byte === 0);
+}
+
+/** Eight groups without leading zeros; not shortened with `::`, so that equal addresses have equal text. */
+function ipv6Text(bytes: Uint8Array): string {
+  const groups: string[] = [];
+  for (let i = 0; i < 16; i += 2) groups.push((((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0)).toString(16));
+  return groups.join(":");
+}
+
+/**
+ * The client's address behind `proxies` trusted proxies. Each proxy appends the address it saw to X-Forwarded-For, so with
+ * n of them the n-th entry from the right is the last one that none but our own proxies wrote; all to its left is
+ * the client's own claim. A list that is too short or an entry that is no address leaves the socket's address.
+ */
+export function clientAddress(socketAddress: string, forwardedFor: string, proxies: number): string {
+  if (proxies === 0 || forwardedFor === "") return socketAddress;
+  const entries = forwardedFor.split(",");
+  return normalAddress(entries.at(-proxies)?.trim() ?? "") ?? socketAddress;
+}
+
+/** An address as written by a proxy, with or without port and brackets, in our spelling; null if it is none. */
+function normalAddress(written: string): string | null {
+  const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(written)?.[1] ?? /^([\d.]+):\d+$/.exec(written)?.[1] ?? written;
+  const family = isIP(bare);
+  if (family === 4) return bare;
+  return family === 6 && !bare.includes("%") ? ipv6Normal(bare) : null;
+}
+
+function ipv6Normal(text: string): string {
+  const bytes = new Uint8Array(16);
+  const [before = "", after] = text.split("::");
+  const head = ipv6Bytes(before);
+  const tail = ipv6Bytes(after ?? "");
+  bytes.set(head, 0);
+  bytes.set(tail, 16 - tail.length);
+  return addressText(bytes.buffer);
+}
+
+function ipv6Bytes(groups: string): number[] {
+  if (groups === "") return [];
+  return groups.split(":").flatMap((group) => {
+    if (group.includes(".")) return group.split(".").map(Number);
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+/**
+ * What requests of an address are counted under: an IPv4 address by itself, an IPv6 address by its first 64 bits, since whoever
+ * has one IPv6 address has 2^64 of them.
+ */
+export function addressWindowKey(address: string): string {
+  return address.includes(":") ? `${address.split(":", 4).join(":")}::/64` : address;
+}

@@ -1,0 +1,106 @@
+// Finds the endpoint that a method and a path mean.
+import { GatewayError } from "../errors.ts";
+import type { Endpoint, EndpointShape } from "../plan.ts";
+
+export type ErrorShape = EndpointShape["errors"];
+
+/** Where a request goes, or why it goes nowhere. `allow` is the Allow header of a 405. */
+export type Match =
+  | { readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
+  | { readonly error: GatewayError; readonly errors: ErrorShape; readonly allow?: string };
+
+export type MatchEndpoint = (method: string, path: string) => Match;
+
+type ByMethod = Map<string, Endpoint>;
+
+interface Pattern {
+  readonly regex: RegExp;
+  readonly names: readonly string[];
+  readonly methods: ByMethod;
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** `/a/{b}/{c...}` as a regular expression; `{c...}` takes the rest, slashes included. */
+function compile(path: string): { regex: RegExp; names: string[] } {
+  const names: string[] = [];
+  const source = path.split("/").map((part) => {
+    const name = /^\{(\w+)(\.\.\.)?\}$/.exec(part);
+    if (name === null) return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    names.push(name[1] ?? "");
+    return name[2] === undefined ? "([^/]+)" : "(.+)";
+  });
+  return { regex: new RegExp(`^${source.join("/")}$`), names };
+}
+
+/** The part of a path that decides in whose shape errors are told: `/api/llm` of `/api/llm/v1/models`. */
+function area(path: string): string {
+  return path.split("/", 3).join("/");
+}
+
+function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
+  const methods = table.get(key) ?? new Map<string, Endpoint>();
+  if (methods.has(endpoint.method)) throw new Error(`two endpoints for ${endpoint.method} ${endpoint.path}`);
+  methods.set(endpoint.method, endpoint);
+  if (endpoint.method === "GET") methods.set("HEAD", endpoint);
+  table.set(key, methods);
+}
+
+/**
+ * Compiles the endpoint table once. Exact paths win over patterns, patterns are tried in the order given. HEAD means GET.
+ * Throws on two endpoints for one method and path, which is an error of the program.
+ */
+export function matchEndpoint(endpoints: readonly Endpoint[]): MatchEndpoint {
+  const exact = new Map<string, ByMethod>();
+  const byPattern = new Map<string, ByMethod>();
+  const shapes = new Map<string, ErrorShape>();
+  for (const endpoint of endpoints) {
+    addTo(endpoint.path.includes("{") ? byPattern : exact, endpoint.path, endpoint);
+    shapes.set(area(endpoint.path), endpoint.errors);
+  }
+  const patterns: Pattern[] = [...byPattern].map(([path, methods]) => ({ ...compile(path), methods }));
+  const shapeOf = (path: string): ErrorShape => shapes.get(area(path)) ?? "envelope";
+
+  const find = (path: string): { methods: ByMethod; names: readonly string[]; values: readonly string[] } | null => {
+    const methods = exact.get(path);
+    if (methods !== undefined) return { methods, names: [], values: [] };
+    for (const { regex, names, methods } of patterns) {
+      const found = regex.exec(path);
+      if (found !== null) return { methods, names, values: found.slice(1) };
+    }
+    return null;
+  };
+
+  const notFound = (path: string): Match => {
+    const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
+    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : "";
+    const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
+    return { error: new GatewayError("not_found", { detail: { detail } }), errors: shapeOf(path) };
+  };
+
+  return (method, path) => {
+    const found = find(path);
+    if (found === null) return notFound(path);
+    const endpoint = found.methods.get(method);
+    if (endpoint === undefined) {
+      const allow = [...found.methods.keys(), "OPTIONS"].join(", ");
+      const detail = { method: method.slice(0, 20), allow };
+      return { error: new GatewayError("method_not_allowed", { detail }), errors: shapeOf(path), allow };
+    }
+    if (found.names.length === 0) return { endpoint, params: NO_PARAMS };
+    const params = decodeParams(found.names, found.values);
+    if (params !== null) return { endpoint, params };
+    const detail = { detail: "The path has a percent sign that is not followed by the hexadecimal of UTF-8." };
+    return { error: new GatewayError("bad_request", { detail }), errors: endpoint.errors };
+  };
+}
+
+function decodeParams(names: readonly string[], values: readonly string[]): Record<string, string> | null {
+  const params: Record<string, string> = {};
+  try {
+    for (const [i, name] of names.entries()) params[name] = decodeURIComponent(values[i] ?? "");
+    return params;
+  } catch {
+    return null;
+  }
+}

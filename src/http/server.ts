@@ -1,0 +1,209 @@
+// The HTTP edge: listens, reads requests, and hands them to the pipeline with the endpoint they are for.
+import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { Endpoint, GatewayRequest, Reply } from "../plan.ts";
+import { type ErrorShape, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import { BodyReader, type BodyRefusal, hasBody, type RequestDraft, readHead, refuseBody } from "./read-request.ts";
+import { requestIds } from "./request-id.ts";
+import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
+import { type ReplyHost, UwsReply } from "./uws-reply.ts";
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** False lets several processes share the port (SO_REUSEPORT). Default true: a taken port is an error. */
+  readonly exclusive?: boolean;
+  readonly endpoints: readonly Endpoint[];
+  /** Answers a request. What it throws is told as `internal_error`. */
+  readonly handle: (request: GatewayRequest, endpoint: Endpoint, reply: Reply) => Promise<void> | void;
+  /** Answers a request that the edge itself turns away. */
+  readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorShape) => void;
+  /** How many proxies in front are believed for the client's address. */
+  readonly trustProxy: number;
+  /** Lets web pages of any origin read the answers. Leave it out where being on this machine is a credential. */
+  readonly cors?: boolean;
+  /** Host names that requests may name, besides loopback and `host`; null takes any. Stops pages that rebind their own name to us. */
+  readonly allowedHosts: readonly string[] | null;
+  readonly clock: Clock;
+  /** How long a whole request body may take. Default 30 s. */
+  readonly bodyMsMax?: number;
+  /** How long a client may read nothing of its answer. Default 60 s. */
+  readonly stalledMsMax?: number;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Closes the listening socket. Open requests go on; new ones on open connections are told `draining`. */
+  stopAccepting(): void;
+  /** Requests that have arrived and whose answer has not wholly left. */
+  openRequests(): number;
+  /** Breaks every connection. */
+  close(): void;
+}
+
+/** The type file of uWebSockets.js lacks this form of `listen`, and the constant. */
+interface FullListen {
+  listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): void;
+}
+const EXCLUSIVE_PORT = 1;
+
+const CORS = "\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *";
+const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
+
+/**
+ * Listens for HTTP/1.1 without TLS. Rejects when the address cannot be had.
+ *
+ * uWebSockets is loaded here, not before, because it reads UWS_HTTP_MAX_HEADERS_SIZE (4 KiB without it) from the environment
+ * when it is loaded and never again; whoever sets it must do so before the first call.
+ */
+export async function listen(options: HttpOptions): Promise<HttpServer> {
+  const uws = await import("uWebSockets.js");
+  const app = uws.App();
+  const edge = new Edge(options);
+  app.any("/*", (res, req) => edge.accept(res, req));
+  const flags = options.exclusive === false ? 0 : EXCLUSIVE_PORT;
+  const socket = await new Promise<us_listen_socket>((resolve, reject) => {
+    (app as unknown as FullListen).listen(options.host, options.port, flags, (listening) => {
+      if (listening !== false) resolve(listening);
+      else
+        reject(
+          new Error(
+            `cannot listen on ${options.host} port ${options.port}: taken, not allowed, or not of this machine`,
+          ),
+        );
+    });
+  });
+  const port = uws.us_socket_local_port(socket as unknown as Parameters<typeof uws.us_socket_local_port>[0]);
+  return {
+    port,
+    stopAccepting() {
+      if (edge.draining) return;
+      edge.draining = true;
+      uws.us_listen_socket_close(socket);
+    },
+    openRequests: () => edge.open,
+    close() {
+      edge.draining = true;
+      edge.slowClients.stop();
+      app.close();
+    },
+  };
+}
+
+/** Takes the requests of one listener from their first line to the pipeline. */
+class Edge implements ReplyHost {
+  readonly clock: Clock;
+  readonly slowClients: SlowClients;
+  readonly stalledMsMax: number;
+  draining = false;
+  open = 0;
+  readonly #options: HttpOptions;
+  readonly #bodyMsMax: number;
+  readonly #match: MatchEndpoint;
+  readonly #hosts: ReadonlySet<string> | null;
+  readonly #fixedHeaders: string;
+  readonly #newId = requestIds();
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.#bodyMsMax = options.bodyMsMax ?? 30_000;
+    this.stalledMsMax = options.stalledMsMax ?? 60_000;
+    this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.#bodyMsMax / 4, this.stalledMsMax / 4));
+    this.#match = matchEndpoint(options.endpoints);
+    const names = options.allowedHosts;
+    this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
+    this.#fixedHeaders = options.cors === true ? CORS : "";
+  }
+
+  finished(): void {
+    this.open -= 1;
+  }
+
+  accept(res: HttpResponse, req: HttpRequest): void {
+    this.open += 1;
+    const request = readHead(res, req, this.#options.trustProxy);
+    request.id = this.#newId();
+    request.startedMs = this.clock.elapsedMs();
+    const reply = new UwsReply(res, this, request.method, `${this.#fixedHeaders}\r\nx-request-id: ${request.id}`);
+    if (request.method === "OPTIONS" && this.#options.cors === true) {
+      preflight(reply, req.getHeader("access-control-request-headers"));
+      return;
+    }
+    const matched = this.#match(request.method, request.path);
+    if ("error" in matched) {
+      if (matched.allow !== undefined) reply.header("allow", matched.allow);
+      this.#options.refuse(request, reply, matched.error, matched.errors);
+      return;
+    }
+    const { endpoint } = matched;
+    request.params = matched.params;
+    const turnedAway = this.#turnAway(request.headers);
+    if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
+    else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);
+    else this.#handle(request, endpoint, reply);
+  }
+
+  /** What speaks against any request at all: we are leaving, or it names a host that is not ours. */
+  #turnAway(headers: ReadonlyMap<string, string>): GatewayError | null {
+    if (this.draining) return new GatewayError("draining", { retryAfterSeconds: 1 });
+    if (this.#hosts === null) return null;
+    const host = (headers.get("host") ?? "").toLowerCase().replace(/:\d+$/, "");
+    if (this.#hosts.has(host)) return null;
+    return new GatewayError("bad_request", {
+      detail: { detail: "The Host header names a host that is not served here." },
+    });
+  }
+
+  #readBody(res: HttpResponse, request: RequestDraft, endpoint: Endpoint, reply: UwsReply): void {
+    const refused = (refusal: BodyRefusal) => {
+      if (refusal.rest === "close") reply.closeAfterwards();
+      this.#options.refuse(request, reply, refusal.error, endpoint.errors);
+    };
+    const refusal = refuseBody(request.headers, endpoint);
+    if (refusal !== null) {
+      refused(refusal);
+      return;
+    }
+    const reader = new BodyReader({
+      res,
+      bodyBytesMax: endpoint.bodyBytesMax,
+      bodyMsMax: this.#bodyMsMax,
+      slowClients: this.slowClients,
+      deadlineMs: request.startedMs + this.#bodyMsMax,
+      refused,
+      done: (body) => {
+        request.body = body;
+        this.#handle(request, endpoint, reply);
+      },
+    });
+    reply.whileReading(reader);
+  }
+
+  #handle(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {
+    try {
+      this.#options
+        .handle(request, endpoint, reply)
+        ?.catch((cause: unknown) => this.#broke(request, endpoint, reply, cause));
+    } catch (cause) {
+      this.#broke(request, endpoint, reply, cause);
+    }
+  }
+
+  #broke(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply, cause: unknown): void {
+    if (reply.closed) return;
+    if (reply.begun) reply.cut();
+    else this.#options.refuse(request, reply, new GatewayError("internal_error", { cause }), endpoint.errors);
+  }
+}
+
+/** Tells a browser that pages of any origin may send what they mean to send (Fetch standard, CORS preflight). */
+function preflight(reply: Reply, requestedHeaders: string): void {
+  reply.header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
+  // Clients send headers of their own that we do not know, such as an SDK's version; nothing rests on refusing them.
+  reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
+  reply.header("access-control-max-age", "86400");
+  reply.send(204, "");
+}

@@ -1,0 +1,291 @@
+// Writes an answer to a uWebSockets response: whole, or as a stream that stops when the client does not read.
+
+import type { HttpResponse } from "uWebSockets.js";
+import { STATUS_CODES } from "node:http";
+import type { Clock } from "../clock.ts";
+import type { Reply } from "../plan.ts";
+import type { SlowClient, SlowClients } from "./slow-clients.ts";
+
+/** What all replies of one listener share. */
+export interface ReplyHost {
+  readonly clock: Clock;
+  readonly slowClients: SlowClients;
+  /** How long a client may read nothing before its connection is closed. */
+  readonly stalledMsMax: number;
+  /** Whether connections end with the answer, because the listener is going away. */
+  readonly draining: boolean;
+  /** Counts a reply that needs its connection no more. */
+  finished(): void;
+}
+
+/** uWebSockets takes a larger answer in parts, as the client reads it, without copying it. */
+const WHOLE_BYTES_MAX = 64 * 1024;
+/** Enough for a caller who stops when told to, and who may have a last part to send. */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+/** A write of at most this size tells whether all earlier bytes have left, at the price of adding so many if they have not. */
+const PROBE_BYTES = 4 * 1024;
+const SLICE_BYTES = 64 * 1024;
+
+const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]));
+const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
+
+/**
+ * A `Reply` over uWebSockets. The response is touched only while it lives (`#res` is null afterwards), and always corked, so that
+ * what belongs together is one system call. `onGone` listeners that come after the client has left are called at once.
+ */
+export class UwsReply implements Reply, SlowClient {
+  deadlineMs = 0;
+  readonly #host: ReplyHost;
+  readonly #withBody: boolean;
+  #res: HttpResponse | null;
+  #headers: string;
+  #hasContentType = false;
+  /** The status line and headers, while they wait for the first bytes. */
+  #head: string | null = null;
+  #begun = false;
+  #ended = false;
+  #gone = false;
+  #closesConnection = false;
+  #blocked = false;
+  /** What the client has no room for yet, and its size. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #body: { abandon(): void } | null = null;
+  #goneListeners: (() => void)[] = [];
+  #roomListener: (() => void) | null = null;
+  /** The argument of `#writeCorked`, so that a write needs no closure. */
+  #next: Uint8Array | string = "";
+  readonly #writeCorked = () => this.#put(this.#next);
+
+  /** `headers` are those that every answer has, each as `\r\nname: value`. Must be made in the route handler itself. */
+  constructor(res: HttpResponse, host: ReplyHost, method: string, headers: string) {
+    this.#res = res;
+    this.#host = host;
+    this.#withBody = method !== "HEAD";
+    this.#headers = headers;
+    res.onAborted(() => this.#leave());
+  }
+
+  get closed(): boolean {
+    return this.#ended || this.#gone;
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#gone) listener();
+    else if (!this.#ended) this.#goneListeners.push(listener);
+  }
+
+  onRoom(listener: () => void): void {
+    this.#roomListener = listener;
+  }
+
+  header(name: string, value: string): void {
+    // A line break in a value would begin a header of the sender's choice.
+    this.#headers += `\r\n${name}: ${value.replace(UNSAFE_HEADER, "?")}`;
+    if (name.toLowerCase() === "content-type") this.#hasContentType = true;
+  }
+
+  /** Whether bytes of the answer may have left, so that another answer is no longer possible. */
+  get begun(): boolean {
+    return this.#begun || this.#ended;
+  }
+
+  /** The body that is still being read, to be let go when the client leaves. */
+  whileReading(body: { abandon(): void }): void {
+    this.#body = body;
+  }
+
+  /** Ends the connection with this answer, since the rest of its request will not be read. */
+  closeAfterwards(): void {
+    this.#closesConnection = true;
+  }
+
+  begin(status: number): void {
+    if (this.closed || this.#res === null) return;
+    // What is left of a stream's connection cannot be told apart from the stream, so its end is announced in its head.
+    if (this.#host.draining || this.#closesConnection) this.header("connection", "close");
+    this.#begun = true;
+    this.#head = this.#headText(status);
+    this.#res.onWritable(() => this.#writable());
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    if (this.closed || this.#res === null || bytes.length === 0) return !this.#blocked;
+    if (this.#blocked) {
+      this.#hold(bytes);
+      return false;
+    }
+    this.#next = bytes;
+    this.#res.cork(this.#writeCorked);
+    if (this.#blocked) this.#waitForClient();
+    return !this.#blocked;
+  }
+
+  end(bytes: Uint8Array | string = ""): void {
+    if (this.closed || this.#res === null) return;
+    this.#ended = true;
+    if (bytes.length > 0 && (this.#blocked || bytes.length > WHOLE_BYTES_MAX)) {
+      this.#hold(bytes);
+      if (!this.#blocked) this.#writable();
+      return;
+    }
+    if (this.#blocked) return;
+    const res = this.#res;
+    res.cork(() => {
+      this.#writeHead(res);
+      if (this.#withBody) res.end(bytes);
+      else res.endWithoutBody();
+    });
+    this.#finish();
+  }
+
+  send(status: number, body: Uint8Array | string): void {
+    const res = this.#res;
+    if (this.closed || res === null) return;
+    this.#ended = true;
+    const close = this.#closesConnection || this.#host.draining;
+    const bytes = typeof body === "string" && body.length > WHOLE_BYTES_MAX / 4 ? Buffer.from(body) : body;
+    if (this.#withBody && bytes.length > WHOLE_BYTES_MAX && typeof bytes !== "string") {
+      if (close) this.header("connection", "close");
+      this.#head = this.#headText(status);
+      this.#sendInParts(res, bytes);
+      return;
+    }
+    const bare = !this.#withBody || status === 204;
+    if (bare) this.#describeBody(status, bytes, close);
+    res.cork(() => {
+      res.writeStatus(this.#headText(status));
+      // With arguments, this version's endWithoutBody would leave the response open.
+      if (bare) res.endWithoutBody();
+      else res.end(bytes, close);
+    });
+    this.#finish();
+  }
+
+  cut(): void {
+    const res = this.#res;
+    if (res === null || this.#gone) return;
+    this.#ended = true;
+    this.#goneListeners = [];
+    // Closing inside uWebSockets' own parser would free what it is still working on.
+    setImmediate(() => {
+      if (this.#res !== null) res.close();
+    });
+  }
+
+  keepOpen(): void {
+    this.#res?.pause();
+    this.#res?.resume();
+  }
+
+  expired(): void {
+    this.#res?.close();
+  }
+
+  /** The headers that uWebSockets writes by itself only where a body follows. */
+  #describeBody(status: number, body: Uint8Array | string, close: boolean): void {
+    if (status !== 204) this.header("content-length", String(Buffer.byteLength(body)));
+    if (close) this.header("connection", "close");
+  }
+
+  /** Status and headers in the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: one native call for all. */
+  #headText(status: number): string {
+    const type = this.#hasContentType || status === 204 ? "" : "\r\ncontent-type: application/json";
+    return `${STATUS_LINES.get(status) ?? `${status} Status`}${type}${this.#headers}`;
+  }
+
+  #writeHead(res: HttpResponse): void {
+    if (this.#head === null) return;
+    res.writeStatus(this.#head);
+    this.#head = null;
+  }
+
+  /** Writes as much as the client takes and holds the rest. Must be called corked. */
+  #put(bytes: Uint8Array | string): void {
+    const res = this.#res;
+    if (res === null) return;
+    this.#writeHead(res);
+    if (!this.#withBody) return;
+    if (bytes.length <= PROBE_BYTES / 3) {
+      this.#blocked = !res.write(bytes);
+      return;
+    }
+    const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    let from = 0;
+    while (from < whole.length && !this.#blocked) {
+      const to = from + (from === 0 ? PROBE_BYTES : SLICE_BYTES);
+      this.#blocked = !res.write(whole.subarray(from, to));
+      from = to;
+    }
+    if (from < whole.length) {
+      this.#held.unshift(whole.subarray(from));
+      this.#heldBytes += whole.length - from;
+    }
+  }
+
+  #hold(bytes: Uint8Array | string): void {
+    const held = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    this.#held.push(held);
+    this.#heldBytes += held.length;
+    if (this.#heldBytes > HELD_BYTES_MAX) this.cut();
+  }
+
+  /** The client has room. uWebSockets leaves it to us to flush what it holds; an empty cork does that. */
+  #writable(): boolean {
+    const res = this.#res;
+    if (res === null) return true;
+    this.#blocked = false;
+    res.cork(() => {
+      for (let next = this.#held.shift(); next !== undefined; next = this.#blocked ? undefined : this.#held.shift()) {
+        this.#heldBytes -= next.length;
+        this.#put(next);
+      }
+      if (this.#ended && !this.#blocked) res.end();
+    });
+    if (this.#blocked) this.#waitForClient();
+    else if (this.#ended) this.#finish();
+    else {
+      this.#host.slowClients.forget(this);
+      this.#roomListener?.();
+    }
+    return true;
+  }
+
+  /** Sends a large answer as the client reads it; uWebSockets remembers how far it has come. */
+  #sendInParts(res: HttpResponse, bytes: Uint8Array): void {
+    const attempt = (): boolean => {
+      res.cork(() => {
+        this.#writeHead(res);
+        this.#blocked = !res.tryEnd(bytes.subarray(res.getWriteOffset()), bytes.length)[0];
+      });
+      if (this.#blocked) this.#waitForClient();
+      else this.#finish();
+      return !this.#blocked;
+    };
+    if (!attempt()) res.onWritable(attempt);
+  }
+
+  #waitForClient(): void {
+    this.deadlineMs = this.#host.clock.elapsedMs() + this.#host.stalledMsMax;
+    this.#host.slowClients.watch(this);
+  }
+
+  #leave(): void {
+    const listeners = this.#goneListeners;
+    const told = !this.#ended;
+    this.#gone = true;
+    this.#body?.abandon();
+    this.#finish();
+    if (told) for (const listener of listeners) listener();
+  }
+
+  #finish(): void {
+    this.#res = null;
+    this.#held = [];
+    this.#body = null;
+    this.#goneListeners = [];
+    this.#roomListener = null;
+    this.#host.slowClients.forget(this);
+    this.#host.finished();
+  }
+}
