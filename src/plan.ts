@@ -165,6 +165,8 @@ export interface Cost {
   readonly usage: TokenUsage | null;
   /** No usage came and we counted ourselves. */
   readonly estimated: boolean;
+  /** Which price was applied, for the posting. */
+  readonly priceVersion: string;
 }
 
 /** What the ledger took for a call. */
@@ -173,17 +175,18 @@ export interface Charge {
   readonly chargedNano: Nano;
   readonly chargedCents: number;
   readonly absorbedNano: Nano;
-  readonly balanceNano: Nano;
 }
 
 /** How answers look on the wire. Bytes only; the pipeline decides when. */
 export interface Frame {
-  /** Headers of a good answer, known when it commits. */
-  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[]): void;
+  /** Headers of a good answer; the charge is known where the answer is sent whole. */
+  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void;
   /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string;
   /** The last bytes of a stream that broke after it had begun. */
   broken(error: GatewayError): Uint8Array | string;
+  /** What shows a waiting client that we are alive. */
+  readonly keepAlive: string;
 }
 
 /** A paid request, ready for the pipeline. What varies between endpoints, vendors and models is data here. */
@@ -203,6 +206,11 @@ export interface Plan {
   readonly routes: readonly Route[];
   readonly wholeMsMax: number;
   readonly attemptsMax: number;
+  /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
+  readonly keepAliveMs: number | null;
+  /** The status of `upstream_error` when every route failed, and when time ran out. */
+  readonly failedStatus: number;
+  readonly timedOutStatus: number;
   /** A client that leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
   readonly whenClientLeaves: "abort" | "finish";
   /** What the answer cost. `left`: the client went away in mid-answer and pays for what was delivered. */

@@ -95,7 +95,12 @@ export class SseScanner {
     if (end === start) return this.#dispatch();
     // "data:", the one field that nearly every line is.
     if (bytes[start] === 100 && end - start > 4 && bytes.toString("latin1", start, start + 5) === "data:") {
-      return this.#addData(bytes, end > start + 5 && bytes[start + 5] === SPACE ? start + 6 : start + 5, end, transient);
+      return this.#addData(
+        bytes,
+        end > start + 5 && bytes[start + 5] === SPACE ? start + 6 : start + 5,
+        end,
+        transient,
+      );
     }
     if (bytes[start] === COLON) return;
     const field = bytes.toString("latin1", start, Math.min(end, start + 300));

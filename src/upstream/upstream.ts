@@ -1,11 +1,13 @@
 // The way out: connections, keys and route health of this process, and the routes that use them.
 import { Agent } from "undici";
-import type { Adapter, Offer } from "../catalog/catalog.ts";
+import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
+import type { Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
-import type { ChatBody, ChatContext, Dialect } from "./dialects/dialect.ts";
+import type { ChatBody, ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
+import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
 import type { ExchangeRequest } from "./exchange.ts";
@@ -45,14 +47,25 @@ export interface ChatOrder {
 export interface Upstream {
   readonly health: RouteHealth;
   /** The route of one offer, or the reason why the offer cannot serve this request. */
-  chatRoute(offer: Offer, order: ChatOrder): ChatRoute | string;
+  chatRoute(offer: Offer, order: ChatOrder): ModelRoute | string;
+  embeddingRoute(offer: EmbeddingOffer, order: ChatOrder): ModelRoute | string;
   close(): Promise<void>;
 }
 
-export interface ChatRoute extends Route {
-  readonly offer: Offer;
+/** A route to a model, with what its cost is computed from. */
+export interface ModelRoute extends Route {
+  readonly offer: Offer | EmbeddingOffer;
   readonly contextTokens: number;
 }
+
+/** How an offer's wire is spoken. */
+interface Speech {
+  readonly dialect: Dialect;
+  readonly spec: ChatSpec;
+  readonly wire: ChatWire;
+}
+
+const EMBEDDINGS: Speech = { dialect: embeddings, spec: { dialect: "chat-completions", models: {} }, wire: {} };
 
 /** Opens no connection before the first call. */
 export function createUpstream(clock: Clock): Upstream {
@@ -76,8 +89,8 @@ export function createUpstream(clock: Clock): Upstream {
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function chatRoute(offer: Offer, order: ChatOrder): ChatRoute | string {
-    const dialect = DIALECTS[offer.chat.dialect];
+  function routeOf(offer: Offer | EmbeddingOffer, order: ChatOrder, speech: Speech): ModelRoute | string {
+    const { dialect, spec, wire } = speech;
     const context: ChatContext = {
       upstreamModel: offer.upstreamModel,
       servedSlug: order.servedSlug,
@@ -85,8 +98,8 @@ export function createUpstream(clock: Clock): Upstream {
       createdS: order.createdS,
       stream: order.stream,
       outputTokensMax: order.outputTokensMax,
-      spec: offer.chat,
-      wire: offer.wire,
+      spec,
+      wire,
     };
     const unsupported = dialect.unsupported(order.body, context);
     if (unsupported !== null) return unsupported;
@@ -99,16 +112,17 @@ export function createUpstream(clock: Clock): Upstream {
       healthKey: offer.healthKey,
       firstTokenMsMax: order.clocks.firstTokenMsMax,
       lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
-      pointlessAfter: (failed, kind) =>
-        kind === "caller_context_length" && order.contextTokens <= (failed as ChatRoute).contextTokens,
+      pointlessAfter: (failed, kind) => {
+        if (kind !== "caller_context_length") return false;
+        return failed.model === order.servedSlug || order.contextTokens < (failed as ModelRoute).contextTokens;
+      },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const key = ring.take();
-        const { path, body } = dialect.request(order.body, context);
         return openChatAttempt(
           {
             dialect,
             context,
-            request: exchangeRequest(offer.adapter, key, path, body, order.requestId),
+            request: exchangeRequest(offer.adapter, key, dialect.request(order.body, context), order.requestId),
             firstTokenMsMax,
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
@@ -121,18 +135,24 @@ export function createUpstream(clock: Clock): Upstream {
     };
   }
 
-  return { health, chatRoute, close: () => dispatcher.destroy() };
+  return {
+    health,
+    chatRoute: (offer, order) =>
+      routeOf(offer, order, { dialect: DIALECTS[offer.chat.dialect], spec: offer.chat, wire: offer.wire }),
+    embeddingRoute: (offer, order) => routeOf(offer, order, EMBEDDINGS),
+    close: () => dispatcher.destroy(),
+  };
 }
 
 /** Where a path below the adapter's base address lies, and the headers that the vendor wants. */
 function exchangeRequest(
   adapter: Adapter,
   key: string,
-  path: string,
-  body: Record<string, unknown>,
+  { path, body }: UpstreamBody,
   requestId: string,
 ): ExchangeRequest {
-  const url = new URL(adapter.origin + path);
+  const pathAt = adapter.origin.indexOf("/", adapter.origin.indexOf("://") + 3);
+  const origin = pathAt < 0 ? adapter.origin : adapter.origin.slice(0, pathAt);
   const headers: Record<string, string> = {
     "content-type": "application/json",
     "x-request-id": requestId,
@@ -140,5 +160,5 @@ function exchangeRequest(
   };
   const { auth } = adapter.spec;
   if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
-  return { origin: url.origin, path: url.pathname + url.search, headers, body: JSON.stringify(body) };
+  return { origin, path: adapter.origin.slice(origin.length) + path, headers, body: JSON.stringify(body) };
 }

@@ -100,6 +100,7 @@ class ChatCompletionsReader implements ChatStreamReader {
       return;
     }
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
+    sent.id = this.#context.completionId;
     sent.model = this.#context.servedSlug;
     const data = JSON.stringify(sent);
     const event = Buffer.from(`data: ${data}\n\n`);

@@ -39,7 +39,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
   const { usage: _usage, x_groq: _groq, ...body } = json;
-  return { ...readUsage(json, context), body: { ...body, model: context.servedSlug }, text: textOf(json.choices) };
+  return { ...readUsage(json, context), body: { ...body, id: context.completionId, model: context.servedSlug }, text: textOf(json.choices) };
 }
 
 export const chatCompletions: Dialect = {

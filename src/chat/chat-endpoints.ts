@@ -1,0 +1,50 @@
+// The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
+import { GatewayError } from "../errors.ts";
+import type { Endpoint } from "../plan.ts";
+import { type ChatDeps, chatPlan } from "./chat-plan.ts";
+import { embeddingsPlan } from "./embeddings-plan.ts";
+
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Builders of the free answers, from the catalog. */
+export interface PriceAnswers {
+  models(): unknown;
+  model(slug: string): unknown;
+  pricing(): unknown;
+}
+
+const OPEN = { auth: "none", bodyBytesMax: 0, errors: "openai" } as const;
+const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: "openai" } as const;
+
+function notYet(path: string): Endpoint {
+  const detail = `${path} is not offered yet; use POST /api/llm/v1/chat/completions.`;
+  return {
+    ...OPEN,
+    method: "POST",
+    path,
+    bodyBytesMax: BODY_BYTES_MAX,
+    answer: () => new GatewayError("not_found", { detail: { detail } }),
+  };
+}
+
+export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
+  return [
+    { ...PAID, path: "/api/llm/v1/chat/completions", plan: (call) => chatPlan(call, deps) },
+    { ...PAID, path: "/api/llm/v1/embeddings", plan: (call) => embeddingsPlan(call, deps) },
+    { ...OPEN, method: "GET", path: "/api/llm/v1/models", answer: () => ({ status: 200, body: answers.models() }) },
+    {
+      ...OPEN,
+      method: "GET",
+      path: "/api/llm/v1/models/{slug...}",
+      answer({ request }) {
+        const slug = request.params.slug ?? "";
+        const model = answers.model(slug);
+        if (model === null) return new GatewayError("model_not_found", { param: "slug", detail: { model: slug } });
+        return { status: 200, body: model };
+      },
+    },
+    { ...OPEN, method: "GET", path: "/api/llm/v1/pricing", answer: () => ({ status: 200, body: answers.pricing() }) },
+    notYet("/api/llm/v1/responses"),
+    notYet("/api/llm/v1/messages"),
+  ];
+}

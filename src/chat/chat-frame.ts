@@ -1,0 +1,103 @@
+// How chat answers look: OpenAI's wire, with what was charged in the last bytes.
+import type { GatewayError } from "../errors.ts";
+import { usdNumber, usdText } from "../money.ts";
+import type { AttemptRecord, Charge, Cost, FinalPart, Frame, Reply, Route, TokenUsage } from "../plan.ts";
+
+/** OpenAI's usage object, and `cost` in USD as OpenRouter has it. */
+export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: outputTokens,
+    total_tokens: prompt + outputTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    cost: usdNumber(charge.chargedNano),
+  };
+}
+
+/** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
+function traceJson(attempts: readonly AttemptRecord[], charge: Charge): Record<string, unknown> {
+  return {
+    attempts: attempts.map(({ provider, model, status, failure, ms, firstTokenMs }) => ({
+      provider,
+      model,
+      ok: failure === null,
+      status,
+      class: failure,
+      ms: Math.round(ms),
+      first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
+    })),
+    transaction_id: charge.transactionId,
+    charged_nano_usd: String(charge.chargedNano),
+  };
+}
+
+export interface ChatFrameOptions {
+  readonly completionId: string;
+  readonly createdS: number;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly trace: boolean;
+  /** What max_tokens was lowered to; null where it stands as asked. */
+  readonly loweredTo: number | null;
+  /** Renders an error as OpenAI's object. */
+  readonly errorJson: (error: GatewayError) => Record<string, unknown>;
+}
+
+class ChatFrame implements Frame {
+  readonly keepAlive = ": keep-alive\n\n";
+  readonly #options: ChatFrameOptions;
+  #servedSlug = "";
+
+  constructor(options: ChatFrameOptions) {
+    this.#options = options;
+  }
+
+  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void {
+    this.#servedSlug = served.model;
+    const failed = attempts.filter(({ failure }) => failure !== null).length;
+    reply.header("x-tollgate-model", served.model);
+    reply.header("x-tollgate-attempts", String(failed + 1));
+    if (this.#options.loweredTo !== null) reply.header("x-tollgate-max-tokens", String(this.#options.loweredTo));
+    if (!this.#options.stream) {
+      reply.header("content-type", "application/json");
+      if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
+      return;
+    }
+    reply.header("content-type", "text/event-stream");
+    reply.header("cache-control", "no-cache");
+    reply.header("x-accel-buffering", "no");
+  }
+
+  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string {
+    const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : {};
+    if (final.kind === "body") {
+      const usage = cost.usage === null ? {} : { usage: usageJson(cost.usage, charge) };
+      return JSON.stringify({ ...final.body, ...usage, ...trace });
+    }
+    const withUsage = this.#options.includeUsage && cost.usage !== null;
+    if (!withUsage && !this.#options.trace) return Buffer.concat([final.tail, DONE]);
+    const usage = withUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge) } : {};
+    const chunk = { ...this.#chunk(), choices: [], ...usage, ...trace };
+    return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
+  }
+
+  broken(error: GatewayError): string {
+    const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
+    const chunk = { ...this.#chunk(), choices, error: this.#options.errorJson(error) };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+
+  #chunk(): Record<string, unknown> {
+    const { completionId, createdS } = this.#options;
+    return { id: completionId, object: "chat.completion.chunk", created: createdS, model: this.#servedSlug };
+  }
+}
+
+const DONE = Buffer.from("data: [DONE]\n\n");
+
+export function createChatFrame(options: ChatFrameOptions): Frame {
+  return new ChatFrame(options);
+}

@@ -1,0 +1,186 @@
+// The story of every request: admit, plan, reserve, dispatch and relay, settle, last byte. Knows no transport.
+import { GatewayError } from "../errors.ts";
+import type { RequestRecord } from "../observe/record.ts";
+import type {
+  AttemptFailure,
+  Caller,
+  Charge,
+  Endpoint,
+  FinalPart,
+  GatewayRequest,
+  Plan,
+  Reply,
+  Route,
+} from "../plan.ts";
+import { admit } from "./admit.ts";
+import type { PipelineDeps } from "./deps.ts";
+import { type Dispatched, dispatch } from "./dispatch.ts";
+import { failureError } from "./failure-error.ts";
+import { Relay } from "./relay.ts";
+import { sendError } from "./render-error.ts";
+import { keepAnswer, replay } from "./replay.ts";
+import { type Hold, reserve } from "./reserve.ts";
+import { type Settled, settle } from "./settle.ts";
+
+const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
+
+/** Everything that one paid request has at hand while it runs. */
+interface Paid {
+  readonly plan: Plan;
+  readonly caller: Caller;
+  readonly reply: Reply;
+  readonly record: RequestRecord;
+  readonly endpoint: Endpoint;
+  readonly deps: PipelineDeps;
+}
+
+/** Serves one request to its last byte. Never rejects. */
+export async function handle(
+  request: GatewayRequest,
+  endpoint: Endpoint,
+  reply: Reply,
+  deps: PipelineDeps,
+): Promise<void> {
+  const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
+  record.endpoint = endpoint.path;
+  record.bytesIn = request.body.length;
+  try {
+    const refused = await serve(request, endpoint, reply, record, deps);
+    if (refused !== null) refuse(refused, endpoint, reply, record);
+  } catch (error) {
+    deps.onBroken(error, request.id);
+    refuse(new GatewayError("internal_error", { cause: error }), endpoint, reply, record);
+  } finally {
+    deps.observer.end(record);
+  }
+}
+
+async function serve(
+  request: GatewayRequest,
+  endpoint: Endpoint,
+  reply: Reply,
+  record: RequestRecord,
+  deps: PipelineDeps,
+): Promise<GatewayError | null> {
+  const caller = await admit(request, endpoint, reply, deps);
+  if (caller instanceof GatewayError) return caller;
+  if (caller !== null) {
+    record.accountId = caller.payer.accountId;
+    record.keyId = caller.payer.keyId;
+    record.sandbox = caller.payer.sandbox;
+    if (caller.payer.sandbox) reply.header("x-tollgate-sandbox", "1");
+  }
+  if ("answer" in endpoint) {
+    const answer = await endpoint.answer({ request, caller });
+    if (answer instanceof GatewayError) return answer;
+    for (const [name, value] of Object.entries(answer.headers ?? {})) reply.header(name, value);
+    if (answer.headers?.["content-type"] === undefined) reply.header("content-type", "application/json");
+    record.status = answer.status;
+    reply.send(answer.status, typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+    return null;
+  }
+  if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
+  if (caller.frozen) return new GatewayError("account_frozen");
+  if (caller.paused) return new GatewayError("key_paused");
+  const plan = await endpoint.plan({ request, caller });
+  if (plan instanceof GatewayError) return plan;
+  return pay({ plan, caller, reply, record, endpoint, deps }, request.id);
+}
+
+/** From the hold to the last byte. Nothing stands between the hold and the `try`. */
+async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> {
+  const { plan, caller, reply, record, deps } = paid;
+  record.operation = plan.operation;
+  record.asked = plan.asked;
+  record.streamed = plan.streamed;
+  const fromMs = deps.clock.elapsedMs();
+  const hold = await reserve(plan, caller, requestId, deps);
+  deps.observer.ledgerTook("reserve", deps.clock.elapsedMs() - fromMs);
+  if (hold instanceof GatewayError) {
+    record.outcome = "refused";
+    return hold;
+  }
+  if ("replayOf" in hold) return replay(hold.replayOf, reply, deps);
+  deps.leases.keep(hold);
+  let dispatched: Dispatched | null = null;
+  let settled: Settled;
+  const relay = new Relay(plan, reply, deps.clock);
+  try {
+    record.heldNano = hold.amountNano;
+    dispatched = await dispatch(plan, { relay, health: deps.health, clock: deps.clock, record });
+  } catch (error) {
+    deps.onBroken(error, requestId);
+    dispatched = { outcome: relay.begun ? "broken" : "failed", failures: [INTERNAL] };
+  } finally {
+    settled = await settle(hold, plan, dispatched, { deps, record });
+    relay.stop();
+  }
+  record.outcome = dispatched.outcome;
+  if (relay.committedMs !== null) record.firstTokenMs = relay.committedMs - record.startedMs;
+  return finish(paid, { hold, relay, dispatched, settled });
+}
+
+interface Ended {
+  readonly hold: Hold;
+  readonly relay: Relay;
+  readonly dispatched: Dispatched;
+  readonly settled: Settled;
+}
+
+/** Writes the last bytes, which acknowledge what the ledger has committed. */
+async function finish(paid: Paid, { hold, relay, dispatched, settled }: Ended): Promise<GatewayError | null> {
+  const { plan, caller, reply, record, deps } = paid;
+  if (dispatched.outcome === "left_before_content" || dispatched.outcome === "left_after_content") {
+    if (dispatched.outcome === "left_after_content") noteServed(record, dispatched.served);
+    record.bytesOut = relay.bytes;
+    return null;
+  }
+  if (dispatched.outcome === "success" && settled.kind === "posted") {
+    const { served, final } = dispatched;
+    noteServed(record, served);
+    const last = plan.frame.last(final, settled.cost, settled.charge, record.attempts);
+    if (plan.idempotency !== null && typeof last === "string") await keepAnswer(hold.holdId, last, caller, deps);
+    sendLast(paid, relay, { served, final, last, charge: settled.charge });
+    record.status = 200;
+    record.bytesOut = relay.bytes + last.length;
+    return null;
+  }
+  const error =
+    dispatched.outcome === "success"
+      ? new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 })
+      : failureError(plan, dispatched.failures, record.attempts);
+  if (!relay.begun) return error;
+  record.status = 200;
+  record.code = error.code;
+  record.bytesOut = relay.bytes;
+  reply.end(plan.frame.broken(error));
+  return null;
+}
+
+function sendLast(
+  { plan, reply, record }: Paid,
+  relay: Relay,
+  { served, final, last, charge }: { served: Route; final: FinalPart; last: Uint8Array | string; charge: Charge },
+): void {
+  if (final.kind === "stream") {
+    relay.beginIfNeeded(served, record.attempts);
+    reply.end(last);
+    return;
+  }
+  plan.frame.head(reply, served, record.attempts, charge);
+  reply.send(200, last);
+}
+
+function noteServed(record: RequestRecord, served: Route): void {
+  record.served = served.model;
+  record.provider = served.provider;
+  if (record.status === 0) record.status = 200;
+}
+
+function refuse(error: GatewayError, endpoint: Endpoint, reply: Reply, record: RequestRecord): void {
+  record.status = error.status;
+  record.code = error.code;
+  record.outcome ??= "refused";
+  if (reply.closed) return;
+  sendError(reply, error, endpoint.errors);
+}

@@ -1,0 +1,26 @@
+// OpenAI's embeddings wire, read with the same means as a chat answer: whole, with usage.
+import { classify } from "../classify.ts";
+import { isRecord } from "../json-pointer.ts";
+import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import type { ChatBody, ChatContext, Dialect, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+
+function request({ messages: _none, ...body }: ChatBody, context: ChatContext): UpstreamBody {
+  return { path: "/embeddings", body: { ...body, model: context.upstreamModel } };
+}
+
+function answer(json: unknown, context: ChatContext): UnaryAnswer {
+  if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
+  if (!isRecord(json) || !Array.isArray(json.data) || json.data.length === 0) {
+    return { kind: "provider_malformed", status: 200, message: "the answer has no embeddings", retryAfterMs: null };
+  }
+  const { usage: _usage, ...body } = json;
+  return { ...readUsage(json, context), body: { ...body, model: context.servedSlug }, text: "" };
+}
+
+export const embeddings: Dialect = {
+  request,
+  answer,
+  error: readError,
+  reader: () => ({ event: () => false }),
+  unsupported: () => null,
+};
