@@ -96,7 +96,7 @@ export interface EmbeddingsSpec {
 
 export interface AdapterSpec {
   readonly name: string;
-  /** Where the facts come from. */
+  /** Where the facts come from: an address, or a file of docs/. */
   readonly docs: string;
   /** The vendor's base address with its version path, without a slash at the end. `<ID>_BASE_URL` replaces it. */
   readonly origin: string;

@@ -1,0 +1,66 @@
+// Checks what only shows when all files are there: slugs that clash, tiers whose candidates nobody sells.
+import type { AdapterSpec } from "./adapter.ts";
+import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
+import type { TierSpec } from "./tier.ts";
+
+/** What the folders hold, by id. */
+export interface CatalogFiles {
+  readonly adapters: ReadonlyMap<string, AdapterSpec>;
+  readonly tiers: ReadonlyMap<string, TierSpec>;
+}
+
+function servesAny(files: CatalogFiles, slug: string, kind: Kind): boolean {
+  const split = splitSlug(slug);
+  return split !== null && files.adapters.get(split.first)?.[kind]?.anyModel !== undefined;
+}
+
+function fieldOf(listing: Listing): string {
+  return `adapters/${listing.adapterId}.ts: ${listing.kind}.models.${listing.upstreamModel}`;
+}
+
+function slugProblems(files: CatalogFiles, listing: Listing): readonly string[] {
+  const { slug, kind } = listing;
+  const maker = files.adapters.get(listing.adapterId)?.maker;
+  if (!SLUG.test(slug)) return [`${fieldOf(listing)} needs a slug as <maker>/<model>, not ${slug}`];
+  if (maker !== undefined && !slug.startsWith(`${maker}/`)) {
+    return [`${fieldOf(listing)} is sold as ${slug}, which does not begin with the adapter's maker ${maker}`];
+  }
+  if (!servesAny(files, slug, kind)) return [];
+  return [`${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`];
+}
+
+/** A slug is sold once by an adapter, and first-hand by one adapter only: otherwise its price would depend on chance. */
+function clashes(files: CatalogFiles, listings: readonly Listing[]): readonly string[] {
+  const groups = Map.groupBy(listings, (listing) => `${listing.kind} ${listing.slug}`);
+  return [...groups.values()].flatMap((group) =>
+    group.flatMap((listing, at) => {
+      const firstHand = (one: Listing) => files.adapters.get(one.adapterId)?.maker !== undefined;
+      const other = group
+        .slice(0, at)
+        .find((one) => one.adapterId === listing.adapterId || (firstHand(one) && firstHand(listing)));
+      return other === undefined ? [] : [`${fieldOf(listing)} is sold as ${listing.slug}, and so is ${fieldOf(other)}`];
+    }),
+  );
+}
+
+function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly string[] {
+  return [...files.tiers].flatMap(([id, spec]) =>
+    spec.candidates.flatMap(({ model }, at) => {
+      const field = `tiers/${id}.ts: candidates.${at}.model`;
+      if (spec.candidates.findIndex((other) => other.model === model) < at) return [`${field} names ${model} again`];
+      return slugs.has(model) || servesAny(files, model, "chat") ? [] : [`${field} names ${model}, which nobody sells`];
+    }),
+  );
+}
+
+/** The problems of files that have each passed their own check, one line each. */
+export function checkTogether(files: CatalogFiles): readonly string[] {
+  const of = (kind: Kind) => [...files.adapters].flatMap(([id, spec]) => listingsOf(id, spec, kind));
+  const chat = of("chat");
+  const all = [...chat, ...of("embeddings")];
+  return [
+    ...all.flatMap((listing) => slugProblems(files, listing)),
+    ...clashes(files, all),
+    ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),
+  ];
+}

@@ -1,0 +1,129 @@
+// Reads the catalog's folders: a file in adapters/ or tiers/ is an adapter or a tier, and its name is the id.
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { registerHooks } from "node:module";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { AdapterSpec } from "./adapter.ts";
+import type { Catalog } from "./catalog.ts";
+import { type CatalogOptions, compileCatalog } from "./compile.ts";
+import type { TierSpec } from "./tier.ts";
+import { CatalogError, checkAdapter, checkTier } from "./validate.ts";
+
+/** The folder with the shipped `adapters/` and `tiers/`. */
+const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
+
+const FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
+
+/** What the files of these folders may import, wherever on the disk they are. */
+const OPEN_TO_FILES: Readonly<Record<string, string>> = {
+  "#adapter": new URL("./adapter.ts", import.meta.url).href,
+  "#tier": new URL("./tier.ts", import.meta.url).href,
+};
+
+export interface LoadOptions extends CatalogOptions {
+  /** `OVERLAY_DIR`: its `adapters/` and `tiers/` add to the shipped ones, and replace those of the same name. */
+  readonly overlayDir: string | null;
+}
+
+interface CatalogFile {
+  readonly id: string;
+  /** As it is named in complaints: `adapters/openai.ts`, in an overlay with the overlay's folder before it. */
+  readonly name: string;
+  readonly path: string;
+}
+
+async function listFolder(root: string, folder: string, shownAs: string): Promise<readonly CatalogFile[]> {
+  const entries = await readdir(path.join(root, folder)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const files = entries.filter((entry) => entry.endsWith(".ts")).sort();
+  const named = (entry: string) => path.join(shownAs, folder, entry);
+  const strange = files.filter((entry) => !FILE_NAME.test(entry));
+  if (strange.length > 0) throw new CatalogError(strange.map((entry) => `${named(entry)} is not named in-this-way.ts`));
+  return files.map((entry) => ({ id: entry.slice(0, -3), name: named(entry), path: path.join(root, folder, entry) }));
+}
+
+/**
+ * Imports a file as it is on the disk now: its content is part of the address, so a changed file is read again and an
+ * unchanged one is not.
+ */
+async function importFile(file: CatalogFile): Promise<unknown> {
+  const version = createHash("sha256")
+    .update(await readFile(file.path))
+    .digest("hex")
+    .slice(0, 16);
+  const loaded: { readonly default?: unknown } = await import(`${pathToFileURL(file.path).href}?v=${version}`);
+  return loaded.default;
+}
+
+/** While `work` runs, `#adapter` and `#tier` mean ours for the files of the folder, which is in no package of ours. */
+async function withOurTypes<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  const inside = pathToFileURL(path.join(folder, path.sep)).href;
+  const hooks = registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const ours = context.parentURL?.startsWith(inside) ? OPEN_TO_FILES[specifier] : undefined;
+      if (ours !== undefined) return { url: ours, format: "module-typescript", shortCircuit: true };
+      const resolved = nextResolve(specifier, context);
+      return resolved.url.startsWith(inside) ? { ...resolved, format: "module-typescript" } : resolved;
+    },
+  });
+  try {
+    return await work();
+  } finally {
+    hooks.deregister();
+  }
+}
+
+/** Imports and checks the files of one folder; what is wrong with one is added to `problems`. */
+async function readFiles<Spec>(
+  files: readonly CatalogFile[],
+  check: (name: string, value: unknown) => readonly string[],
+  problems: string[],
+): Promise<ReadonlyMap<string, Spec>> {
+  const specs = new Map<string, Spec>();
+  for (const file of files) {
+    try {
+      const value = await importFile(file);
+      const found = value === undefined ? [`${file.name} has no default export`] : check(file.name, value);
+      problems.push(...found);
+      if (found.length === 0) specs.set(file.id, value as Spec);
+    } catch (error) {
+      problems.push(`${file.name} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return specs;
+}
+
+async function readRoot(root: string, shownAs: string, problems: string[]) {
+  const adapters = await listFolder(root, "adapters", shownAs);
+  const tiers = await listFolder(root, "tiers", shownAs);
+  if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
+  return {
+    adapters: await readFiles<AdapterSpec>(adapters, checkAdapter, problems),
+    tiers: await readFiles<TierSpec>(tiers, checkTier, problems),
+  };
+}
+
+/**
+ * Reads the files as they are now and makes a fresh catalog; called again, on SIGHUP say, it reads them again.
+ * Throws CatalogError with a line for every problem of every file.
+ */
+export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
+  const problems: string[] = [];
+  const { overlayDir } = options;
+  const shipped = await readRoot(SHIPPED, "", problems);
+  const overlay =
+    overlayDir === null
+      ? null
+      : await withOurTypes(path.resolve(overlayDir), () => readRoot(path.resolve(overlayDir), overlayDir, problems));
+  if (problems.length > 0) throw new CatalogError(problems);
+  return compileCatalog(
+    {
+      adapters: new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]),
+      tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
+    },
+    options,
+  );
+}

@@ -1,0 +1,38 @@
+// What a model is called when it is sold: `<maker>/<model>`, or `<adapter>/<model>` at a server that serves any.
+import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "./adapter.ts";
+
+export const SLUG = /^[a-z0-9][a-z0-9-]*\/[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
+
+/** In place of a model, at a server that serves any: the one that the operator's `<ID>_MODEL` names. */
+export const NAMED_MODEL = "*";
+
+/** The two kinds of model that an adapter can sell. */
+export type Kind = "chat" | "embeddings";
+
+/** A model as its adapter lists it. */
+export interface Listing {
+  readonly kind: Kind;
+  readonly adapterId: string;
+  readonly slug: string;
+  readonly upstreamModel: string;
+  /** What the file says; embedding models have no `outputTokensMax`. */
+  readonly spec: ModelSpec;
+}
+
+/** Everything an adapter lists of one kind. */
+export function listingsOf(adapterId: string, spec: AdapterSpec, kind: Kind): readonly Listing[] {
+  const models: EmbeddingsSpec["models"] = spec[kind]?.models ?? {};
+  return Object.entries(models).map(([upstreamModel, model]) => ({
+    kind,
+    adapterId,
+    slug: model.slug ?? (spec.maker === undefined ? upstreamModel : `${spec.maker}/${upstreamModel}`),
+    upstreamModel,
+    spec: model,
+  }));
+}
+
+/** The two halves of `<adapter>/<model>`; the model may have slashes of its own. Null where a half is missing. */
+export function splitSlug(slug: string): { readonly first: string; readonly rest: string } | null {
+  const at = slug.indexOf("/");
+  return at > 0 && at < slug.length - 1 ? { first: slug.slice(0, at), rest: slug.slice(at + 1) } : null;
+}

@@ -1,0 +1,117 @@
+// What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
+import type { ChatSpec, ChatWire, ModelSpec, PartBounds } from "./adapter.ts";
+import type { Adapter, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
+import { blendOf, compilePrice, dearest, isDearer, priceOn, sellAt } from "./price.ts";
+import { type Kind, type Listing, listingsOf } from "./slug.ts";
+
+export interface SaleRules {
+  /** `LLM_MARKUP_PERCENT`. */
+  readonly markupPercent: number;
+  /** `ALLOW_LOSS`: offers that cost more than the sale price serve as well. */
+  readonly allowLoss: boolean;
+}
+
+/** A listing with a price on the day, at the adapter that lists it. */
+export interface PricedListing extends Listing {
+  readonly adapter: Adapter;
+  readonly cost: TokenPrice;
+}
+
+/** The listings of one kind that have a price on the day. */
+export function pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): readonly PricedListing[] {
+  return [...adapters].flatMap((adapter) =>
+    listingsOf(adapter.id, adapter.spec, kind).flatMap((listing) => {
+      const spec = priceOn(day, listing.spec.prices);
+      if (spec === null) return [];
+      return [{ ...listing, adapter, cost: compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`) }];
+    }),
+  );
+}
+
+function isFirstHand(listing: PricedListing): boolean {
+  return listing.adapter.spec.maker !== undefined;
+}
+
+/** The price list of a slug: its maker's own, or without one the dearest of those who sell it. */
+function listPriceOf(slug: string, group: readonly [PricedListing, ...PricedListing[]]): TokenPrice {
+  const firstHand = group.find(isFirstHand);
+  if (firstHand !== undefined) return { ...firstHand.cost, version: `${slug}@${firstHand.cost.since}` };
+  const [first, ...rest] = group;
+  return dearest([first.cost, ...rest.map((listing) => listing.cost)], slug);
+}
+
+function inOrder(a: PricedListing, b: PricedListing): number {
+  const firstHand = Number(isFirstHand(b)) - Number(isFirstHand(a));
+  return firstHand || blendOf(a.cost) - blendOf(b.cost) || (a.adapter.id < b.adapter.id ? -1 : 1);
+}
+
+/** Every field of `ChatWire`, so that the compiler misses one that is forgotten here. */
+const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
+  maxTokensField: true,
+  dropFields: true,
+  extraFields: true,
+  reasoning: true,
+};
+
+/** The vendor's wire with the model's own fields laid over it. */
+function wireOf(chat: ChatSpec, model: ModelSpec): ChatWire {
+  const laid = { ...chat, ...model };
+  return Object.fromEntries(Object.entries(laid).filter(([field]) => Object.hasOwn(WIRE_FIELDS, field)));
+}
+
+function largestParts(specs: readonly ModelSpec[]): PartBounds {
+  const largest: Record<string, number> = {};
+  for (const [name, count] of specs.flatMap((spec) => Object.entries(spec.parts ?? {}))) {
+    largest[name] = Math.max(largest[name] ?? 0, count);
+  }
+  return largest;
+}
+
+function sizesOf(specs: readonly ModelSpec[]) {
+  const outputs = specs.map((spec) => spec.outputTokensMax);
+  return {
+    contextTokens: Math.max(...specs.map((spec) => spec.contextTokens)),
+    outputTokensMax: outputs.includes(undefined) ? null : Math.max(...outputs.map((count) => count ?? 0)),
+    parts: largestParts(specs),
+  };
+}
+
+function soldOf(slug: string, group: readonly [PricedListing, ...PricedListing[]], rules: SaleRules) {
+  const sale = sellAt(listPriceOf(slug, group), rules.markupPercent);
+  const serving = group
+    .filter(({ adapter, cost }) => adapter.configured && (rules.allowLoss || !isDearer(cost, sale)))
+    .sort(inOrder);
+  const sizes = sizesOf((serving.length > 0 ? serving : group).map((listing) => listing.spec));
+  return { slug, sale, serving, ...sizes };
+}
+
+function embeddingOfferOf(listing: PricedListing, healthScope: string): EmbeddingOffer {
+  const { adapter, upstreamModel, spec, cost } = listing;
+  return { adapter, upstreamModel, spec, cost, healthKey: `${healthScope}${adapter.id}/${upstreamModel}` };
+}
+
+function offerOf(listing: PricedListing, healthScope: string): Offer | null {
+  const chat = listing.adapter.spec.chat;
+  if (chat === undefined) return null;
+  return { ...embeddingOfferOf(listing, healthScope), chat, wire: wireOf(chat, listing.spec) };
+}
+
+/** `healthScope` keeps the health of play accounts' routes apart from that of live ones. */
+export function soldModel(
+  slug: string,
+  group: readonly [PricedListing, ...PricedListing[]],
+  rules: SaleRules & { readonly healthScope: string },
+): SoldModel {
+  const { serving, ...sold } = soldOf(slug, group, rules);
+  const offers = serving.map((listing) => offerOf(listing, rules.healthScope)).filter((offer) => offer !== null);
+  return { kind: "chat", ...sold, offers };
+}
+
+export function soldEmbedding(
+  slug: string,
+  group: readonly [PricedListing, ...PricedListing[]],
+  rules: SaleRules & { readonly healthScope: string },
+): SoldEmbedding {
+  const { serving, ...sold } = soldOf(slug, group, rules);
+  return { kind: "embeddings", ...sold, offers: serving.map((one) => embeddingOfferOf(one, rules.healthScope)) };
+}

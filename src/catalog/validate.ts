@@ -1,0 +1,126 @@
+// Checks what one adapter or tier file says; every complaint names the file and the field.
+import { z } from "zod";
+import { parseUsdPerMillion } from "../money.ts";
+import { SLUG } from "./slug.ts";
+
+/** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
+export class CatalogError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The catalog has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${problems.join("\n")}`,
+    );
+    this.name = "CatalogError";
+    this.problems = problems;
+  }
+}
+
+const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
+  error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
+});
+const day = z.iso.date("is no day as YYYY-MM-DD");
+const count = z.int().positive();
+const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
+const pointers = z.array(pointer).min(1);
+const origin = z.url({ protocol: /^https?$/, error: "is no http address" }).regex(/[^/]$/, "must not end in a slash");
+const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
+
+const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
+const step = z.strictObject({ promptTokens: count, ...rates });
+const prices = z
+  .array(z.strictObject({ since: day, ...rates, steps: z.array(step).optional() }))
+  .min(1, "has no price, and what is not priced is not sold")
+  .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
+  .refine(
+    (list) => list.every((entry) => ascending((entry.steps ?? []).map((at) => at.promptTokens))),
+    "must have its steps in order of `promptTokens`",
+  );
+
+const wire = {
+  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+  dropFields: z.array(z.string()).optional(),
+  extraFields: z.record(z.string(), z.unknown()).optional(),
+  reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
+};
+const parts = z.strictObject({
+  imageTokensMax: count.optional(),
+  audioTokensMax: count.optional(),
+  fileTokensMax: count.optional(),
+});
+const anyModel = {
+  contextTokens: count,
+  prices,
+  parts: parts.optional(),
+  ...wire,
+};
+const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
+const chat = z.strictObject({
+  dialect: z.enum(["chat-completions", "messages", "generate-content"]),
+  streamUsage: z.enum(["ask", "always"]).optional(),
+  streamOptions: z.record(z.string(), z.unknown()).optional(),
+  usageAt: pointers.optional(),
+  cacheReadAt: pointers.optional(),
+  cacheWriteAt: pointers.optional(),
+  reasoningOutside: z.boolean().optional(),
+  costUsdAt: pointer.optional(),
+  billsAfterAbort: z.boolean().optional(),
+  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
+  anyModel: z.strictObject(anyChatModel).optional(),
+  ...wire,
+});
+const embeddings = z.strictObject({
+  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyModel })),
+  anyModel: z.strictObject(anyModel).optional(),
+});
+
+const adapter = z.strictObject({
+  name: z.string().min(1),
+  docs: z.string().min(1),
+  origin,
+  auth: z.discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
+    z.strictObject({ kind: z.literal("none") }),
+  ]),
+  maker: z
+    .string()
+    .regex(/^[a-z0-9-]+$/)
+    .optional(),
+  keyEnv: z
+    .array(z.string().regex(/^[A-Z][A-Z0-9_]*$/))
+    .min(1)
+    .optional(),
+  local: z.boolean().optional(),
+  sandboxOnly: z.boolean().optional(),
+  headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
+  chat: chat.optional(),
+  embeddings: embeddings.optional(),
+});
+
+const tier = z.strictObject({
+  purpose: z.string().min(1),
+  candidates: z.array(z.strictObject({ model: z.string().min(1) })).min(1, "has no candidate"),
+  firstTokenMsMax: count,
+});
+
+function ascending(values: readonly (string | number)[]): boolean {
+  return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
+}
+
+function problemsOf(file: string, error: z.ZodError): readonly string[] {
+  return error.issues.map(
+    (issue) => `${file}: ${[...issue.path, ""].map(String).join(".").slice(0, -1)} ${issue.message}`,
+  );
+}
+
+/** Checks one adapter file's default export. The file's name is only for the complaints. */
+export function checkAdapter(file: string, value: unknown): readonly string[] {
+  const checked = adapter.safeParse(value);
+  return checked.success ? [] : problemsOf(file, checked.error);
+}
+
+/** Checks one tier file's default export. */
+export function checkTier(file: string, value: unknown): readonly string[] {
+  const checked = tier.safeParse(value);
+  return checked.success ? [] : problemsOf(file, checked.error);
+}
