@@ -1,0 +1,239 @@
+// OpenAI's wire: what goes out in our model's name, what is held back, and which events are never parsed.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ChatSpec } from "../../../src/catalog/adapter.ts";
+import type { FinalPart } from "../../../src/plan.ts";
+import { ChatStream } from "../../../src/upstream/chat-stream-out.ts";
+import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
+import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+
+function context(spec: Partial<ChatSpec> = {}, stream = true): ChatContext {
+  return {
+    upstreamModel: "small-1",
+    servedSlug: "maker/small",
+    completionId: "chatcmpl-ours",
+    createdS: 1_700_000_000,
+    stream,
+    outputTokensMax: 100,
+    spec: { dialect: "chat-completions", models: {}, ...spec },
+    wire: {},
+  };
+}
+
+function play(events: readonly string[], spec: Partial<ChatSpec> = {}) {
+  const sent: string[] = [];
+  let final: FinalPart | null = null;
+  let failure: string | null = null;
+  const stream = new ChatStream(context(spec), {
+    content: (bytes) => sent.push(Buffer.from(bytes).toString()),
+    done: (part) => {
+      final = part;
+    },
+    failed: ({ kind }) => {
+      failure = kind;
+    },
+  });
+  const reader = chatCompletions.reader(context(spec), stream);
+  const read = events.map((event) => {
+    const bytes = Buffer.from(`data: ${event}\n\n`);
+    return reader.event(bytes, 6, bytes.length - 2, null);
+  });
+  const tail = () => (final?.kind === "stream" ? Buffer.from(final.tail).toString() : null);
+  return { sent, read, stream, tail, failure: () => failure };
+}
+
+function chunk(delta: unknown, rest: Record<string, unknown> = {}, finish: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  return JSON.stringify({
+    id: "up-1",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "small-1-0806",
+    choices,
+    ...rest,
+  });
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("a stream in OpenAI's wire", () => {
+  it("goes out under our model and id, with role chunk and finish held back in place", () => {
+    const { sent, tail } = play([
+      chunk({ role: "assistant", content: "" }),
+      chunk({ content: "Hé" }),
+      chunk({ content: ' "quoted" \n' }),
+      chunk({}, {}, "stop"),
+      JSON.stringify({ id: "up-1", choices: [], usage: { prompt_tokens: 7, completion_tokens: 2 } }),
+      "[DONE]",
+    ]);
+    expect(sent.length).toBe(2);
+    const chunks = `${sent.join("")}${tail()}`
+      .split("\n\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line.slice(6)));
+    expect(chunks.map(({ id, model }) => `${id} ${model}`)).toEqual(Array(4).fill("chatcmpl-ours maker/small"));
+    expect(chunks.map(({ choices }) => choices[0].delta.content)).toEqual(["", "Hé", ' "quoted" \n', undefined]);
+    expect(chunks.at(-1).choices[0].finish_reason).toBe("stop");
+  });
+
+  it("parses the first event of a kind and none of those alike", () => {
+    const parse = vi.spyOn(JSON, "parse");
+    const events = Array.from({ length: 100 }, (_, at) => chunk({ content: `word\\${at} ü "x" \u2028` }));
+    const { sent, stream } = play(events);
+    expect(parse).toHaveBeenCalledTimes(1);
+    expect(sent.length).toBe(100);
+    vi.restoreAllMocks();
+    expect(JSON.parse(sent[99]?.slice(6) ?? "").choices[0].delta.content).toBe('word\\99 ü "x" \u2028');
+    expect(stream.reading().delivered.text).toContain('word\\42 ü "x" \u2028word\\43');
+  });
+
+  it("leaves out broken events and says so, also those that begin like good ones", () => {
+    const good = chunk({ content: "a" });
+    const broken = [
+      good.slice(0, 40),
+      good.replace('"a"', '"a'),
+      good.replace('"a"', '"\\x"'),
+      good.replace('"a"', '"a""b"'),
+      "[1,2",
+      "5",
+    ];
+    const { read, sent } = play([good, ...broken, good]);
+    expect(read).toEqual([true, false, false, false, false, false, false, true]);
+    expect(sent.length).toBe(2);
+    for (const event of sent) expect(() => JSON.parse(event.slice(6))).not.toThrow();
+  });
+
+  it("takes the last usage, never a sum, in disjoint buckets, and hides it", () => {
+    const usage = (completion: number) => ({
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: completion,
+        prompt_tokens_details: { cached_tokens: 60 },
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
+    });
+    const { sent, stream, tail } = play([
+      chunk({ content: "a" }, usage(1)),
+      chunk({ content: "b" }, usage(2)),
+      chunk({ content: "c" }, { ...usage(3), x_groq: { id: "r" } }, "stop"),
+      "[DONE]",
+    ]);
+    expect(stream.reading().usage).toEqual({
+      inputTokens: 40,
+      cacheReadTokens: 60,
+      cacheWriteTokens: 0,
+      outputTokens: 3,
+      reasoningTokens: 2,
+    });
+    expect(`${sent.join("")}${tail()}`).not.toContain("usage");
+  });
+
+  it("reads usage and caches where the adapter says they are", () => {
+    const { stream } = play(
+      [
+        chunk(
+          {},
+          { x_groq: { usage: { prompt_tokens: 9, completion_tokens: 1, prompt_cache_hit_tokens: 4 } } },
+          "stop",
+        ),
+      ],
+      { usageAt: ["/usage", "/x_groq/usage"], cacheReadAt: ["/prompt_cache_hit_tokens"] },
+    );
+    expect(stream.reading().usage).toMatchObject({ inputTokens: 5, cacheReadTokens: 4, outputTokens: 1 });
+  });
+
+  it("fails on an error event, before and after content", () => {
+    const error = JSON.stringify({ error: { message: "Overloaded", type: "overloaded_error", code: 529 } });
+    expect(play([error]).failure()).toBe("provider_overloaded");
+    const after = play([chunk({ content: "a" }), error, chunk({ content: "b" }), "[DONE]"]);
+    expect([after.failure(), after.sent.length, after.tail()]).toEqual(["provider_overloaded", 1, null]);
+    expect(play([chunk({}, {}, "error")]).failure()).toBe("provider_server_error");
+  });
+
+  it("is cut, not whole, when it ends without a finish", () => {
+    expect(play([chunk({ content: "a" }), "[DONE]"]).failure()).toBe("provider_cut");
+  });
+
+  it("lets one choice go on after another has finished", () => {
+    const second = (delta: unknown, finish: string | null = null) =>
+      JSON.stringify({ id: "u", choices: [{ index: 1, delta, finish_reason: finish }] });
+    const { sent, tail } = play([
+      chunk({ content: "a" }),
+      chunk({}, {}, "stop"),
+      second({ content: "b" }),
+      second({}, "length"),
+      "[DONE]",
+    ]);
+    expect(sent[1]).toContain('"stop"');
+    expect(sent[1]).toContain('"b"');
+    expect(tail()).toContain('"length"');
+  });
+});
+
+describe("a request in OpenAI's wire", () => {
+  const body = {
+    model: "core/cheap",
+    models: ["x"],
+    messages: [{ role: "user", content: "hi" }],
+    max_completion_tokens: 5,
+    top_k: 3,
+    stream: true,
+    stream_options: { include_usage: false },
+  };
+
+  it("carries our bound, asks for usage, lets unknown fields ride along", () => {
+    expect(chatCompletions.request(body, context()).body).toEqual({
+      model: "small-1",
+      messages: body.messages,
+      top_k: 3,
+      max_tokens: 100,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it("differs by the adapter's fields alone", () => {
+    const wire = {
+      maxTokensField: "max_completion_tokens",
+      dropFields: ["top_k"],
+      extraFields: { store: false },
+    } as const;
+    const sent = chatCompletions.request(body, { ...context({ streamUsage: "always" }), wire }).body;
+    expect(sent).toEqual({
+      model: "small-1",
+      messages: body.messages,
+      max_completion_tokens: 100,
+      stream: true,
+      store: false,
+    });
+  });
+});
+
+describe("a whole answer in OpenAI's wire", () => {
+  const choices = [
+    { index: 0, message: { role: "assistant", content: "hi", tool_calls: [{ id: "t" }] }, finish_reason: "stop" },
+  ];
+
+  it("comes back under our model and id, its usage apart", () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 1, cost: 0.0000125 };
+    const read = chatCompletions.answer(
+      { id: "up", model: "m", choices, usage },
+      context({ costUsdAt: "/cost" }, false),
+    );
+    expect(read).toEqual({
+      body: { id: "chatcmpl-ours", model: "maker/small", choices },
+      usage: { inputTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+      upstreamCostNano: 12_500,
+      text: 'hi[{"id":"t"}]',
+    });
+  });
+
+  it("is a failure when it is an error inside a 200, a page, or nothing", () => {
+    const kinds = [{ error: { code: 402, message: "no credit" } }, "<html>", null, { choices: [] }].map((json) => {
+      const read = chatCompletions.answer(json, context({}, false));
+      return "kind" in read ? read.kind : "answer";
+    });
+    expect(kinds).toEqual(["provider_billing", "provider_malformed", "provider_malformed", "provider_malformed"]);
+  });
+});

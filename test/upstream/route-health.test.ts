@@ -1,0 +1,139 @@
+// Which routes rest, for how long, and how they come back.
+import { describe, expect, it } from "vitest";
+import { manualClock } from "../../src/clock.ts";
+import type { FailureKind } from "../../src/errors.ts";
+import type { AttemptFailure, Route } from "../../src/plan.ts";
+import { createKeyRing } from "../../src/upstream/key-ring.ts";
+import { retryAfterMs } from "../../src/upstream/retry-after.ts";
+import { createRouteHealth } from "../../src/upstream/route-health.ts";
+
+function route(name: string): Route {
+  return {
+    provider: name,
+    model: name,
+    healthKey: name,
+    firstTokenMsMax: 1,
+    lastFirstTokenMsMax: 1,
+    pointlessAfter: () => false,
+    open: () => ({ pause() {}, resume() {}, abort() {}, reading: () => ({}) as never }),
+  };
+}
+
+function failure(kind: FailureKind, retryAfterMs: number | null = null): AttemptFailure {
+  return { kind, status: 0, message: "", retryAfterMs };
+}
+
+const a = route("a");
+const b = route("b");
+
+function setUp() {
+  const clock = manualClock(0);
+  clock.advance(1);
+  const health = createRouteHealth(clock);
+  const order = () => health.order([a, b]).map(({ provider }) => provider);
+  return { clock, health, order };
+}
+
+describe("route health", () => {
+  it("rests a route after three failures in a row, behind the others but never removed", () => {
+    const { clock, health, order } = setUp();
+    for (let n = 0; n < 2; n++) health.bad(a, failure("provider_server_error"));
+    expect(order()).toEqual(["a", "b"]);
+    health.bad(a, failure("provider_server_error"));
+    expect(order()).toEqual(["b", "a"]);
+    expect(health.resting()).toEqual(["a"]);
+    clock.advance(5_001);
+    expect(order()).toEqual(["a", "b"]);
+  });
+
+  it("lets one probe through, and brings the route back when it answers", () => {
+    const { clock, health, order } = setUp();
+    for (let n = 0; n < 3; n++) health.bad(a, failure("provider_overloaded"));
+    clock.advance(5_001);
+    health.trying(a);
+    expect(order()).toEqual(["b", "a"]);
+    health.good(a);
+    expect(order()).toEqual(["a", "b"]);
+    health.bad(a, failure("provider_overloaded"));
+    expect(order()).toEqual(["a", "b"]);
+  });
+
+  it("rests it again, longer but at most twenty seconds, when the probe fails", () => {
+    const { clock, health, order } = setUp();
+    for (let n = 0; n < 3; n++) health.bad(a, failure("provider_overloaded"));
+    for (const restMs of [10_000, 20_000, 20_000]) {
+      clock.advance(20_001);
+      health.trying(a);
+      health.bad(a, failure("provider_overloaded"));
+      clock.advance(restMs - 1);
+      expect(order()).toEqual(["b", "a"]);
+      clock.advance(2);
+      expect(order()).toEqual(["a", "b"]);
+    }
+  });
+
+  it("a probe that the caller left says nothing", () => {
+    const { clock, health, order } = setUp();
+    for (let n = 0; n < 3; n++) health.bad(a, failure("provider_overloaded"));
+    clock.advance(5_001);
+    health.trying(a);
+    health.unknown(a);
+    expect(order()).toEqual(["a", "b"]);
+  });
+
+  it("honours Retry-After at once, up to a minute", () => {
+    const { clock, health, order } = setUp();
+    health.bad(a, failure("provider_rate_limited", 7_000));
+    expect(order()).toEqual(["b", "a"]);
+    clock.advance(7_001);
+    expect(order()).toEqual(["a", "b"]);
+    health.bad(b, failure("provider_rate_limited", 3_600_000));
+    clock.advance(60_001);
+    expect(health.resting()).toEqual([]);
+  });
+
+  it("rests a route that fails half the time", () => {
+    const { health } = setUp();
+    for (let n = 0; n < 5; n++) {
+      health.bad(a, failure("provider_cut"));
+      health.good(a);
+      health.bad(a, failure("provider_cut"));
+    }
+    expect(health.resting()).toEqual(["a"]);
+  });
+
+  it("does not hold the caller's mistakes against a route, nor a bad key where another is fit", () => {
+    const { health } = setUp();
+    for (let n = 0; n < 9; n++) health.bad(a, failure("caller_invalid"));
+    health.bad(b, { ...failure("provider_auth_failed"), spareKey: true });
+    expect(health.resting()).toEqual([]);
+    health.bad(b, failure("provider_auth_failed"));
+    expect(health.resting()).toEqual(["b"]);
+  });
+});
+
+describe("a ring of keys", () => {
+  it("takes keys in turn and leaves out those that rest", () => {
+    const clock = manualClock(0);
+    const ring = createKeyRing(["k1", "k2", "k3"], clock);
+    expect([ring.take(), ring.take(), ring.take(), ring.take()]).toEqual(["k1", "k2", "k3", "k1"]);
+    expect(ring.rest("k2", 1_000)).toBe(true);
+    expect([ring.take(), ring.take()]).toEqual(["k3", "k1"]);
+    ring.rest("k1", 500);
+    expect(ring.rest("k3", 2_000)).toBe(false);
+    expect(ring.take()).toBe("k1");
+    clock.advance(1_000);
+    expect(new Set([ring.take(), ring.take()])).toEqual(new Set(["k1", "k2"]));
+  });
+});
+
+describe("Retry-After", () => {
+  it("is read as seconds, milliseconds or a date, and ignored where it is neither", () => {
+    expect(retryAfterMs({ "retry-after": "2" }, 0)).toBe(2_000);
+    expect(retryAfterMs({ "retry-after": "0.5" }, 0)).toBe(500);
+    expect(retryAfterMs({ "retry-after-ms": "1500", "retry-after": "9" }, 0)).toBe(1_500);
+    expect(retryAfterMs({ "retry-after": "Thu, 01 Jan 1970 00:01:00 GMT" }, 10_000)).toBe(50_000);
+    expect(retryAfterMs({ "retry-after": "soon" }, 0)).toBe(null);
+    expect(retryAfterMs({}, 0)).toBe(null);
+  });
+});
