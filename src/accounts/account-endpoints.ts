@@ -1,0 +1,134 @@
+// What an account sees and does with its own keys: balance, transactions, agent keys.
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import type { Answer, Call, Caller, Endpoint, EndpointShape } from "../plan.ts";
+import type { Books } from "./books.ts";
+import { changed } from "./changed.ts";
+import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import { readBody, readQuery } from "./read-body.ts";
+import { keyRow, ownAccountRow, transactionRow } from "./rows.ts";
+
+const BODY_BYTES_MAX = 64 * 1024;
+
+const pageSchema = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, "must be a whole number from 1 to 1000")
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 1_000, "must be a whole number from 1 to 1000")
+    .default(100),
+  cursor: z
+    .string()
+    .regex(/^[\w.:~=-]{1,200}$/, "must be the next_cursor of an earlier answer")
+    .optional(),
+});
+
+export interface AccountParts {
+  readonly books: Books;
+  /** What is remembered of an account's keys must be read again. */
+  readonly forget: (accountId: string) => void;
+}
+
+type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer | GatewayError>;
+
+function endpoint(method: EndpointShape["method"], path: string, answer: Answering): Endpoint {
+  return {
+    method,
+    path,
+    auth: "key",
+    bodyBytesMax: BODY_BYTES_MAX,
+    errors: "envelope",
+    answer: ({ request, caller }) =>
+      caller === null ? new GatewayError("invalid_token") : answer({ request, caller }),
+  };
+}
+
+/** Changing keys takes the primary key of an account in good standing. */
+function writing(answer: Answering): Answering {
+  return async (call) => {
+    if (!call.caller.primary) return new GatewayError("key_cannot_mint_keys");
+    if (call.caller.frozen) return new GatewayError("account_frozen");
+    return answer(call);
+  };
+}
+
+function idOf(call: Call): string {
+  return call.request.params.id ?? "";
+}
+
+function readingEndpoints(books: Books): Endpoint[] {
+  return [
+    endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
+      const [account, keys] = await Promise.all([books.account(payer.accountId), books.keys(payer.accountId)]);
+      if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      const key = keys.find(({ keyId }) => keyId === payer.keyId);
+      return { status: 200, body: ownAccountRow(account, key) };
+    }),
+    endpoint("GET", "/api/v1/transactions", async ({ request, caller }) => {
+      const page = readQuery(pageSchema, request.query);
+      if (page instanceof GatewayError) return page;
+      const { rows, next } = await books.transactions({
+        accountId: caller.payer.accountId,
+        keyId: caller.primary ? null : caller.payer.keyId,
+        limit: page.limit,
+        cursor: page.cursor ?? null,
+      });
+      return { status: 200, body: { transactions: rows.map(transactionRow), next_cursor: next } };
+    }),
+    endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
+      const { payer, primary } = call.caller;
+      const row = await books.transaction(payer.accountId, idOf(call));
+      if (row !== null && (primary || row.keyId === payer.keyId)) return { status: 200, body: transactionRow(row) };
+      return new GatewayError("not_found", { detail: { detail: "There is no such transaction." } });
+    }),
+    endpoint("GET", "/api/v1/agents", async ({ caller: { payer, primary } }) => {
+      const keys = await books.keys(payer.accountId);
+      const seen = primary ? keys : keys.filter(({ keyId }) => keyId === payer.keyId);
+      return { status: 200, body: { agents: seen.map(keyRow) } };
+    }),
+  ];
+}
+
+function writingEndpoints({ books, forget }: AccountParts): Endpoint[] {
+  const changing = (change: Answering): Answering =>
+    writing((call) =>
+      changed(
+        () => change(call),
+        () => forget(call.caller.payer.accountId),
+      ),
+    );
+  return [
+    endpoint(
+      "POST",
+      "/api/v1/agents",
+      changing(async ({ request, caller }) => {
+        const body = readBody(newKeySchema, request.body);
+        return body instanceof GatewayError ? body : createKey(books, caller.payer, body);
+      }),
+    ),
+    endpoint(
+      "PATCH",
+      "/api/v1/agents/{id}",
+      changing(async (call) => {
+        const body = readBody(keyChangeSchema, call.request.body);
+        if (body instanceof GatewayError) return body;
+        return changeKey(books, { accountId: call.caller.payer.accountId, keyId: idOf(call) }, body);
+      }),
+    ),
+    endpoint(
+      "POST",
+      "/api/v1/agents/{id}/rotate",
+      changing(async (call) => rotateKey(books, { ...call.caller.payer, keyId: idOf(call) })),
+    ),
+    endpoint(
+      "DELETE",
+      "/api/v1/agents/{id}",
+      changing(async (call) => revokeKey(books, { accountId: call.caller.payer.accountId, keyId: idOf(call) })),
+    ),
+  ];
+}
+
+/** The endpoints below `/api/v1` that an account's keys can call. */
+export function accountEndpoints(parts: AccountParts): Endpoint[] {
+  return [...readingEndpoints(parts.books), ...writingEndpoints(parts)];
+}

@@ -1,0 +1,199 @@
+// What the operator does with accounts: open, look at, change, credit; and with their keys.
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import { centsDown, nanoFromCents } from "../money.ts";
+import type { Answer, Call, Endpoint, EndpointShape } from "../plan.ts";
+import type { AccountKind, AccountLimits, AccountState, Books } from "./books.ts";
+import { changed } from "./changed.ts";
+import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import { readBody } from "./read-body.ts";
+import { accountRow, keyRow } from "./rows.ts";
+import { mintId, mintKey } from "./secrets.ts";
+
+const BODY_BYTES_MAX = 64 * 1024;
+/** Play credit is as good as none, so a sandbox account gets the larger. */
+const WELCOME_CENTS: Readonly<Record<AccountKind, number>> = { personal: 200, business: 1_000, sandbox: 1_000 };
+
+const name = z.string().trim().min(1, "must not be empty").max(200, "must have at most 200 characters");
+const reference = z.string().min(1, "must not be empty").max(200, "must have at most 200 characters");
+const count = (max: number) =>
+  z.number("must be a number").int("must be a whole number").min(1, "must be at least 1").max(max);
+
+const newAccountSchema = z.strictObject({
+  name,
+  kind: z.enum(["personal", "business", "sandbox"], "must be personal, business or sandbox").default("personal"),
+  credit_cents: centsSchema.optional(),
+});
+
+const accountChangeSchema = z.strictObject({
+  name: name.optional(),
+  frozen: z.boolean("must be true or false").optional(),
+  inference_cap_cents: centsSchema.optional(),
+  rate_limit: z
+    .strictObject({ requests_per_minute: count(10_000_000).optional(), in_flight: count(1_000_000).optional() })
+    .optional(),
+});
+
+const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at least 1"), reference });
+
+export interface AdminAccountParts {
+  readonly books: Books;
+  readonly forget: (accountId: string) => void;
+  /** What a new account may do. */
+  readonly limits: AccountLimits;
+  /** False: no sandbox accounts can be opened. */
+  readonly sandbox: boolean;
+}
+
+type Answering = (call: Call) => Promise<Answer | GatewayError>;
+
+export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): Endpoint {
+  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, errors: "envelope", answer };
+}
+
+function noSuchAccount(): GatewayError {
+  return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
+}
+
+async function openAccount(parts: AdminAccountParts, body: z.output<typeof newAccountSchema>) {
+  const { kind } = body;
+  if (kind === "sandbox" && !parts.sandbox) {
+    const detail = { detail: "kind: this gateway has no sandbox accounts (SANDBOX=0)." };
+    return new GatewayError("bad_request", { detail, param: "kind" });
+  }
+  const { secret, secretHash, hint } = mintKey(kind === "sandbox");
+  const accountId = mintId("acct_");
+  const creditNano = nanoFromCents(body.credit_cents ?? WELCOME_CENTS[kind]);
+  await parts.books.openAccount({
+    accountId,
+    name: body.name,
+    kind,
+    creditNano,
+    ...parts.limits,
+    primaryKey: {
+      keyId: mintId("key_"),
+      secretHash,
+      hint,
+      label: "primary",
+      externalId: null,
+      ceilingNano: null,
+      ceilingPeriod: null,
+    },
+  });
+  return { status: 201, body: { account_id: accountId, api_key: secret, balance_cents: centsDown(creditNano) } };
+}
+
+async function patchAccount(books: Books, accountId: string, body: z.output<typeof accountChangeSchema>) {
+  const rate = body.rate_limit ?? {};
+  const cap = body.inference_cap_cents;
+  const account = await books.patchAccount(accountId, {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.frozen === undefined ? {} : { frozen: body.frozen }),
+    ...(cap === undefined ? {} : { inferenceCapNano: nanoFromCents(cap) }),
+    ...(rate.requests_per_minute === undefined ? {} : { requestsPerMinute: rate.requests_per_minute }),
+    ...(rate.in_flight === undefined ? {} : { inFlightMax: rate.in_flight }),
+  });
+  return account === null ? noSuchAccount() : { status: 200, body: accountRow(account) };
+}
+
+async function credit(books: Books, accountId: string, body: z.output<typeof creditSchema>) {
+  const result = await books.topUp(accountId, mintId("tx_"), nanoFromCents(body.cents), body.reference);
+  if ("balanceNano" in result) {
+    const balance_cents = centsDown(result.balanceNano);
+    return { status: 200, body: { account_id: accountId, balance_cents, repeated: result.outcome === "exists" } };
+  }
+  if (result.outcome === "unknown_account") return noSuchAccount();
+  const detail = { detail: "cents: more than an account can ever be granted." };
+  return new GatewayError("bad_request", { detail, param: "cents" });
+}
+
+/** Finds the account that the path names, for steps that need to know its kind. */
+function withAccount(books: Books, next: (account: AccountState, call: Call) => ReturnType<Answering>): Answering {
+  return async (call) => {
+    const account = await books.account(call.request.params.id ?? "");
+    return account === null ? noSuchAccount() : next(account, call);
+  };
+}
+
+function accountRoutes(parts: AdminAccountParts): Endpoint[] {
+  const { books, forget } = parts;
+  return [
+    adminEndpoint("POST", "/admin/v1/accounts", async ({ request }) => {
+      const body = readBody(newAccountSchema, request.body);
+      return body instanceof GatewayError ? body : openAccount(parts, body);
+    }),
+    adminEndpoint("GET", "/admin/v1/accounts", async () => {
+      const accounts = await books.accounts();
+      return { status: 200, body: { accounts: accounts.map(accountRow) } };
+    }),
+    adminEndpoint(
+      "GET",
+      "/admin/v1/accounts/{id}",
+      withAccount(books, async (account) => {
+        const keys = await books.keys(account.accountId);
+        return { status: 200, body: { ...accountRow(account), keys: keys.map(keyRow) } };
+      }),
+    ),
+    adminEndpoint("PATCH", "/admin/v1/accounts/{id}", async ({ request }) => {
+      const body = readBody(accountChangeSchema, request.body);
+      if (body instanceof GatewayError) return body;
+      const accountId = request.params.id ?? "";
+      return changed(
+        () => patchAccount(books, accountId, body),
+        () => forget(accountId),
+      );
+    }),
+    adminEndpoint("POST", "/admin/v1/accounts/{id}/credits", async ({ request }) => {
+      const body = readBody(creditSchema, request.body);
+      return body instanceof GatewayError ? body : credit(books, request.params.id ?? "", body);
+    }),
+  ];
+}
+
+function keyRoutes({ books, forget }: AdminAccountParts): Endpoint[] {
+  const keyOf = (account: AccountState, call: Call) => ({
+    accountId: account.accountId,
+    keyId: call.request.params.key ?? "",
+    sandbox: account.kind === "sandbox",
+  });
+  const changing = (change: (account: AccountState, call: Call) => ReturnType<Answering>): Answering =>
+    withAccount(books, (account, call) =>
+      changed(
+        () => change(account, call),
+        () => forget(account.accountId),
+      ),
+    );
+  return [
+    adminEndpoint(
+      "POST",
+      "/admin/v1/accounts/{id}/keys",
+      changing(async (account, call) => {
+        const body = readBody(newKeySchema, call.request.body);
+        return body instanceof GatewayError ? body : createKey(books, keyOf(account, call), body);
+      }),
+    ),
+    adminEndpoint(
+      "PATCH",
+      "/admin/v1/accounts/{id}/keys/{key}",
+      changing(async (account, call) => {
+        const body = readBody(keyChangeSchema, call.request.body);
+        return body instanceof GatewayError ? body : changeKey(books, keyOf(account, call), body);
+      }),
+    ),
+    adminEndpoint(
+      "POST",
+      "/admin/v1/accounts/{id}/keys/{key}/rotate",
+      changing((account, call) => rotateKey(books, keyOf(account, call))),
+    ),
+    adminEndpoint(
+      "DELETE",
+      "/admin/v1/accounts/{id}/keys/{key}",
+      changing((account, call) => revokeKey(books, keyOf(account, call))),
+    ),
+  ];
+}
+
+/** The endpoints below `/admin/v1/accounts`. */
+export function adminAccountEndpoints(parts: AdminAccountParts): Endpoint[] {
+  return [...accountRoutes(parts), ...keyRoutes(parts)];
+}

@@ -1,0 +1,100 @@
+// The admin listener: accounts, refunds, the ledger's doctor and backup, metrics and health.
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import { usdText } from "../money.ts";
+import type { Answer, Endpoint, EndpointShape } from "../plan.ts";
+import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
+import type { Books } from "./books.ts";
+import { readBody } from "./read-body.ts";
+import { mintId } from "./secrets.ts";
+
+const refundSchema = z.strictObject({ reason: z.string().min(1, "must not be empty").max(500) });
+const backupSchema = z.strictObject({
+  path: z.string().min(1, "must not be empty").refine(isAbsolute, "must be an absolute path"),
+});
+
+/** Whether the process can serve, and if not, why. */
+export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
+
+export interface AdminParts extends AdminAccountParts {
+  readonly readiness: () => Readiness | Promise<Readiness>;
+  /** Everything in Prometheus' text format. */
+  readonly metricsText: () => Promise<string>;
+  readonly metricsContentType: string;
+  /** True where the admin listener is on loopback: metrics need no token. */
+  readonly metricsOpen: boolean;
+}
+
+function openEndpoint(path: string, answer: () => Answer | Promise<Answer>): Endpoint {
+  const shape: EndpointShape = { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: "envelope" };
+  return { ...shape, answer };
+}
+
+/** `/healthz`: the process answers. Also served on the public listener. */
+export function healthEndpoint(): Endpoint {
+  return openEndpoint("/healthz", () => ({ status: 200, body: { ok: true } }));
+}
+
+async function refund(books: Books, transactionId: string, reason: string): Promise<Answer | GatewayError> {
+  const result = await books.refund(transactionId, mintId("tx_"), reason);
+  if (result.outcome === "unknown_transaction") {
+    const detail = "There is no such charge; top-ups and refunds cannot be refunded.";
+    return new GatewayError("not_found", { detail: { detail } });
+  }
+  return {
+    status: 200,
+    body: {
+      transaction_id: transactionId,
+      refund_id: result.refundId,
+      refunded_nano_usd: result.amountNano,
+      refunded_usd: usdText(result.amountNano),
+      repeated: result.outcome === "exists",
+    },
+  };
+}
+
+async function backup(books: Books, path: string): Promise<Answer | GatewayError> {
+  try {
+    await books.backup(path);
+    return { status: 200, body: { path } };
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    return new GatewayError("conflict", { detail: { detail: `path: no backup was written: ${words}` }, cause: error });
+  }
+}
+
+function ledgerEndpoints(books: Books): Endpoint[] {
+  return [
+    adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", async ({ request }) => {
+      const body = readBody(refundSchema, request.body);
+      return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
+    }),
+    adminEndpoint("GET", "/admin/v1/doctor", async () => ({ status: 200, body: await books.doctor() })),
+    adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
+      const body = readBody(backupSchema, request.body);
+      return body instanceof GatewayError ? body : backup(books, body.path);
+    }),
+  ];
+}
+
+function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpen }: AdminParts): Endpoint[] {
+  const metrics = openEndpoint("/metrics", async () => ({
+    status: 200,
+    body: await metricsText(),
+    headers: { "content-type": metricsContentType },
+  }));
+  return [
+    { ...metrics, auth: metricsOpen ? "none" : "admin" },
+    healthEndpoint(),
+    openEndpoint("/readyz", async () => {
+      const state = await readiness();
+      return { status: state.ready ? 200 : 503, body: state };
+    }),
+  ];
+}
+
+/** Everything the admin listener serves. */
+export function adminEndpoints(parts: AdminParts): Endpoint[] {
+  return [...adminAccountEndpoints(parts), ...ledgerEndpoints(parts.books), ...watchEndpoints(parts)];
+}

@@ -1,0 +1,146 @@
+// Making, changing and revoking keys: the same rules for the account's own primary key and for the operator.
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import { nanoFromCents } from "../money.ts";
+import type { Answer } from "../plan.ts";
+import type { Books, KeyChange, KeyState } from "./books.ts";
+import { keyRow } from "./rows.ts";
+import { mintId, mintKey } from "./secrets.ts";
+
+const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
+export const centsSchema = z
+  .number("must be a number of cents")
+  .int("must be a whole number of cents")
+  .min(0, "must not be negative")
+  .max(900_000_000, "must be at most 900000000");
+const period = z.enum(["day", "week", "month"], "must be day, week or month");
+
+export const newKeySchema = z
+  .strictObject({
+    label: label.default("agent"),
+    external_id: z.string().min(1).max(200).nullish(),
+    ceiling_cents: centsSchema.nullish(),
+    ceiling_period: period.nullish(),
+  })
+  .refine((body) => body.ceiling_cents != null || body.ceiling_period == null, {
+    path: ["ceiling_period"],
+    message: "needs a ceiling_cents beside it",
+  });
+
+export const keyChangeSchema = z
+  .strictObject({
+    label: label.optional(),
+    paused: z.boolean("must be true or false").optional(),
+    ceiling: centsSchema.nullish(),
+    ceiling_cents: centsSchema.nullish(),
+    period: period.optional(),
+    ceiling_period: period.optional(),
+  })
+  .refine((body) => body.ceiling === undefined || body.ceiling_cents === undefined, {
+    path: ["ceiling"],
+    message: "is another name of ceiling_cents; send one of them",
+  })
+  .refine((body) => body.period === undefined || body.ceiling_period === undefined, {
+    path: ["period"],
+    message: "is another name of ceiling_period; send one of them",
+  });
+
+/** The period of a ceiling that came without one. */
+const PERIOD = "month";
+
+function noSuchKey(keyId: string): GatewayError {
+  return new GatewayError("not_found", { detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` } });
+}
+
+function badField(path: string, message: string): GatewayError {
+  const detail = { detail: `${path}: ${message}` };
+  return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
+}
+
+async function find(books: Books, accountId: string, keyId: string): Promise<KeyState | undefined> {
+  return (await books.keys(accountId)).find((key) => key.keyId === keyId);
+}
+
+/** Makes an agent key of an account. The secret is in the answer and nowhere else. */
+export async function createKey(
+  books: Books,
+  account: { readonly accountId: string; readonly sandbox: boolean },
+  body: z.output<typeof newKeySchema>,
+): Promise<Answer | GatewayError> {
+  const { secret, secretHash, hint } = mintKey(account.sandbox);
+  const keyId = mintId("key_");
+  const ceiling = body.ceiling_cents ?? null;
+  const outcome = await books.createKey(account.accountId, {
+    keyId,
+    secretHash,
+    hint,
+    label: body.label,
+    externalId: body.external_id ?? null,
+    ceilingNano: ceiling === null ? null : nanoFromCents(ceiling),
+    ceilingPeriod: ceiling === null ? null : (body.ceiling_period ?? PERIOD),
+  });
+  if (outcome === "external_id_taken") {
+    const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
+    return new GatewayError("conflict", { detail: { detail }, param: "external_id" });
+  }
+  const key = outcome === "created" ? await find(books, account.accountId, keyId) : undefined;
+  if (key === undefined) return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
+  return { status: 201, body: { ...keyRow(key), api_key: secret } };
+}
+
+/** What the body asks to change, or what is wrong with it for this key. */
+function changeOf(key: KeyState, body: z.output<typeof keyChangeSchema>): KeyChange | GatewayError {
+  const cents = body.ceiling_cents === undefined ? body.ceiling : body.ceiling_cents;
+  const newPeriod = body.ceiling_period ?? body.period;
+  const ceilingNano = cents === undefined ? key.ceilingNano : cents === null ? null : nanoFromCents(cents);
+  if (newPeriod !== undefined && ceilingNano === null) return badField("ceiling_period", "needs a ceiling_cents");
+  return {
+    ...(body.label === undefined ? {} : { label: body.label }),
+    ...(body.paused === undefined ? {} : { paused: body.paused }),
+    ceilingNano,
+    ceilingPeriod: ceilingNano === null ? null : (newPeriod ?? key.ceilingPeriod ?? PERIOD),
+  };
+}
+
+/** Changes label, ceiling or pause of a key. */
+export async function changeKey(
+  books: Books,
+  key: { readonly accountId: string; readonly keyId: string },
+  body: z.output<typeof keyChangeSchema>,
+): Promise<Answer | GatewayError> {
+  const before = await find(books, key.accountId, key.keyId);
+  if (before === undefined) return noSuchKey(key.keyId);
+  if (before.primary && body.paused) {
+    const detail = "The primary key cannot be paused; rotate it, or freeze the account.";
+    return new GatewayError("conflict", { detail: { detail }, param: "paused" });
+  }
+  const change = changeOf(before, body);
+  if (change instanceof GatewayError) return change;
+  const after = await books.patchKey(key.accountId, key.keyId, change);
+  return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after) };
+}
+
+/** Swaps a key's secret in place: same id, ceiling and history. The old secret stops working. */
+export async function rotateKey(
+  books: Books,
+  key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
+): Promise<Answer | GatewayError> {
+  const { secret, secretHash, hint } = mintKey(key.sandbox);
+  const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
+  return after === null ? noSuchKey(key.keyId) : { status: 200, body: { ...keyRow(after), api_key: secret } };
+}
+
+/** Revokes a key for good. */
+export async function revokeKey(
+  books: Books,
+  key: { readonly accountId: string; readonly keyId: string },
+): Promise<Answer | GatewayError> {
+  const before = await find(books, key.accountId, key.keyId);
+  if (before === undefined) return noSuchKey(key.keyId);
+  if (before.primary) {
+    const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
+    return new GatewayError("conflict", { detail: { detail } });
+  }
+  const revoked = await books.deleteKey(key.accountId, key.keyId);
+  return revoked ? { status: 200, body: { id: key.keyId, revoked: true } } : noSuchKey(key.keyId);
+}

@@ -1,0 +1,54 @@
+// Makes what is shown once and what names things: key secrets, their hashes, and ids.
+import { hash, randomBytes } from "node:crypto";
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const LIVE = "tg_sk_";
+const SANDBOX = "tg_sk_test_";
+/** 62^43 is the first power of 62 above 2^256. */
+const SECRET_BYTES = 32;
+const SECRET_DIGITS = 43;
+const ID_BYTES = 15;
+const ID_DIGITS = 21;
+const SHAPE = /^tg_sk_(?:test_)?[0-9A-Za-z]{43}$/;
+
+export interface KeySecret {
+  /** Shown once, stored nowhere. */
+  readonly secret: string;
+  /** What is stored: SHA-256, hexadecimal. */
+  readonly secretHash: string;
+  /** Enough of the secret to tell keys apart, and too little to guess the rest. */
+  readonly hint: string;
+}
+
+/** Makes a new secret from 32 random bytes; a sandbox account's can be told by its prefix. */
+export function mintKey(sandbox: boolean): KeySecret {
+  const prefix = sandbox ? SANDBOX : LIVE;
+  const digits = base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
+  const secret = prefix + digits;
+  return { secret, secretHash: keyHash(secret), hint: `${prefix}${digits.slice(0, 4)}...${digits.slice(-4)}` };
+}
+
+/** A plain hash is enough for a secret of 256 random bits; a slow one would only slow us. */
+export function keyHash(secret: string): string {
+  return hash("sha256", secret, "hex");
+}
+
+/** Whether a text can be a key at all. */
+export function looksLikeKey(text: string): boolean {
+  return SHAPE.test(text);
+}
+
+/** An id that nobody can guess, such as `acct_` and 21 characters of 120 random bits. */
+export function mintId(prefix: "acct_" | "key_" | "tx_"): string {
+  return prefix + base62(randomBytes(ID_BYTES), ID_DIGITS);
+}
+
+function base62(bytes: Buffer, digits: number): string {
+  let rest = BigInt(`0x${bytes.toString("hex")}`);
+  let text = "";
+  for (let place = 0; place < digits; place += 1) {
+    text = BASE62[Number(rest % 62n)] + text;
+    rest /= 62n;
+  }
+  return text;
+}
