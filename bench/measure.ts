@@ -1,5 +1,5 @@
 // What the system says about a process and a disk: CPU, memory, and how long a durable write takes here.
-import { closeSync, fdatasync, openSync, readFileSync, rmSync, write } from "node:fs";
+import { closeSync, fdatasync, openSync, readdirSync, readFileSync, rmSync, write } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,6 +19,11 @@ export function cpuMs(pid: number): number {
 export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
+}
+
+/** How many descriptors a process has open. */
+export function openDescriptors(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 /** Keeps the highest resident memory seen until `stop`. */

@@ -6,11 +6,14 @@ import { parseArgs } from "node:util";
 import type { Bench, Row, Scenario } from "./bench.ts";
 import { describeMachine } from "./measure.ts";
 import { Processes } from "./processes.ts";
+import { latency } from "./scenarios/latency.ts";
+import { many } from "./scenarios/many.ts";
+import { slow } from "./scenarios/slow.ts";
 import { streams } from "./scenarios/streams.ts";
 import { unary } from "./scenarios/unary.ts";
 import { printTable, saveTable } from "./table.ts";
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = { unary, streams };
+const SCENARIOS: Readonly<Record<string, Scenario>> = { unary, streams, latency, many, slow };
 const HOME = fileURLToPath(new URL(".work", import.meta.url));
 
 const { values: flags, positionals: names } = parseArgs({

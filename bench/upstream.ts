@@ -150,7 +150,7 @@ function startFast(): Promise<number> {
           gone = true;
         });
         res.onData((chunk, last) => {
-          body += Buffer.from(chunk).latin1Slice();
+          body += Buffer.from(chunk).toString("latin1");
           if (!last || gone) return;
           if (body.includes('"stream":true')) begin(res, body);
           else answer(res);
@@ -163,23 +163,32 @@ function startFast(): Promise<number> {
   });
 }
 
+const BIG_BYTES = 50_000_000;
+
 /** 50 MB of events as fast as they are read. node:http, because uWebSockets hangs up on a reader that stands still. */
-async function sendBig(response: ServerResponse): Promise<void> {
+function sendBig(response: ServerResponse): void {
   const head = 'data: {"id":"chatcmpl-Bench000000000000000000000big';
   const choice = `[{"index":0,"delta":{"content":"${"many words ".repeat(92)}"},"logprobs":null,"finish_reason":null}]`;
   const block = (head + eventTail(choice, "")).repeat(16);
+  let sent = 0;
+  const more = () => {
+    while (sent < BIG_BYTES) {
+      sent += block.length;
+      if (!response.write(block)) return;
+    }
+    response.off("drain", more);
+    response.end(`${head}${PLAIN.finish}data: [DONE]\n\n`);
+  };
+  response.on("drain", more);
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   response.write(head + PLAIN.role);
-  for (let sent = 0; sent < 50_000_000 && !response.destroyed; sent += block.length) {
-    if (!response.write(block)) await Promise.race([once(response, "drain"), once(response, "close")]);
-  }
-  response.end(`${head}${PLAIN.finish}data: [DONE]\n\n`);
+  more();
 }
 
 async function startBig(): Promise<number> {
   const server = createServer((request, response) => {
     request.resume();
-    request.once("end", () => void sendBig(response));
+    request.once("end", () => sendBig(response));
   });
   server.requestTimeout = 0;
   server.listen(0, "127.0.0.1");

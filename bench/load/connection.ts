@@ -36,6 +36,8 @@ export class Connection {
   readonly #onEnd: ConnectionOptions["onEnd"];
   readonly ready: Promise<void>;
   closed = false;
+  /** Bytes that came, heads and framing included. */
+  received = 0;
   #state: number = AT.head;
   #head = "";
   /** Bytes left of a fixed body, or of the chunk being read. */
@@ -92,11 +94,13 @@ export class Connection {
     if (exchange === null) return;
     this.#exchange = null;
     exchange.endedAt = performance.now();
-    exchange.whole = proper && exchange.status === 200 && (exchange.events === 0 || this.#tail.latin1Slice() === DONE);
+    exchange.whole =
+      proper && exchange.status === 200 && (exchange.events === 0 || this.#tail.toString("latin1") === DONE);
     this.#onEnd(exchange, this);
   }
 
   #read(bytes: Buffer, length: number): void {
+    this.received += length;
     let at = 0;
     while (at < length) {
       if (this.#exchange === null) {
@@ -133,7 +137,7 @@ export class Connection {
 
   #readHead(bytes: Buffer, at: number, length: number): number {
     const from = this.#head.length;
-    this.#head += bytes.latin1Slice(at, length);
+    this.#head += bytes.toString("latin1", at, length);
     const end = this.#head.indexOf("\r\n\r\n", Math.max(0, from - 3));
     if (end < 0) return length;
     const head = this.#head.slice(0, end).toLowerCase();

@@ -24,7 +24,7 @@ function until(at: number): Promise<void> {
     const look = () => {
       const leftMs = at - performance.now();
       if (leftMs <= 0) resolve();
-      else if (leftMs > 2) setTimeout(look, leftMs - 2);
+      else if (leftMs > 1.2) setTimeout(look, leftMs - 1.2);
       else setImmediate(look);
     };
     look();

@@ -19,7 +19,7 @@ export async function slowReaders(job: SlowReaders): Promise<JobResult> {
     await sleep(1000);
     for (const connection of connections) if (!connection.closed) connection.readByte();
   }
-  const result = tally.result();
+  const bytes = connections.reduce((sum, connection) => sum + connection.received, 0);
   for (const connection of connections) connection.destroy();
-  return result;
+  return { ...tally.result(), bytes };
 }

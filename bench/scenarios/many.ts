@@ -1,0 +1,64 @@
+// 9,000 streams open at once through one process, a chunk a second each: is any lost, and what do they weigh.
+import { readFileSync } from "node:fs";
+import { atMost, type Bench, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
+import { residentMb, watchResident } from "../measure.ts";
+import type { Subject } from "../subjects.ts";
+import { eventsOf, requestText } from "../workload.ts";
+
+const STREAMS = 9_000;
+const MAX_MB = 600;
+// Both sides of a stream are a descriptor of the gateway's, and it has some of its own.
+const DESCRIPTORS = 2 * STREAMS + 300;
+
+/** Descriptors a process may have; Node raises its own limit to this when it starts. */
+function descriptorsMax(): number {
+  const line = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
+  return line?.[1] === "unlimited" ? Number.POSITIVE_INFINITY : Number(line?.[1] ?? 0);
+}
+
+async function measure(bench: Bench, subject: Subject, name: string): Promise<Row[]> {
+  const client = await startClient(bench);
+  const chunks = bench.quick ? 12 : 24;
+  const pid = subject.pid ?? process.pid;
+  const idleMb = residentMb(pid);
+  const watch = watchResident(pid);
+  const result = await client.run({
+    kind: "streams",
+    port: subject.port,
+    request: requestText(subject, { stream: true, chunks, perSecond: 1 }),
+    streams: STREAMS,
+    rampMs: bench.quick ? 6_000 : 9_000,
+    events: eventsOf(chunks),
+  });
+  const mostMb = watch.stop();
+  const lost = result.failed === 0 ? "0" : `${result.failed} ${JSON.stringify(result.statuses)}`;
+  bench.say(`  ${name}: ${subject.name} ${result.openMax} open at once, ${lost} lost, ${mostMb.toFixed(0)} MB`);
+  const open = told(
+    name,
+    `${subject.name}: open at once`,
+    `${result.openMax}, ${idleMb.toFixed(0)} MB before the first`,
+  );
+  if (subject.name !== "tollgate") return [open, told(name, `${subject.name}: resident`, `${mostMb.toFixed(0)} MB`)];
+  const kept = result.failed === 0 && result.openMax === STREAMS;
+  return [
+    open,
+    { scenario: name, measure: "streams lost", value: lost, bar: "0", verdict: kept ? "pass" : "miss" },
+    atMost(name, "resident", mostMb, MAX_MB, " MB"),
+  ];
+}
+
+export async function many(bench: Bench): Promise<Row[]> {
+  const name = `${STREAMS} streams, 1 chunk/s`;
+  if (descriptorsMax() < DESCRIPTORS) {
+    return [told(name, "not run", `needs ${DESCRIPTORS} descriptors (ulimit -Hn), has ${descriptorsMax()}`)];
+  }
+  const rows: Row[] = [];
+  for (const subject of ["bare", "tollgate"] as const) {
+    if (bench.quick && subject === "bare") continue;
+    // One after the other, each on its own, as every process here needs a core and much memory.
+    const subjects = await startSubjects(bench, [subject]);
+    for (const started of subjects.values()) rows.push(...(await measure(bench, started, name)));
+    await stopSubjects(bench, subjects);
+  }
+  return rows;
+}
