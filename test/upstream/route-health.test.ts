@@ -94,8 +94,8 @@ describe("route health", () => {
 
   it("rests a route that fails half the time", () => {
     const { health } = setUp();
+    health.bad(a, failure("provider_cut"));
     for (let n = 0; n < 5; n++) {
-      health.bad(a, failure("provider_cut"));
       health.good(a);
       health.bad(a, failure("provider_cut"));
     }
