@@ -54,8 +54,9 @@ export interface ReserveRequest extends HoldRef {
   readonly slots: readonly Slot[];
   /** Counts toward the account's daily inference cap. */
   readonly inference: boolean;
-  /** The process or job that answers for the hold. */
+  /** The process or job that answers for the hold; a job's begins with `job:`, and the job outlives its process. */
   readonly owner: string;
+  /** Counted on a clock that only goes forward, and only while the store is up. */
   readonly leaseMs: number;
   /** What the sweep does with a hold whose lease has ended. */
   readonly onExpire: "void" | "post-accrued";
@@ -134,6 +135,7 @@ export type VoidOutcome = { readonly outcome: "voided" | "exists" | "posted" | "
 export type ExtendOutcome =
   | { readonly outcome: "extended"; readonly amountNano: Nano }
   | { readonly outcome: "gone"; readonly state: HoldState | "missing" }
+  | { readonly outcome: "unknown_key" | "frozen" | "paused" }
   | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
 
 /** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */
@@ -158,8 +160,10 @@ export interface PostingRow {
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;
   readonly priceVersion: string | null;
-  /** The refunded transaction, a top-up's reference, or a refund's reason. */
+  /** The refunded transaction, or a top-up's reference. */
   readonly reference: string | null;
+  /** Why a refund was given, or why a hold was posted by the sweep. */
+  readonly reason: string | null;
 }
 
 export interface OpenAccount {
@@ -228,7 +232,10 @@ export interface Ledger {
   deleteKey(accountId: string, keyId: string): Promise<boolean>;
 
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
-  /** More money, a checkpoint of what has been used, and a new lease, all in the hold's own windows. */
+  /**
+   * More money, a checkpoint of what has been used, and a new lease, all in the hold's own windows. Refused as a whole;
+   * with `more` of zero it is never refused.
+   */
   extend(hold: HoldRef, more: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;

@@ -1,0 +1,70 @@
+// The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
+import { type Nano, nano } from "../money.ts";
+import type { SqliteThread } from "../storage/sqlite-thread.ts";
+import type { DoctorReport, Finding, Ledger } from "./ledger.ts";
+import type { LedgerOperations } from "./sqlite-unit.ts";
+
+/** The file that the storage thread loads for the ledger. */
+export const LEDGER_UNIT = new URL("./sqlite-unit.ts", import.meta.url);
+
+/** Accounts that the doctor examines in one go. */
+const DOCTOR_ACCOUNTS = 50;
+
+/**
+ * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call answers after its commit, and rejects
+ * with `ledger_unavailable` where the store cannot. Amounts that are no whole non-negative nano-USD throw RangeError.
+ */
+export function sqliteLedger(thread: SqliteThread): Ledger {
+  const call = thread.unit<LedgerOperations>("ledger");
+  return {
+    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
+    account: (accountId) => call("account", accountId),
+    accounts: () => call("accounts", null),
+    patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
+    createKey: (accountId, key) => call("createKey", { accountId, key }),
+    keyByHash: (secretHash) => call("keyByHash", secretHash),
+    keys: (accountId) => call("keys", accountId),
+    patchKey: (accountId, keyId, patch) => call("patchKey", { accountId, keyId, patch }),
+    rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
+    deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
+    reserve(request) {
+      nano(request.amountNano);
+      return call("reserve", request);
+    },
+    extend: (hold, more, accrued, leaseMs) =>
+      call("extend", { hold, more: nano(more), accrued: nano(accrued), leaseMs }),
+    renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
+    post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      return call("post", request);
+    },
+    void: ({ accountId, holdId }, reason) => call("void", { accountId, holdId, reason }),
+    sweep: (countMax, onlyOwner) => call("sweep", { countMax, onlyOwner: onlyOwner ?? null }),
+    topUp: (accountId, transactionId, amountNano, reference) =>
+      call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),
+    refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
+    transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
+    transactions: (query) => call("transactions", query),
+    totals: () => call("totals", null),
+    async doctor(): Promise<DoctorReport> {
+      const findings: Finding[] = [];
+      let [accounts, holds, postings] = [0, 0, 0];
+      for (let after: string | null = ""; after !== null; ) {
+        const slice: Awaited<ReturnType<typeof examine>> = await examine(after);
+        accounts += slice.accounts;
+        holds += slice.holds;
+        postings += slice.postings;
+        findings.push(...slice.findings);
+        after = slice.next;
+      }
+      return { accounts, holds, postings, findings };
+    },
+    backup: (path) => thread.backup(path),
+    close: () => thread.close(),
+  };
+
+  function examine(after: string) {
+    return call("examine", { after, count: DOCTOR_ACCOUNTS });
+  }
+}

@@ -1,0 +1,63 @@
+// Keeps room on the disk: says when new work must be refused, and gives up a ballast file so that running work can end.
+import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const MIB = 1024 * 1024;
+const CHECK_MS = 1_000;
+
+export interface DiskBounds {
+  /** Below this many free bytes no new work is taken on. */
+  readonly freeBytesMin: number;
+  /** The size of the file that is deleted when the disk is full. */
+  readonly ballastBytes: number;
+}
+
+export const DISK_BOUNDS: DiskBounds = { freeBytesMin: 512 * MIB, ballastBytes: 64 * MIB };
+
+export interface DiskGuard {
+  /** Whether new work must be refused; looks at the disk at most once a second. */
+  isLow(elapsedMs: number): boolean;
+  /** Deletes the ballast; false where there is none left. */
+  dropBallast(): boolean;
+}
+
+/** Watches the disk of `file`, and makes the ballast beside it where there is room for it. */
+export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
+  const folder = dirname(file);
+  const ballast = join(folder, "ballast");
+  const freeBytes = () => {
+    const disk = statfsSync(folder);
+    return disk.bavail * disk.bsize;
+  };
+  if (!existsSync(ballast) && bounds.ballastBytes > 0 && freeBytes() >= bounds.freeBytesMin + bounds.ballastBytes) {
+    writeBallast(ballast, bounds.ballastBytes);
+  }
+  let low = freeBytes() < bounds.freeBytesMin;
+  let checkedMs = Number.NEGATIVE_INFINITY;
+  return {
+    isLow(elapsedMs) {
+      if (elapsedMs - checkedMs >= CHECK_MS) {
+        checkedMs = elapsedMs;
+        low = freeBytes() < bounds.freeBytesMin;
+      }
+      return low;
+    },
+    dropBallast() {
+      if (!existsSync(ballast)) return false;
+      rmSync(ballast);
+      low = true;
+      return true;
+    },
+  };
+}
+
+/** Real bytes: a file with a hole in it would give nothing back. */
+function writeBallast(path: string, bytes: number): void {
+  const block = Buffer.alloc(MIB, 1);
+  const handle = openSync(path, "wx", 0o600);
+  try {
+    for (let left = bytes; left > 0; left -= MIB) writeSync(handle, block, 0, Math.min(left, MIB));
+  } finally {
+    closeSync(handle);
+  }
+}

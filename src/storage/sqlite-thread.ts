@@ -1,0 +1,196 @@
+// The event loop's side of the storage thread: gathers the operations of a tick into one message, one batch at a time.
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import { DISK_BOUNDS, type DiskBounds } from "./disk-guard.ts";
+import type { Operations } from "./sqlite-unit.ts";
+import type { BatchAnswer, FromThread, OperationEntry, ThreadStart } from "./wire.ts";
+
+/** Commits stay short: what is beyond goes into the next batch. */
+const BATCH_MAX = 256;
+/** Operations that may wait; new work is refused at half of it, so that running work can still end. */
+const QUEUE_MAX = 32_768;
+const RETRY_AFTER_SECONDS = 5;
+
+export interface SqliteThreadOptions {
+  readonly file: string;
+  /** Unit name to the URL of the file that exports `openUnit`. */
+  readonly units: Readonly<Record<string, URL>>;
+  readonly clock: Clock;
+  readonly disk?: DiskBounds;
+  /** The store is broken for good: everything has been rejected, and the process should end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Calls an operation of a unit and answers what it returned, once that is committed. Rejects with `ledger_unavailable`. */
+export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & string>(
+  name: Name,
+  argument: Parameters<Ops[Name]>[0],
+) => Promise<ReturnType<Ops[Name]>>;
+
+export interface SqliteThread {
+  unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
+  /** Writes a consistent, durable copy to `path`. Rejects where it exists. */
+  backup(path: string): Promise<void>;
+  /** Commits what waits, closes the database and ends the thread. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly number: number;
+  readonly argument: unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Pending {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Starts the thread and opens its database. Rejects with a sentence for the operator where that is not possible. */
+export async function openSqliteThread(options: SqliteThreadOptions): Promise<SqliteThread> {
+  const { clock } = options;
+  const units = Object.fromEntries(Object.entries(options.units).map(([name, url]) => [name, url.href]));
+  const disk = options.disk ?? DISK_BOUNDS;
+  const time = { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() };
+  const start: ThreadStart = { file: options.file, units, disk, ...time };
+  const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { workerData: start });
+  const entries = await whenReady(worker);
+  return new ThreadClient(worker, entries, options);
+}
+
+function whenReady(worker: Worker): Promise<readonly OperationEntry[]> {
+  return new Promise((resolve, reject) => {
+    worker.once("error", reject);
+    worker.once("message", (message: FromThread) => {
+      worker.off("error", reject);
+      if (typeof message === "object" && message.kind === "ready") resolve(message.operations);
+    });
+  });
+}
+
+function unavailable(detail: string): GatewayError {
+  return new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: new Error(detail) });
+}
+
+class ThreadClient implements SqliteThread {
+  readonly #worker: Worker;
+  readonly #entries: readonly OperationEntry[];
+  readonly #clock: Clock;
+  readonly #onFatal: (error: Error) => void;
+  #queue: Waiting[] = [];
+  /** The batch that the thread works on; the next one leaves when its answer is here. */
+  #running: readonly Waiting[] | null = null;
+  #scheduled = false;
+  #broken: Error | null = null;
+  #closing: Pending | null = null;
+  readonly #backups: Pending[] = [];
+
+  constructor(worker: Worker, entries: readonly OperationEntry[], options: SqliteThreadOptions) {
+    this.#worker = worker;
+    this.#entries = entries;
+    this.#clock = options.clock;
+    this.#onFatal = options.onFatal;
+    worker.on("message", (message: FromThread) => this.#hear(message));
+    worker.on("error", (error) => this.#break(error instanceof Error ? error : new Error(String(error))));
+    worker.on("exit", () => this.#exited());
+  }
+
+  unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
+    const numbers = new Map<string, number>();
+    for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
+    return ((operation: string, argument: unknown) => this.#call(numbers.get(operation) ?? -1, argument)) as never;
+  }
+
+  #call(number: number, argument: unknown): Promise<unknown> {
+    if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message));
+    if (this.#closing !== null) return Promise.reject(unavailable("the store is closed"));
+    const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
+    if (this.#queue.length >= room) return Promise.reject(unavailable("too many operations wait"));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ number, argument, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Sends after the tick's input has been handled, so that its operations share a message and a commit. */
+  #schedule(): void {
+    if (this.#scheduled || this.#running !== null) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    if (this.#running !== null || this.#broken !== null) return;
+    if (this.#queue.length === 0) {
+      if (this.#closing !== null) this.#worker.postMessage({ kind: "close" });
+      return;
+    }
+    const running = this.#queue.length <= BATCH_MAX ? this.#queue : this.#queue.slice(0, BATCH_MAX);
+    this.#queue = this.#queue.length <= BATCH_MAX ? [] : this.#queue.slice(BATCH_MAX);
+    const calls: unknown[] = [];
+    for (const { number, argument } of running) calls.push(number, argument);
+    this.#running = running;
+    const batch = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs(), calls };
+    this.#worker.postMessage(JSON.stringify(batch));
+  }
+
+  #hear(message: FromThread): void {
+    if (typeof message === "string") this.#settle(JSON.parse(message) as BatchAnswer);
+    else if (message.kind === "fatal") this.#break(new Error(message.error));
+    else if (message.kind === "backup") {
+      const waiting = this.#backups.shift();
+      if (message.error === null) waiting?.resolve();
+      else waiting?.reject(new Error(message.error));
+    }
+  }
+
+  #settle({ values, errors }: BatchAnswer): void {
+    const batch = this.#running ?? [];
+    this.#running = null;
+    for (const [at, waiting] of batch.entries()) {
+      const error = errors?.[at];
+      if (error === undefined) waiting.resolve(values[at]);
+      else waiting.reject(unavailable(error));
+    }
+    if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+  }
+
+  backup(path: string): Promise<void> {
+    if (this.#broken !== null) return Promise.reject(this.#broken);
+    return new Promise((resolve, reject) => {
+      this.#backups.push({ resolve, reject });
+      this.#worker.postMessage({ kind: "backup", path });
+    });
+  }
+
+  close(): Promise<void> {
+    if (this.#broken !== null) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#closing = { resolve, reject };
+      this.#schedule();
+    });
+  }
+
+  #exited(): void {
+    if (this.#closing !== null && this.#queue.length === 0 && this.#running === null) this.#closing.resolve();
+    else this.#break(new Error("the storage thread ended"));
+  }
+
+  /** What ran or waited may or may not have been committed: it is rejected, and nothing more is taken on. */
+  #break(error: Error): void {
+    if (this.#broken !== null) return;
+    this.#broken = error;
+    for (const { reject } of [...(this.#running ?? []), ...this.#queue]) reject(unavailable(error.message));
+    for (const { reject } of this.#backups) reject(error);
+    this.#closing?.reject(error);
+    this.#running = null;
+    this.#queue = [];
+    void this.#worker.terminate();
+    this.#onFatal(error);
+  }
+}

@@ -1,0 +1,126 @@
+// The storage thread: the only owner of the database. Runs each batch in one transaction and answers after the commit.
+import { parentPort, workerData } from "node:worker_threads";
+import { backupTo } from "./backup.ts";
+import { guardDisk } from "./disk-guard.ts";
+import { openDatabase, sqliteCode } from "./open-database.ts";
+import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
+import type { Batch, BatchAnswer, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
+
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
+/** After these nothing that the file or the memory says can be trusted; a failed fsync is never tried again. */
+const FATAL = new Set([SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB]);
+
+type Operation = (argument: unknown) => unknown;
+
+const port = parentPort;
+if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
+const start = workerData as ThreadStart;
+const time = { epochMs: start.epochMs, elapsedMs: start.elapsedMs };
+const database = openDatabase(start.file);
+const disk = guardDisk(start.file, start.disk);
+const units: SqliteUnit[] = [];
+const entries: OperationEntry[] = [];
+const operations: Operation[] = [];
+await openUnits();
+const begin = database.prepare("BEGIN IMMEDIATE");
+const commit = database.prepare("COMMIT");
+
+port.on("message", (message: ToThread) => {
+  if (typeof message === "string") answerBatch(JSON.parse(message) as Batch);
+  else if (message.kind === "close") close();
+  else void answerBackup(message.path);
+});
+say({ kind: "ready", operations: entries });
+
+async function openUnits(): Promise<void> {
+  database.exec("BEGIN IMMEDIATE");
+  for (const [name, url] of Object.entries(start.units)) {
+    const { openUnit } = (await import(url)) as { openUnit: OpenUnit };
+    const unit = openUnit(database, time);
+    units.push(unit);
+    for (const [operation, run] of Object.entries(unit.operations)) {
+      entries.push({ unit: name, name: operation, admission: unit.admissions.includes(operation) });
+      operations.push(run as Operation);
+    }
+  }
+  database.exec("COMMIT");
+}
+
+function say(message: FromThread): void {
+  port?.postMessage(message);
+}
+
+function answerBatch(batch: Batch): void {
+  time.epochMs = batch.epochMs;
+  time.elapsedMs = batch.elapsedMs;
+  try {
+    say(JSON.stringify(runBatch(batch.calls)));
+  } catch (error) {
+    say({ kind: "fatal", error: String(error) });
+  }
+}
+
+/** Runs all calls in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
+function runBatch(calls: readonly unknown[]): BatchAnswer {
+  try {
+    return transact(calls);
+  } catch (error) {
+    undo(error);
+    if (sqliteCode(error) === SQLITE_FULL && disk.dropBallast()) return runBatch(calls);
+    if (calls.length === 2) return { values: [null], errors: { 0: String(error) } };
+  }
+  const values: unknown[] = [];
+  const errors: Record<number, string> = {};
+  for (let at = 0; at < calls.length; at += 2) {
+    const alone = runBatch(calls.slice(at, at + 2));
+    values.push(alone.values[0] ?? null);
+    const error = alone.errors?.[0];
+    if (error !== undefined) errors[at / 2] = error;
+  }
+  return { values, errors };
+}
+
+function transact(calls: readonly unknown[]): BatchAnswer {
+  const low = disk.isLow(time.elapsedMs);
+  const values: unknown[] = [];
+  let errors: Record<number, string> | null = null;
+  begin.run();
+  for (let at = 0; at < calls.length; at += 2) {
+    const number = calls[at] as number;
+    if (low && entries[number]?.admission) {
+      errors ??= {};
+      errors[at / 2] = "the disk is nearly full";
+      values.push(null);
+    } else {
+      values.push(operations[number]?.(calls[at + 1]) ?? null);
+    }
+  }
+  for (const unit of units) unit.flush();
+  commit.run();
+  return { values, errors };
+}
+
+/** Takes a failed transaction back, in the file and in memory. Throws on where nothing can be trusted any more. */
+function undo(error: unknown): void {
+  if (FATAL.has(sqliteCode(error))) throw error;
+  // SQLite has rolled back by itself after some errors, a full disk among them.
+  if (database.isTransaction) database.exec("ROLLBACK");
+  for (const unit of units) unit.reload();
+}
+
+async function answerBackup(path: string): Promise<void> {
+  const error = await backupTo(database, path).then(
+    () => null,
+    (reason: unknown) => String(reason),
+  );
+  say({ kind: "backup", error });
+}
+
+function close(): void {
+  database.close();
+  say({ kind: "closed" });
+  port?.close();
+}
