@@ -1,0 +1,19 @@
+// Records as the gateway calls them, kept by the storage thread. Open the thread with `RECORDS_UNIT` among its units.
+import type { SqliteThread } from "../storage/sqlite-thread.ts";
+import type { Records } from "./records.ts";
+import type { RecordsOperations } from "./sqlite-unit.ts";
+
+/** The file that the storage thread loads for records. */
+export const RECORDS_UNIT = new URL("./sqlite-unit.ts", import.meta.url);
+
+/** The records in `thread`, whose units must have `records: RECORDS_UNIT`. Every call answers after its commit. */
+export function sqliteRecords(thread: SqliteThread): Records {
+  const call = thread.unit<RecordsOperations>("records");
+  return {
+    get: (kind, id) => call("get", { kind, id }),
+    put: (record) => call("put", record),
+    delete: (kind, id) => call("delete", { kind, id }),
+    list: (kind, payer, limit, cursor) => call("list", { kind, payer, limit, cursor }),
+    sweep: (countMax) => call("sweep", countMax),
+  };
+}
