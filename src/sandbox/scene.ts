@@ -7,6 +7,8 @@ import type { Strikes } from "./strikes.ts";
 import type { Target, Wire, WireReading } from "./wire.ts";
 import { chatCompletions } from "./wires/chat-completions.ts";
 import { embeddings } from "./wires/embeddings.ts";
+import { generateContent } from "./wires/generate-content.ts";
+import { messages } from "./wires/messages.ts";
 
 export type Act =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
@@ -31,7 +33,7 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const WIRES: readonly Wire[] = [chatCompletions, embeddings];
+const WIRES: readonly Wire[] = [chatCompletions, embeddings, messages, generateContent];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;
