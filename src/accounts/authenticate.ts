@@ -18,7 +18,7 @@ const MISSES_PER_SECOND_MAX = 500;
 export type Authenticated = Caller | GatewayError;
 
 export interface Authenticator {
-  /** A caller that is known is answered at once, without a promise. Never rejects for a bad key, only for a broken ledger. */
+  /** A caller that is known is answered at once, without a promise. */
   authenticate(authorization: string | undefined): Authenticated | Promise<Authenticated>;
   /** What is remembered of an account and its keys no longer holds. */
   forget(accountId: string): void;
@@ -141,6 +141,9 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
       if (found instanceof GatewayError) unknown.set(secretHash, found, clock.elapsedMs());
       else known.set(secretHash, found, clock.elapsedMs());
       return found;
+    } catch (error) {
+      if (error instanceof GatewayError) return error;
+      throw error;
     } finally {
       pending.delete(secretHash);
     }

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { createAuthenticator } from "../../src/accounts/authenticate.ts";
+import type { AccountState, KeyBooks, KeyState } from "../../src/accounts/books.ts";
+import { mintKey } from "../../src/accounts/secrets.ts";
+import { manualClock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { nano } from "../../src/money.ts";
+
+/** Books that count how often they are asked and can be changed behind the authenticator's back. */
+function setUp(options: { sandbox?: boolean; kind?: AccountState["kind"] } = {}) {
+  const clock = manualClock(0);
+  const minted = mintKey(options.kind === "sandbox");
+  const account: AccountState = {
+    accountId: "acct_1",
+    name: "one",
+    kind: options.kind ?? "personal",
+    createdAtMs: 0,
+    frozen: false,
+    inferenceCapNano: nano(7),
+    requestsPerMinute: 5,
+    inFlightMax: 6,
+    grantedNano: nano(0),
+    spentNano: nano(0),
+    heldNano: nano(0),
+    absorbedNano: nano(0),
+  };
+  const key: KeyState = {
+    keyId: "key_1",
+    accountId: "acct_1",
+    primary: true,
+    label: "primary",
+    externalId: null,
+    hint: minted.hint,
+    paused: false,
+    ceilingNano: null,
+    ceilingPeriod: null,
+    createdAtMs: 0,
+    lastUsedAtMs: null,
+    periodSpentNano: nano(0),
+  };
+  const state = { lookups: 0, account, keys: new Map([[minted.secretHash, key]]), broken: null as Error | null };
+  const books: KeyBooks = {
+    async keyByHash(hash) {
+      state.lookups += 1;
+      if (state.broken) throw state.broken;
+      return state.keys.get(hash) ?? null;
+    },
+    account: async () => state.account,
+  };
+  const authenticator = createAuthenticator({ books, clock, sandbox: options.sandbox ?? true });
+  const bearer = `Bearer ${minted.secret}`;
+  return { clock, state, bearer, authenticator, authenticate: authenticator.authenticate };
+}
+
+async function refusal(answer: ReturnType<ReturnType<typeof setUp>["authenticate"]>): Promise<GatewayError> {
+  const result = await answer;
+  if (result instanceof GatewayError) return result;
+  throw new Error("the key was accepted");
+}
+
+describe("a good key", () => {
+  test("becomes a caller with what its account allows", async () => {
+    const { authenticate, bearer } = setUp();
+    expect(await authenticate(bearer)).toEqual({
+      payer: { id: "acct:acct_1", accountId: "acct_1", keyId: "key_1", sandbox: false },
+      primary: true,
+      paused: false,
+      frozen: false,
+      requestsPerMinute: 5,
+      inFlightMax: 6,
+      inferenceCapNano: 7,
+    });
+  });
+
+  test("is looked up once and then answered without a promise", async () => {
+    const { authenticate, bearer, state } = setUp();
+    const first = await authenticate(bearer);
+    const second = authenticate(bearer);
+    expect(second).not.toBeInstanceOf(Promise);
+    expect(second).toBe(first);
+    expect(state.lookups).toBe(1);
+  });
+
+  test("in a burst is one lookup", async () => {
+    const { authenticate, bearer, state } = setUp();
+    const callers = await Promise.all(Array.from({ length: 100 }, () => authenticate(bearer)));
+    expect(new Set(callers).size).toBe(1);
+    expect(state.lookups).toBe(1);
+  });
+
+  test("is read again after a minute, and at once after a change", async () => {
+    const { authenticate, authenticator, bearer, state, clock } = setUp();
+    await authenticate(bearer);
+    state.account = { ...state.account, frozen: true };
+    expect(await authenticate(bearer)).toMatchObject({ frozen: false });
+    authenticator.forget("acct_1");
+    expect(await authenticate(bearer)).toMatchObject({ frozen: true });
+    state.account = { ...state.account, frozen: false };
+    clock.advance(60_001);
+    expect(await authenticate(bearer)).toMatchObject({ frozen: false });
+  });
+
+  test("that changes while it is looked up is not remembered as it was", async () => {
+    const { authenticate, authenticator, bearer, state } = setUp();
+    const looking = authenticate(bearer);
+    state.account = { ...state.account, frozen: true };
+    authenticator.forget("acct_1");
+    await looking;
+    expect(await authenticate(bearer)).toMatchObject({ frozen: true });
+    expect(state.lookups).toBe(2);
+  });
+
+  test.each(["bearer", "BEARER", "Bearer  "])("may come as %j", async (scheme) => {
+    const { authenticate, bearer } = setUp();
+    expect(await authenticate(bearer.replace("Bearer", scheme.trimEnd()))).toMatchObject({ primary: true });
+  });
+
+  test("of a sandbox account says so, and is refused where there is no sandbox", async () => {
+    const open = setUp({ kind: "sandbox" });
+    expect(await open.authenticate(open.bearer)).toMatchObject({ payer: { sandbox: true } });
+    const closed = setUp({ kind: "sandbox", sandbox: false });
+    expect((await refusal(closed.authenticate(closed.bearer))).message).toContain("no sandbox accounts");
+  });
+});
+
+describe("a bad key", () => {
+  test.each([
+    [undefined, "No key was sent"],
+    ["", "No key was sent"],
+    ["Basic dXNlcjpwYXNz", "not `Bearer <key>`"],
+    ["Bearer", "not `Bearer <key>`"],
+    ["Bearer two words", "not `Bearer <key>`"],
+    ["Bearer sk-not-one-of-ours", "unknown"],
+    [`Bearer ${"x".repeat(100_000)}`, "unknown"],
+  ])("%#: is told what is wrong without asking the ledger", async (authorization, words) => {
+    const { authenticate, state } = setUp();
+    const answer = authenticate(authorization);
+    expect(answer).not.toBeInstanceOf(Promise);
+    const error = await refusal(answer);
+    expect([error.status, error.code]).toEqual([401, "invalid_token"]);
+    expect(error.message).toContain(words);
+    expect(state.lookups).toBe(0);
+  });
+
+  test("is asked for once in a while, and good as soon as that has passed", async () => {
+    const { authenticate, state, clock } = setUp();
+    const late = mintKey(false);
+    for (let call = 0; call < 10; call += 1) await refusal(authenticate(`Bearer ${late.secret}`));
+    expect(state.lookups).toBe(1);
+    const [key] = state.keys.values();
+    if (key) state.keys.set(late.secretHash, key);
+    clock.advance(5_001);
+    expect(await authenticate(`Bearer ${late.secret}`)).toMatchObject({ primary: true });
+  });
+
+  test("in a flood does not reach the ledger, nor shut out those who are known", async () => {
+    const { authenticate, bearer, state, clock } = setUp();
+    await authenticate(bearer);
+    const codes = new Map<string, number>();
+    for (let call = 0; call < 3_000; call += 1) {
+      const { code } = await refusal(authenticate(`Bearer ${mintKey(false).secret}`));
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+    expect(state.lookups).toBeLessThanOrEqual(501);
+    expect(codes.get("rate_limited")).toBeGreaterThanOrEqual(2_499);
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
+    clock.advance(1_000);
+    expect((await refusal(authenticate(`Bearer ${mintKey(false).secret}`))).code).toBe("invalid_token");
+  });
+
+  test("good keys do not use the room for bad ones up", async () => {
+    const { authenticate, state } = setUp();
+    const [key] = state.keys.values();
+    for (let call = 0; call < 1_000; call += 1) {
+      const minted = mintKey(false);
+      if (key) state.keys.set(minted.secretHash, key);
+      expect(await authenticate(`Bearer ${minted.secret}`)).toMatchObject({ primary: true });
+    }
+  });
+});
+
+describe("a ledger that cannot be reached", () => {
+  test("is told as such, not as a bad key, and asked again next time", async () => {
+    const { authenticate, bearer, state } = setUp();
+    state.broken = new GatewayError("ledger_unavailable");
+    expect((await refusal(authenticate(bearer))).code).toBe("ledger_unavailable");
+    state.broken = null;
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
+  });
+
+  test("and that is broken in a way nobody foresaw is thrown", async () => {
+    const { authenticate, bearer, state } = setUp();
+    state.broken = new Error("bug");
+    await expect(authenticate(bearer)).rejects.toThrow("bug");
+  });
+});
