@@ -188,6 +188,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const VENDOR = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
+const HEADER_BYTES_MAX = "16384";
+
+/**
+ * Sets what native modules read from the environment when they load: call it before anything listens. A value that the
+ * operator set stays.
+ */
+export function prepareEnvironment(): void {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ||= HEADER_BYTES_MAX;
+}
+
 /** An empty variable is as good as none: that is how compose files leave settings out. */
 function present(env: Environment): [name: string, value: string][] {
   return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));

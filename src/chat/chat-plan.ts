@@ -3,7 +3,7 @@ import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { affordable, minus, type Nano } from "../money.ts";
+import { affordable, minus, most, type Nano } from "../money.ts";
 import type { Call, Caller, Plan, Quote, Route } from "../plan.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
@@ -22,8 +22,9 @@ import { tokenCost } from "./token-cost.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 export interface ChatSettings {
-  /** For models asked for by slug; tiers say their own. */
-  readonly slugFirstTokenMsMax: number;
+  /** For models asked for by slug; tiers say their own, unless it is replaced here. */
+  readonly firstTokenMsMax: number;
+  readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
   readonly lastFirstTokenMsMax: number;
   readonly gapMsMax: number;
   readonly wholeMsMax: number;
@@ -40,7 +41,6 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
-  readonly newCompletionId: () => string;
   readonly errorJson: (error: GatewayError) => Record<string, unknown>;
 }
 
@@ -120,7 +120,7 @@ function quoteOf(
         outputTokensMax: outputTokensMax * chat.choices,
       }),
     );
-    return bounds.reduce((most, next) => (next > most ? next : most));
+    return bounds.reduce((a, b) => most(a, b));
   };
   const cheapTokens = textTokensMax(shape, bodyBytes);
   let textTokens = cheapTokens;
@@ -131,13 +131,13 @@ function quoteOf(
       return bound(textTokens);
     },
     affordable(free) {
-      const most = candidates.map(({ model, partTokens }) => {
+      const each = candidates.map(({ model, partTokens }) => {
         const inputTokensMax = textTokens + partTokens;
         const left = minus(free, boundOf(model.sale, { inputTokensMax, outputTokensMax: 0 }));
-        const each = affordable(left, ratesOf(model.sale, inputTokensMax).output);
-        return each === null ? chat.outputTokensMax : Math.floor(each / chat.choices);
+        const tokens = affordable(left, ratesOf(model.sale, inputTokensMax).output);
+        return tokens === null ? chat.outputTokensMax : Math.floor(tokens / chat.choices);
       });
-      return { affordable_output_tokens: Math.min(chat.outputTokensMax, ...most) };
+      return { affordable_output_tokens: Math.min(chat.outputTokensMax, ...each) };
     },
   };
 }
@@ -154,7 +154,7 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
   const wanted = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
   if (wanted instanceof GatewayError) return wanted;
   const shape = shapeOf(chat.body);
-  const completionId = deps.newCompletionId();
+  const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
   const made = wanted.map((one) =>
     candidateOf(one, chat, shape, { deps, requestId: request.id, completionId, createdS }),

@@ -13,7 +13,9 @@ export interface Wanted {
 export interface ResolveSettings {
   readonly sandbox: boolean;
   /** For models asked for by slug. */
-  readonly slugFirstTokenMsMax: number;
+  readonly firstTokenMsMax: number;
+  /** Replaces what tiers say themselves. */
+  readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
 }
 
 /** The slug without a suffix such as `:online`, where the catalog does not sell the suffixed slug itself. */
@@ -30,13 +32,14 @@ function notFound(name: string, param: string): GatewayError {
 function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Wanted[] | GatewayError {
   const tier = catalog.tiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name);
   if (tier !== undefined) {
+    const firstTokenMsMax = settings.firstTokenMsMaxByTier[tier.id] ?? tier.firstTokenMsMax;
     return tier.models.flatMap((slug) => {
       const model = catalog.model(slug, settings);
-      return model === null ? [] : [{ model, firstTokenMsMax: tier.firstTokenMsMax }];
+      return model === null ? [] : [{ model, firstTokenMsMax }];
     });
   }
   const model = catalog.model(name, settings);
-  if (model !== null) return [{ model, firstTokenMsMax: settings.slugFirstTokenMsMax }];
+  if (model !== null) return [{ model, firstTokenMsMax: settings.firstTokenMsMax }];
   const suffix = suffixOf(name);
   const bare = suffix === null ? null : catalog.model(name.slice(0, -suffix.length), settings);
   if (suffix === null || bare === null) return notFound(name, param);

@@ -1,29 +1,30 @@
 // The first checks of every request: address window, credential, account window; and the RateLimit headers of the reply.
 import { GatewayError } from "../errors.ts";
+import { rateLimitHeaders } from "../limits/rate-limit-headers.ts";
+import type { WindowState } from "../limits/request-windows.ts";
 import type { Caller, EndpointShape, GatewayRequest, Reply } from "../plan.ts";
-import type { PipelineDeps, WindowVerdict } from "./deps.ts";
+import type { PipelineDeps } from "./deps.ts";
 
-const WINDOW_SECONDS = 60;
-
-function rateLimitHeaders(reply: Reply, verdict: WindowVerdict): void {
-  reply.header("ratelimit-limit", String(verdict.limit));
-  reply.header("ratelimit-remaining", String(verdict.remaining));
-  reply.header("ratelimit-reset", String(verdict.resetSeconds));
-  reply.header("ratelimit-policy", `${verdict.limit};w=${WINDOW_SECONDS}`);
+function countAgainst(kind: "account" | "address", key: string, limit: number, { reply, deps }: Counting): WindowState {
+  const state = deps.takeWindow(kind, key, limit);
+  rateLimitHeaders(state, (name, value) => reply.header(name, value));
+  return state;
 }
 
-function tooMany(verdict: WindowVerdict): GatewayError {
-  return new GatewayError("rate_limited", {
-    detail: { limit: verdict.limit, window_seconds: WINDOW_SECONDS },
-    retryAfterSeconds: verdict.resetSeconds,
-  });
+interface Counting {
+  readonly reply: Reply;
+  readonly deps: PipelineDeps;
+}
+
+function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
+  const detail = { limit, window_seconds: windowSeconds };
+  return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
 }
 
 /** Counts a request without a good credential against its address. Null: it may go on. */
-function takeAddress(request: GatewayRequest, reply: Reply, deps: PipelineDeps): GatewayError | null {
-  const verdict = deps.takeWindow("address", request.address, deps.addressRequestsPerMinute);
-  rateLimitHeaders(reply, verdict);
-  return verdict.allowed ? null : tooMany(verdict);
+export function takeAddress(request: GatewayRequest, reply: Reply, deps: PipelineDeps): GatewayError | null {
+  const state = countAgainst("address", request.address, deps.addressRequestsPerMinute, { reply, deps });
+  return state.allowed ? null : tooMany(state);
 }
 
 /**
@@ -47,7 +48,7 @@ export async function admit(
   const known = deps.authenticate(authorization);
   const caller = known instanceof Promise ? await known : known;
   if (caller instanceof GatewayError) return takeAddress(request, reply, deps) ?? caller;
-  const verdict = deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute);
-  rateLimitHeaders(reply, verdict);
-  return verdict.allowed ? caller : tooMany(verdict);
+  const { accountId } = caller.payer;
+  const state = countAgainst("account", accountId, caller.requestsPerMinute, { reply, deps });
+  return state.allowed ? caller : tooMany(state);
 }

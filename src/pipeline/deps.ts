@@ -2,17 +2,10 @@
 import type { Clock } from "../clock.ts";
 import type { GatewayError } from "../errors.ts";
 import type { HoldRef, Ledger } from "../ledger/ledger.ts";
+import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { AttemptFailure, Caller, Route } from "../plan.ts";
 import type { Records } from "../records/records.ts";
-
-/** The verdict of a request window. */
-export interface WindowVerdict {
-  readonly allowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
 
 /** Leases of this process's running holds: renewed until released. */
 export interface Leases {
@@ -41,9 +34,8 @@ export interface PipelineDeps {
   /** The admin token of the admin listener. */
   isAdmin(authorization: string | undefined): boolean;
   /** Counts a request of an account, or of an address without a good credential. */
-  takeWindow(kind: "account" | "address", key: string, limit: number): WindowVerdict;
+  takeWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
-  newHoldId(): string;
   /** This process, as the owner of its holds. */
   readonly owner: string;
   readonly leaseMs: number;

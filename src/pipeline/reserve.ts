@@ -95,7 +95,8 @@ function idempotencyFor(plan: Plan, caller: Caller): ReserveRequest["idempotency
 function requestFor(plan: Plan, caller: Caller, requestId: string, deps: PipelineDeps): ReserveRequest {
   return {
     accountId: caller.payer.accountId,
-    holdId: deps.newHoldId(),
+    // The same random characters name the request and its transaction, so that one leads to the other.
+    holdId: requestId.replace(/^req_/, "tx_"),
     keyId: caller.payer.keyId,
     parentId: null,
     amountNano: plan.quote.nano,

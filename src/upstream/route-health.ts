@@ -18,6 +18,8 @@ const AT_ONCE_MS: Partial<Record<FailureKind, number>> = {
 };
 
 interface State {
+  readonly provider: string;
+  readonly model: string;
   failuresInARow: number;
   /** The newest results, true for good, at most SAMPLE of them. */
   results: boolean[];
@@ -36,8 +38,8 @@ export interface RouteHealth {
   bad(route: Route, failure: AttemptFailure): void;
   /** The attempt ended for a reason of the caller's; it says nothing about the route. */
   unknown(route: Route): void;
-  /** The health keys that rest now, for the metrics. */
-  resting(): readonly string[];
+  /** The routes that rest now, for the metrics. */
+  resting(): readonly { readonly provider: string; readonly model: string }[];
 }
 
 function failsTooOften(state: State): boolean {
@@ -61,7 +63,8 @@ export function createRouteHealth(clock: Clock): RouteHealth {
   function stateOf(route: Route): State {
     const known = states.get(route.healthKey);
     if (known !== undefined) return known;
-    const fresh = { failuresInARow: 0, results: [], restUntilMs: 0, rests: 0, probing: false };
+    const { provider, model } = route;
+    const fresh = { provider, model, failuresInARow: 0, results: [], restUntilMs: 0, rests: 0, probing: false };
     states.set(route.healthKey, fresh);
     return fresh;
   }
@@ -115,7 +118,7 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       if (state !== undefined) state.probing = false;
     },
     resting() {
-      return [...states].filter(([, state]) => rests(state)).map(([key]) => key);
+      return [...states.values()].filter(rests).map(({ provider, model }) => ({ provider, model }));
     },
   };
 }

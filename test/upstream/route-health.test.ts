@@ -41,7 +41,7 @@ describe("route health", () => {
     expect(order()).toEqual(["a", "b"]);
     health.bad(a, failure("provider_server_error"));
     expect(order()).toEqual(["b", "a"]);
-    expect(health.resting()).toEqual(["a"]);
+    expect(health.resting()).toEqual([{ provider: "a", model: "a" }]);
     clock.advance(5_001);
     expect(order()).toEqual(["a", "b"]);
   });
@@ -99,7 +99,7 @@ describe("route health", () => {
       health.good(a);
       health.bad(a, failure("provider_cut"));
     }
-    expect(health.resting()).toEqual(["a"]);
+    expect(health.resting()).toEqual([{ provider: "a", model: "a" }]);
   });
 
   it("does not hold the caller's mistakes against a route, nor a bad key where another is fit", () => {
@@ -108,7 +108,7 @@ describe("route health", () => {
     health.bad(b, { ...failure("provider_auth_failed"), spareKey: true });
     expect(health.resting()).toEqual([]);
     health.bad(b, failure("provider_auth_failed"));
-    expect(health.resting()).toEqual(["b"]);
+    expect(health.resting()).toEqual([{ provider: "b", model: "b" }]);
   });
 });
 

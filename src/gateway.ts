@@ -1,0 +1,235 @@
+// The composition root: config -> stores -> catalog -> upstream -> servers. Parts are wired here by hand, and nowhere else.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { accountEndpoints } from "./accounts/account-endpoints.ts";
+import { adminEndpoints, healthEndpoint } from "./accounts/admin-endpoints.ts";
+import { adminCheck, ensureAdminToken } from "./accounts/admin-token.ts";
+import { createAuthenticator } from "./accounts/authenticate.ts";
+import type { Catalog } from "./catalog/catalog.ts";
+import { loadCatalog } from "./catalog/load.ts";
+import { modelAnswer, modelsAnswer, pricingAnswer } from "./catalog/price-answers.ts";
+import { chatEndpoints } from "./chat/chat-endpoints.ts";
+import { createTokenCounter } from "./chat/token-counter.ts";
+import { systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { type HttpServer, listen } from "./http/server.ts";
+import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
+import { keepLeases } from "./ledger/sweep.ts";
+import { createRequestWindows } from "./limits/request-windows.ts";
+import { createLog, type LogOptions } from "./observe/log.ts";
+import { createObserver } from "./observe/observer.ts";
+import type { PipelineDeps } from "./pipeline/deps.ts";
+import { handle } from "./pipeline/handle.ts";
+import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
+import { openAiError } from "./pipeline/render-error.ts";
+import type { Endpoint } from "./plan.ts";
+import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
+import { startSandbox } from "./sandbox/server.ts";
+import { openSqliteThread } from "./storage/sqlite-thread.ts";
+import { createUpstream } from "./upstream/upstream.ts";
+
+/** A running gateway. */
+export interface Gateway {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly adminToken: string;
+  /** The sandbox upstream of this process; null where there is none. */
+  readonly sandboxUrl: string | null;
+  /** Reads adapters, tiers and the overlay again; on an error the old catalog stays. */
+  reload(): Promise<void>;
+  /** Stops accepting, lets running answers finish up to the configured time, settles and closes everything. */
+  drain(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly config: Config;
+  /** Where log lines go instead of standard output. */
+  readonly logStream?: LogOptions["stream"];
+  /** The store has broken for good: the process should end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+const CHAT_ATTEMPTS_MAX = 6;
+const LEASE_MS = 60_000;
+const DRAIN_LOOK_MS = 20;
+const MODELS_LABEL_MAX = 5_000;
+
+async function openStores(config: Config, onFatal: (error: Error) => void) {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const thread = await openSqliteThread({
+    file: join(config.dataDir, "tollgate.db"),
+    units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
+    clock: systemClock,
+    onFatal,
+  });
+  return { ledger: sqliteLedger(thread), records: sqliteRecords(thread), thread };
+}
+
+/** The catalog in force, and how to replace it. */
+async function openCatalog(config: Config, sandboxOrigin: string | null) {
+  const load = (): Promise<Catalog> =>
+    loadCatalog({
+      env: config.vendorEnv,
+      clock: systemClock,
+      sandboxOrigin,
+      overlayDir: config.overlayDir,
+      markupPercent: config.markupPercent,
+      allowLoss: config.allowLoss,
+    });
+  let current = await load();
+  return {
+    current: () => current,
+    async reload() {
+      current = await load();
+    },
+  };
+}
+
+function chatSettings(config: Config) {
+  return {
+    firstTokenMsMax: config.firstTokenMsMax,
+    firstTokenMsMaxByTier: config.firstTokenMsMaxByTier,
+    lastFirstTokenMsMax: config.lastFirstTokenMsMax,
+    gapMsMax: config.gapMsMax,
+    wholeMsMax: config.wholeMsMax,
+    attemptsMax: CHAT_ATTEMPTS_MAX,
+    unaryMs: config.unaryMsMax,
+    unaryMsPerToken: config.unaryMsPerToken,
+  };
+}
+
+function address(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
+export async function startGateway({ config, logStream, onFatal }: GatewayOptions): Promise<Gateway> {
+  const clock = systemClock;
+  const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
+  const { ledger, records, thread } = await openStores(config, onFatal);
+  const ownSandbox = config.sandbox && config.sandboxUrl === null;
+  const sandbox = ownSandbox ? await startSandbox({ host: "127.0.0.1", port: 0 }) : null;
+  const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
+  const catalog = await openCatalog(config, sandboxUrl);
+  const upstream = createUpstream(clock);
+  const counter = createTokenCounter();
+
+  const known = new Set<string>();
+  const observer = createObserver({
+    clock,
+    log,
+    isKnown: (name) => known.has(name) || isSold(name),
+  });
+  function isSold(name: string): boolean {
+    const sold =
+      catalog.current().tiers.has(name.replace(/^core\//, "")) ||
+      catalog.current().model(name, { sandbox: false }) !== null ||
+      catalog.current().embedding(name, { sandbox: false }) !== null;
+    if (sold && known.size < MODELS_LABEL_MAX) known.add(name);
+    return sold && known.has(name);
+  }
+  observer.onScrape({
+    totals: () => ledger.totals(),
+    restingRoutes: () => upstream.health.resting(),
+  });
+
+  const authenticator = createAuthenticator({ books: ledger, clock, sandbox: config.sandbox });
+  const forget = (accountId: string) => authenticator.forget(accountId);
+  const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
+  const windows = createRequestWindows({ clock });
+  const owner = `gateway-${process.pid}-${Math.floor(clock.epochMs())}`;
+  const leases = keepLeases({ ledger, clock, owner, leaseMs: LEASE_MS, onBroken: (error) => log.logger.error(error) });
+  await leases.recover();
+  let draining = false;
+
+  const deps: PipelineDeps = {
+    clock,
+    observer,
+    ledger,
+    records,
+    leases,
+    health: upstream.health,
+    authenticate: (authorization) => authenticator.authenticate(authorization),
+    isAdmin: adminCheck(adminToken),
+    takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
+    addressRequestsPerMinute: config.addressRequestsPerMinute,
+    owner,
+    leaseMs: LEASE_MS,
+    draining: () => draining,
+    onBroken: (err, request_id) => log.logger.error({ err, request_id }, "internal error"),
+  };
+  const chat = {
+    catalog: catalog.current,
+    upstream,
+    counter,
+    clock,
+    settings: chatSettings(config),
+    errorJson: openAiError,
+  };
+  const live = { sandbox: false };
+  const publicEndpoints: readonly Endpoint[] = [
+    ...chatEndpoints(chat, {
+      models: () => modelsAnswer(catalog.current(), live),
+      model: (slug) => modelAnswer(catalog.current(), slug, live),
+      pricing: () => pricingAnswer(catalog.current(), live),
+    }),
+    ...accountEndpoints({ books: ledger, forget }),
+    healthEndpoint(),
+  ];
+  const edge = {
+    clock,
+    trustProxy: config.trustProxy,
+    handle: (request, endpoint, reply) => handle(request, endpoint, reply, deps),
+    refuse: (request, reply, error, shape) => refuseAtEdge(request, reply, error, { shape, deps }),
+  } satisfies Partial<Parameters<typeof listen>[0]>;
+  const publicServer = await listen({
+    ...edge,
+    host: config.host,
+    port: config.port,
+    endpoints: publicEndpoints,
+    cors: true,
+    allowedHosts: null,
+  });
+  const adminServer = await listen({
+    ...edge,
+    host: config.adminHost,
+    port: config.adminPort,
+    endpoints: adminEndpoints({
+      books: ledger,
+      forget,
+      limits: {
+        inferenceCapNano: config.inferenceCapNano,
+        requestsPerMinute: config.requestsPerMinute,
+        inFlightMax: config.inFlightMax,
+      },
+      sandbox: config.sandbox,
+      readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
+      metricsText: () => observer.metricsText(),
+      metricsContentType: observer.contentType,
+      metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
+    }),
+    allowedHosts: [],
+  });
+  const servers: readonly HttpServer[] = [publicServer, adminServer];
+
+  return {
+    url: config.publicUrl ?? address(config.host, publicServer.port),
+    adminUrl: address(config.adminHost, adminServer.port),
+    adminToken,
+    sandboxUrl,
+    reload: () => catalog.reload(),
+    async drain() {
+      draining = true;
+      publicServer.stopAccepting();
+      const untilMs = clock.elapsedMs() + config.drainMs;
+      while (publicServer.openRequests() > 0 && clock.elapsedMs() < untilMs) {
+        await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+      }
+      for (const server of servers) server.close();
+      await leases.stop();
+      await Promise.all([upstream.close(), counter.close(), sandbox?.close()]);
+      await thread.close();
+      observer.flush();
+    },
+  };
+}

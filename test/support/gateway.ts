@@ -1,0 +1,116 @@
+// A real gateway on free ports with a folder of its own, for tests that look at it from outside.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import OpenAI from "openai";
+import { prepareEnvironment, readConfig } from "../../src/config.ts";
+import { type Gateway, startGateway } from "../../src/gateway.ts";
+
+export interface TestAccount {
+  readonly accountId: string;
+  readonly key: string;
+  readonly client: OpenAI;
+}
+
+export interface AccountWish {
+  readonly kind?: "personal" | "business" | "sandbox";
+  readonly creditCents?: number;
+  readonly requestsPerMinute?: number;
+  readonly inFlight?: number;
+  readonly inferenceCapCents?: number;
+}
+
+export interface TestGateway extends Gateway {
+  /** An account with a key, by way of the admin listener. */
+  account(wish?: AccountWish): Promise<TestAccount>;
+  admin(method: string, path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
+  /** The log lines of requests so far, parsed. */
+  records(): Record<string, unknown>[];
+  /** The record of a request, once it has been written. */
+  record(requestId: string | null): Promise<Record<string, unknown>>;
+  /** What the sandbox counted. */
+  books(): Promise<{ requests: Record<string, unknown>[] }>;
+  doctor(): Promise<unknown[]>;
+  stop(): Promise<void>;
+}
+
+/** Looks until `read` gives something, for at most five seconds: for what has no event to wait for. */
+export async function eventually<T>(read: () => T | undefined | Promise<T | undefined>, what: string): Promise<T> {
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const found = await read();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export async function startTestGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
+  prepareEnvironment();
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const lines: string[] = [];
+  const logStream = new Writable({
+    write(chunk, _, done) {
+      lines.push(...String(chunk).split("\n").filter(Boolean));
+      done();
+    },
+  });
+  const config = readConfig({
+    PORT: "0",
+    ADMIN_PORT: "0",
+    DATA_DIR: dataDir,
+    DRAIN_SECONDS: "2",
+    ...environment,
+  });
+  const gateway = await startGateway({
+    config,
+    logStream,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+
+  async function admin(method: string, path: string, body?: unknown) {
+    const response = await fetch(`${gateway.adminUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+  }
+
+  const records = () => lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
+
+  return {
+    ...gateway,
+    admin,
+    records,
+    record: (requestId) =>
+      eventually(() => records().find(({ request_id }) => request_id === requestId), `the record of ${requestId}`),
+    async account({ kind = "sandbox", creditCents = 1_000, ...wish } = {}) {
+      const made = await admin("POST", "/admin/v1/accounts", { name: "test", kind, credit_cents: creditCents });
+      if (made.status !== 201 && made.status !== 200) throw new Error(JSON.stringify(made));
+      const accountId = String(made.json.account_id);
+      await admin("PATCH", `/admin/v1/accounts/${accountId}`, {
+        inference_cap_cents: wish.inferenceCapCents ?? 100_000,
+        rate_limit: { requests_per_minute: wish.requestsPerMinute ?? 1_000_000, in_flight: wish.inFlight ?? 10_000 },
+      });
+      const key = String(made.json.api_key);
+      const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/api/llm/v1`, maxRetries: 0 });
+      return { accountId, key, client };
+    },
+    async books() {
+      const response = await fetch(`${gateway.sandboxUrl}/_sandbox/books`);
+      return (await response.json()) as { requests: Record<string, unknown>[] };
+    },
+    async doctor() {
+      const { json } = await admin("GET", "/admin/v1/doctor");
+      return json.findings as unknown[];
+    },
+    async stop() {
+      await gateway.drain();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
