@@ -1,0 +1,172 @@
+// Reads a stream of the messages wire and says it in OpenAI's deltas.
+import { isRecord } from "../json-pointer.ts";
+import { detailOf, type SignedThought } from "./chat-reasoning.ts";
+import { type Json, stringOf } from "./chat-request.ts";
+import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
+import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
+
+/** A content block that is being written. */
+type OpenBlock =
+  | { readonly kind: "call"; readonly callIndex: number; readonly input: unknown; written: boolean }
+  | { readonly kind: "thought"; text: string; signature: string }
+  | { readonly kind: "other" };
+
+class MessagesReader implements ChatStreamReader {
+  readonly #out: ChatStreamOut;
+  readonly #format: string;
+  readonly #open = new Map<unknown, OpenBlock>();
+  #usage: Json = {};
+  #calls = 0;
+  #thoughts = 0;
+  #begun = false;
+  #delivered = false;
+  #finished = false;
+
+  constructor(context: ChatContext, out: ChatStreamOut) {
+    this.#out = out;
+    this.#format = formatOf(context);
+  }
+
+  event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
+    let data: unknown;
+    try {
+      data = JSON.parse(bytes.toString("utf8", start, end));
+    } catch {
+      return false;
+    }
+    if (!isRecord(data)) return false;
+    this.#read(stringOf(data.type) ?? name, data);
+    return true;
+  }
+
+  /** Events of a type we do not know, `ping` among them, say nothing to the caller. */
+  #read(type: string | null, data: Json): void {
+    switch (type) {
+      case "message_start":
+        this.#count(isRecord(data.message) ? data.message.usage : null);
+        this.#begin();
+        return;
+      case "content_block_start":
+        this.#start(data.index, isRecord(data.content_block) ? data.content_block : {});
+        return;
+      case "content_block_delta":
+        this.#delta(this.#open.get(data.index), isRecord(data.delta) ? data.delta : {});
+        return;
+      case "content_block_stop":
+        this.#stop(data.index);
+        return;
+      case "message_delta":
+        this.#count(data.usage);
+        this.#finish(isRecord(data.delta) ? data.delta : {});
+        return;
+      case "message_stop":
+        this.#out.end();
+        return;
+      case "error":
+        this.#out.fail(failureInside(data));
+    }
+  }
+
+  #count(usage: unknown): void {
+    this.#usage = mergeUsage(this.#usage, usage);
+    const counted = usageOf(this.#usage);
+    if (counted !== null) this.#out.usage(counted);
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#out.delta(0, { role: "assistant", content: "" });
+  }
+
+  #give(delta: Json): void {
+    this.#begin();
+    this.#delivered = true;
+    this.#out.delta(0, delta);
+  }
+
+  #start(index: unknown, block: Json): void {
+    switch (block.type) {
+      case "text":
+        this.#open.set(index, { kind: "other" });
+        if (typeof block.text === "string" && block.text !== "") this.#give({ content: block.text });
+        return;
+      case "thinking":
+        this.#open.set(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
+        this.#think(this.#open.get(index), block.thinking);
+        return;
+      case "redacted_thinking":
+        if (typeof block.data === "string") this.#sign({ text: "", signature: null, sealed: block.data, callId: null });
+        return;
+      case "tool_use": {
+        const callIndex = this.#calls++;
+        this.#open.set(index, { kind: "call", callIndex, input: block.input, written: false });
+        const told = { name: String(block.name ?? ""), arguments: "" };
+        this.#give({
+          tool_calls: [{ index: callIndex, id: String(block.id ?? ""), type: "function", function: told }],
+        });
+      }
+    }
+  }
+
+  #delta(open: OpenBlock | undefined, delta: Json): void {
+    if (delta.type === "text_delta" && typeof delta.text === "string" && delta.text !== "") {
+      this.#give({ content: delta.text });
+    } else if (delta.type === "thinking_delta") {
+      this.#think(open, delta.thinking);
+    } else if (delta.type === "signature_delta" && open?.kind === "thought") {
+      open.signature += stringOf(delta.signature) ?? "";
+    } else if (delta.type === "input_json_delta" && open?.kind === "call" && typeof delta.partial_json === "string") {
+      this.#write(open, delta.partial_json);
+    }
+  }
+
+  #write(call: OpenBlock & { kind: "call" }, fragment: string): void {
+    if (fragment === "") return;
+    call.written = true;
+    this.#give({ tool_calls: [{ index: call.callIndex, function: { arguments: fragment } }] });
+  }
+
+  #think(open: OpenBlock | undefined, text: unknown): void {
+    if (typeof text !== "string" || text === "") return;
+    if (open?.kind === "thought") open.text += text;
+    this.#give({ reasoning: text });
+  }
+
+  /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
+  #sign(thought: SignedThought): void {
+    this.#begin();
+    this.#out.delta(0, { reasoning_details: [detailOf(thought, this.#format, this.#thoughts++)] });
+  }
+
+  #stop(index: unknown): void {
+    const open = this.#open.get(index);
+    this.#open.delete(index);
+    if (open?.kind === "thought" && open.signature !== "") {
+      this.#sign({ text: open.text, signature: open.signature, sealed: null, callId: null });
+    }
+    // A call without arguments comes without fragments; OpenAI's clients parse what was written.
+    if (open?.kind === "call" && !open.written) this.#write(open, JSON.stringify(open.input ?? {}));
+  }
+
+  #finish(delta: Json): void {
+    const native = delta.stop_reason;
+    if (typeof native !== "string" || this.#finished) return;
+    for (const index of [...this.#open.keys()]) this.#stop(index);
+    this.#finished = true;
+    const finish = finishOf(native);
+    const details = isRecord(delta.stop_details) ? delta.stop_details : {};
+    const failure = this.#delivered ? null : emptyAnswer(finish, native, details.explanation);
+    if (failure !== null) {
+      this.#out.fail(failure);
+      return;
+    }
+    this.#begin();
+    this.#out.finish(0, finish, native);
+  }
+}
+
+/** A reader of one stream in the messages wire. */
+export function messagesReader(context: ChatContext, out: ChatStreamOut): ChatStreamReader {
+  return new MessagesReader(context, out);
+}

@@ -1,0 +1,91 @@
+// What the messages wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+import type { AttemptFailure, TokenUsage } from "../../plan.ts";
+import { classify } from "../classify.ts";
+import { countOf, isRecord } from "../json-pointer.ts";
+import { type Json, stringOf } from "./chat-request.ts";
+import type { ChatContext, FinishReason, VendorError } from "./dialect.ts";
+
+/** The `format` under which this vendor's signed thoughts go out and come back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "messages";
+}
+
+const FINISH: Readonly<Record<string, FinishReason>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_use: "tool_calls",
+  refusal: "content_filter",
+};
+
+/** The wire's reason to stop, in OpenAI's words; one we do not know yet is a plain stop. */
+export function finishOf(stopReason: string): FinishReason {
+  return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
+}
+
+/**
+ * Adds what one usage object says to what earlier ones said: counts are cumulative, and a later event names only some
+ * of them. `input_tokens` does not include cached ones.
+ */
+export function mergeUsage(known: Json, usage: unknown): Json {
+  if (!isRecord(usage)) return known;
+  const told = Object.entries(usage).filter(([, value]) => value !== null);
+  return { ...known, ...Object.fromEntries(told) };
+}
+
+/** The disjoint buckets; null where nothing was counted. */
+export function usageOf(usage: Json): TokenUsage | null {
+  const details = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const inputTokens = countOf(usage.input_tokens);
+  const cacheReadTokens = countOf(usage.cache_read_input_tokens);
+  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens);
+  const outputTokens = countOf(usage.output_tokens);
+  if (inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens === 0) return null;
+  const reasoningTokens = Math.min(outputTokens, countOf(details.thinking_tokens));
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
+}
+
+/** The status that an error of this type comes with, for errors inside a stream whose status was 200. */
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** Reads `{type: "error", error: {type, message}}`. */
+export function messagesError(body: unknown): VendorError {
+  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body.slice(0, 500) : "no message" };
+  const error = isRecord(body.error) ? body.error : body;
+  const type = stringOf(error.type);
+  const message = stringOf(error.message) ?? JSON.stringify(error).slice(0, 500);
+  const words = type === undefined ? [] : [type.toLowerCase()];
+  // The prompt and the bound on output together are too long; the wire has no word of its own for it.
+  if (/exceed context limit/i.test(message)) words.push("context_length_exceeded");
+  return { words, message };
+}
+
+/** Classifies an error that came inside a good answer or a stream, as if it had come with its own status. */
+export function failureInside(body: unknown): AttemptFailure {
+  const error = messagesError(body);
+  return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
+}
+
+/** Why an answer that gave the caller nothing is none; null where its bound on output explains it. */
+export function emptyAnswer(finish: FinishReason, native: string, explanation: unknown): AttemptFailure | null {
+  if (finish === "length") return null;
+  const message =
+    finish === "content_filter"
+      ? (stringOf(explanation) ?? `the model refused to answer (${native})`)
+      : `the answer is empty (${native})`;
+  const kind = finish === "content_filter" ? "policy_content" : "provider_malformed";
+  return { kind, status: 200, message, retryAfterMs: null };
+}

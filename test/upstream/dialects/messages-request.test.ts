@@ -1,0 +1,469 @@
+// OpenAI chat requests come out in the messages wire with their meaning kept, or are refused with a reason.
+import { describe, expect, it } from "vitest";
+import type { ChatBody, ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import { messages } from "../../../src/upstream/dialects/messages.ts";
+import { chatContext } from "../../support/dialect-replay.ts";
+
+const HI = { role: "user", content: "Hi" };
+
+function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
+  return messages.request({ messages: [HI], ...body } as ChatBody, chatContext(changes)).body;
+}
+
+function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
+  return messages.unsupported({ messages: [HI], ...body } as ChatBody, chatContext(changes));
+}
+
+const WEATHER = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "Tells the weather.",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+  },
+};
+
+describe("the request", () => {
+  it("is posted below the origin with the vendor's model and the bound on output", () => {
+    const request = messages.request(
+      { messages: [HI], max_tokens: 99_999 },
+      chatContext({ outputTokensMax: 777, stream: true }),
+    );
+    expect(request).toEqual({
+      path: "/messages",
+      body: {
+        model: "vendor-model-1",
+        max_tokens: 777,
+        messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
+        stream: true,
+      },
+    });
+  });
+
+  it("carries what adapters add and leaves out what they drop", () => {
+    const wire = { dropFields: ["temperature"], extraFields: { inference_geo: "us" } };
+    const body = sent({ temperature: 0.2, top_k: 5 }, { wire });
+    expect(body).toMatchObject({ top_k: 5, inference_geo: "us" });
+    expect(body).not.toHaveProperty("temperature");
+  });
+
+  it("leaves out OpenAI's own harmless fields", () => {
+    const foreign = {
+      store: false,
+      verbosity: "low",
+      seed: 7,
+      frequency_penalty: 0.5,
+      stream_options: {},
+      service_tier: "auto",
+      models: [],
+    };
+    expect(Object.keys(sent(foreign)).sort()).toEqual(["max_tokens", "messages", "model"]);
+    expect(refused(foreign)).toBeNull();
+  });
+});
+
+describe("sampling and stops", () => {
+  it("clamps temperatures above 1", () => {
+    expect(sent({ temperature: 1.7 }).temperature).toBe(1);
+    expect(sent({ temperature: 0.3 }).temperature).toBe(0.3);
+  });
+
+  it("sends temperature or top_p, never both", () => {
+    expect(sent({ temperature: 0.3, top_p: 0.9 })).not.toHaveProperty("top_p");
+    expect(sent({ top_p: 0.9 }).top_p).toBe(0.9);
+    expect(sent({ top_p: 1 })).not.toHaveProperty("top_p");
+  });
+
+  it("turns stop into a list", () => {
+    expect(sent({ stop: "END" }).stop_sequences).toEqual(["END"]);
+    expect(sent({ stop: ["a", "", "b"] }).stop_sequences).toEqual(["a", "b"]);
+    expect(refused({ stop: "\n\n" })).toMatch(/white space/);
+  });
+
+  it("names the user", () => {
+    expect(sent({ user: "u-1" }).metadata).toEqual({ user_id: "u-1" });
+    expect(sent({ user: "u-1", metadata: { user_id: "own", topic: "x" } }).metadata).toEqual({ user_id: "own" });
+  });
+});
+
+describe("the conversation", () => {
+  it("moves system and developer messages to the front and merges turns of one role", () => {
+    const body = sent({
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "One" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Two" },
+            { type: "text", text: "" },
+          ],
+        },
+        {
+          role: "developer",
+          content: [{ type: "text", text: "Be kind.", cache_control: { type: "ephemeral", ttl: "1h" } }],
+        },
+        { role: "assistant", content: "Three" },
+        { role: "user", content: "Four", name: "ann" },
+      ],
+    });
+    expect(body.system).toEqual([
+      { type: "text", text: "Be brief." },
+      { type: "text", text: "Be kind.", cache_control: { type: "ephemeral" } },
+    ]);
+    expect(body.messages).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "One" },
+          { type: "text", text: "Two" },
+        ],
+      },
+      { role: "assistant", content: [{ type: "text", text: "Three" }] },
+      { role: "user", content: [{ type: "text", text: "Four" }] },
+    ]);
+  });
+
+  it("begins with the user's turn", () => {
+    expect(sent({ messages: [{ role: "assistant", content: "Hello!" }, HI] }).messages).toMatchObject([
+      { role: "user", content: [{ text: "." }] },
+      { role: "assistant" },
+      { role: "user" },
+    ]);
+    const alone = sent({ messages: [{ role: "system", content: "Write a poem." }] });
+    expect(alone).not.toHaveProperty("system");
+    expect(alone.messages).toEqual([{ role: "user", content: [{ type: "text", text: "Write a poem." }] }]);
+  });
+
+  it("passes a prefilled answer without the white space at its end", () => {
+    const body = sent({ messages: [HI, { role: "assistant", content: "The answer is (\n" }] });
+    expect(body.messages).toMatchObject([
+      {},
+      { role: "assistant", content: [{ type: "text", text: "The answer is (" }] },
+    ]);
+    expect(sent({ messages: [HI, { role: "assistant", content: "  " }] }).messages).toHaveLength(1);
+  });
+
+  it("puts parallel calls into one turn and their results into the next", () => {
+    const call = (id: string, args: string) => ({
+      id,
+      type: "function",
+      function: { name: "get_weather", arguments: args },
+    });
+    const body = sent({
+      messages: [
+        HI,
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [call("call_1", '{"city":"Paris"}'), call("functions.w:2", '{"city":"Ro')],
+        },
+        { role: "tool", tool_call_id: "call_1", content: "Sunny" },
+        { role: "tool", tool_call_id: "functions.w:2", content: [{ type: "text", text: "Rain" }] },
+        { role: "user", content: "So?" },
+      ],
+    });
+    expect(body.messages).toEqual([
+      { role: "user", content: [{ type: "text", text: "Hi" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "tool_use", id: "call_1", name: "get_weather", input: { city: "Paris" } },
+          { type: "tool_use", id: "functions_w_2", name: "get_weather", input: { raw_arguments: '{"city":"Ro' } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "call_1", content: "Sunny" },
+          { type: "tool_result", tool_use_id: "functions_w_2", content: [{ type: "text", text: "Rain" }] },
+          { type: "text", text: "So?" },
+        ],
+      },
+    ]);
+  });
+
+  it("carries signed thoughts back, put together from fragments, and nobody else's", () => {
+    const format = "messages";
+    const reasoning_details = [
+      { type: "reasoning.text", text: "Two and ", format, index: 0 },
+      { type: "reasoning.text", text: "two.", format, index: 0 },
+      { type: "reasoning.text", signature: "sig==", format, index: 0 },
+      { type: "reasoning.encrypted", data: "sealed==", format, index: 1 },
+      { type: "reasoning.encrypted", data: "foreign", format: "other-wire", index: 2 },
+      { type: "reasoning.text", text: "unsigned", format, index: 3 },
+    ];
+    const body = sent({ messages: [HI, { role: "assistant", content: "4", reasoning_details }, HI] });
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        content: [
+          { type: "thinking", thinking: "Two and two.", signature: "sig==" },
+          { type: "redacted_thinking", data: "sealed==" },
+          { type: "text", text: "4" },
+        ],
+      },
+      {},
+    ]);
+  });
+});
+
+describe("media", () => {
+  const parts = (...content: unknown[]) => ({ messages: [{ role: "user", content }] });
+
+  it("takes images and documents inline or by address", () => {
+    const body = sent(
+      parts(
+        { type: "image_url", image_url: { url: "data:image/jpg;base64,QUJD", detail: "high" } },
+        { type: "image_url", image_url: { url: "https://example.com/a.png" }, cache_control: { type: "ephemeral" } },
+        { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,UERG" } },
+        { type: "file", file: { file_data: "https://example.com/b.pdf" } },
+        { type: "file", file: { file_data: "data:text/plain;base64,aGVsbG8=" } },
+      ),
+    );
+    expect(body.messages).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "image", source: { type: "base64", media_type: "image/jpeg", data: "QUJD" } },
+          {
+            type: "image",
+            source: { type: "url", url: "https://example.com/a.png" },
+            cache_control: { type: "ephemeral" },
+          },
+          { type: "document", source: { type: "base64", media_type: "application/pdf", data: "UERG" }, title: "a.pdf" },
+          { type: "document", source: { type: "url", url: "https://example.com/b.pdf" } },
+          { type: "document", source: { type: "text", media_type: "text/plain", data: "hello" } },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    [{ type: "image_url", image_url: { url: "http://example.com/a.png" } }, /https: address/],
+    [{ type: "image_url", image_url: { url: "data:image/png,abc" } }, /base64/],
+    [{ type: "image_url", image_url: { url: "data:image/tiff;base64,AA" } }, /image\/tiff/],
+    [{ type: "input_audio", input_audio: { data: "AA", format: "wav" } }, /audio/],
+    [{ type: "file", file: { file_id: "file-1" } }, /file_id/],
+    [{ type: "file", file: { file_data: "data:application/zip;base64,AA" } }, /application\/zip/],
+    [{ type: "video_url", video_url: { url: "https://example.com/v.mp4" } }, /video_url/],
+    ["text", /no object/],
+  ])("refuses %j", (part, reason) => {
+    expect(refused(parts(part))).toMatch(reason);
+  });
+});
+
+describe("tools", () => {
+  it("are declared with their schemas", () => {
+    const bare = { type: "function", function: { name: "now" } };
+    expect(sent({ tools: [WEATHER, bare] }).tools).toEqual([
+      {
+        name: "get_weather",
+        description: "Tells the weather.",
+        input_schema: { type: "object", properties: { city: { type: "string" } } },
+      },
+      { name: "now", input_schema: { type: "object" } },
+    ]);
+  });
+
+  it("are strict only where the schema can be guaranteed", () => {
+    const tool = (parameters: unknown) => ({ type: "function", function: { name: "f", parameters, strict: true } });
+    const closed = { type: "object", properties: { n: { type: "integer", minimum: 1 } } };
+    expect(sent({ tools: [tool(closed)] }).tools).toEqual([
+      {
+        name: "f",
+        strict: true,
+        input_schema: {
+          type: "object",
+          properties: { n: { type: "integer", description: "minimum: 1" } },
+          additionalProperties: false,
+        },
+      },
+    ]);
+    const open = { type: "object", additionalProperties: { type: "string" } };
+    expect(sent({ tools: [tool(open)] }).tools).toEqual([{ name: "f", input_schema: open }]);
+  });
+
+  it.each([
+    [{ tool_choice: "auto" }, { type: "auto" }],
+    [{ tool_choice: "none" }, { type: "none" }],
+    [{ tool_choice: "required" }, { type: "any" }],
+    [{ tool_choice: { type: "function", function: { name: "get_weather" } } }, { type: "tool", name: "get_weather" }],
+    [{ parallel_tool_calls: false }, { type: "auto", disable_parallel_tool_use: true }],
+    [
+      { tool_choice: "required", parallel_tool_calls: false },
+      { type: "any", disable_parallel_tool_use: true },
+    ],
+    [{}, undefined],
+  ])("%j becomes %j", (fields, choice) => {
+    expect(sent({ tools: [WEATHER], ...fields }).tool_choice).toEqual(choice);
+    expect(sent(fields)).not.toHaveProperty("tool_choice");
+  });
+
+  it("are narrowed to the allowed ones", () => {
+    const allowed = {
+      type: "allowed_tools",
+      allowed_tools: { mode: "required", tools: [{ type: "function", function: { name: "now" } }] },
+    };
+    const body = sent({ tools: [WEATHER, { type: "function", function: { name: "now" } }], tool_choice: allowed });
+    expect(body.tools).toMatchObject([{ name: "now" }]);
+    expect(body.tool_choice).toEqual({ type: "any" });
+  });
+});
+
+describe("response_format", () => {
+  const format = (schema: unknown) => ({
+    response_format: { type: "json_schema", json_schema: { name: "x", strict: true, schema } },
+  });
+
+  it("json_schema becomes the wire's own, narrowed to what it can guarantee", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      description: "A person.",
+      properties: {
+        name: { type: "string", minLength: 1, pattern: "^[A-Z]" },
+        born: { type: "string", format: "date" },
+        pets: {
+          type: "array",
+          minItems: 1,
+          maxItems: 3,
+          items: { oneOf: [{ $ref: "#/$defs/pet" }, { type: "null" }] },
+        },
+      },
+      required: ["name"],
+      additionalProperties: false,
+      $defs: { pet: { type: "object", properties: { __proto__x: { type: "boolean" } } } },
+    };
+    expect(sent(format(schema)).output_config).toEqual({
+      format: {
+        type: "json_schema",
+        schema: {
+          type: "object",
+          properties: {
+            name: { type: "string", description: "minLength: 1\npattern: ^[A-Z]" },
+            born: { type: "string", format: "date" },
+            pets: {
+              type: "array",
+              minItems: 1,
+              items: { anyOf: [{ $ref: "#/$defs/pet" }, { type: "null" }] },
+              description: "maxItems: 3",
+            },
+          },
+          required: ["name"],
+          $defs: {
+            pet: { type: "object", properties: { __proto__x: { type: "boolean" } }, additionalProperties: false },
+          },
+          additionalProperties: false,
+          description: "A person.",
+        },
+      },
+    });
+  });
+
+  it("is refused where the guarantee would mean something else", () => {
+    const map = { type: "object", properties: { tags: { type: "object", additionalProperties: { type: "string" } } } };
+    expect(refused(format(map))).toMatch(/free keys/);
+    let deep: unknown = { type: "string" };
+    for (let at = 0; at < 5_000; at++) deep = { type: "array", items: deep };
+    expect(refused(format(deep))).toMatch(/cannot be guaranteed/);
+  });
+
+  it("json_object becomes an instruction", () => {
+    const body = sent({ messages: [{ role: "system", content: "S" }, HI], response_format: { type: "json_object" } });
+    expect(body.system).toMatchObject([{ text: "S" }, { text: expect.stringContaining("JSON object") }]);
+  });
+});
+
+describe("reasoning", () => {
+  const budget = (changes: Record<string, unknown>, max = 10_000) =>
+    sent({ temperature: 0.5, ...changes }, { outputTokensMax: max });
+
+  it("becomes a budget below the bound on output, without sampling fields", () => {
+    const body = budget({ reasoning_effort: "high" });
+    expect(body.thinking).toEqual({ type: "enabled", budget_tokens: 8000 });
+    expect(body).not.toHaveProperty("temperature");
+    expect(budget({ reasoning: { max_tokens: 50_000 } }).thinking).toEqual({ type: "enabled", budget_tokens: 9_999 });
+    expect(budget({ reasoning: { effort: "low", exclude: true } }).thinking).toEqual({
+      type: "enabled",
+      budget_tokens: 2000,
+      display: "omitted",
+    });
+    expect(budget({ reasoning: { enabled: true } }, 1500).thinking).toEqual({ type: "enabled", budget_tokens: 1024 });
+  });
+
+  it("gives way where thinking is not wanted or cannot be", () => {
+    expect(budget({})).not.toHaveProperty("thinking");
+    expect(budget({ reasoning_effort: "none" })).not.toHaveProperty("thinking");
+    expect(budget({ reasoning_effort: "high" }, 1024)).toMatchObject({ temperature: 0.5 });
+    expect(budget({ reasoning_effort: "high" }, 1024)).not.toHaveProperty("thinking");
+    expect(budget({ reasoning_effort: "high", tools: [WEATHER], tool_choice: "required" })).not.toHaveProperty(
+      "thinking",
+    );
+    expect(
+      budget({ reasoning_effort: "high", messages: [HI, { role: "assistant", content: "So" }] }),
+    ).not.toHaveProperty("thinking");
+  });
+
+  it("needs the thoughts of the calls it continues", () => {
+    const turn = (details: unknown[]) => [
+      HI,
+      {
+        role: "assistant",
+        tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: "" } }],
+        reasoning_details: details,
+      },
+      { role: "tool", tool_call_id: "a", content: "1" },
+    ];
+    expect(budget({ reasoning_effort: "low", messages: turn([]) })).not.toHaveProperty("thinking");
+    const signed = [{ type: "reasoning.text", text: "t", signature: "s", format: "messages", index: 0 }];
+    expect(budget({ reasoning_effort: "low", messages: turn(signed) })).toHaveProperty("thinking");
+  });
+
+  it("becomes a word where the model takes words", () => {
+    const word = (changes: Record<string, unknown>, reasoning: "effort" | "effort-always" = "effort") =>
+      sent(changes, { wire: { reasoning } });
+    expect(word({ reasoning_effort: "minimal" })).toMatchObject({
+      thinking: { type: "adaptive", display: "summarized" },
+      output_config: { effort: "low" },
+    });
+    expect(word({ reasoning: { max_tokens: 4000, exclude: true } })).toMatchObject({
+      thinking: { type: "adaptive", display: "omitted" },
+    });
+    expect(word({ reasoning_effort: "none" }).thinking).toEqual({ type: "disabled" });
+    expect(word({ reasoning_effort: "none" }, "effort-always")).toMatchObject({ output_config: { effort: "low" } });
+    expect(word({ reasoning_effort: "none" }, "effort-always")).not.toHaveProperty("thinking");
+    expect(sent({ reasoning_effort: "high" }, { wire: { reasoning: "none" } })).not.toHaveProperty("thinking");
+  });
+
+  it("lets the caller's own thinking through, within the bound", () => {
+    expect(budget({ thinking: { type: "enabled", budget_tokens: 64_000 } }, 4096).thinking).toEqual({
+      type: "enabled",
+      budget_tokens: 4095,
+    });
+    expect(sent({ thinking: { type: "adaptive" }, output_config: { effort: "max" } })).toMatchObject({
+      thinking: { type: "adaptive" },
+      output_config: { effort: "max" },
+    });
+  });
+});
+
+describe("what would lose its meaning is refused", () => {
+  it.each([
+    [{ n: 2 }, /n above 1/],
+    [{ logprobs: true }, /logprobs/],
+    [{ logit_bias: { "50256": -100 } }, /logit_bias/],
+    [{ modalities: ["text", "audio"] }, /modalities/],
+    [{ functions: [{ name: "f" }] }, /use tools/],
+    [{ tools: [{ type: "web_search_20250305", name: "web_search" }] }, /web_search_20250305/],
+    [{ messages: [{ role: "function", name: "f", content: "x" }] }, /role function/],
+    [{ messages: [HI, { role: "assistant", function_call: { name: "f" } }] }, /function_call/],
+  ])("%j", (body, reason) => {
+    expect(refused(body)).toMatch(reason);
+  });
+
+  it("and nothing else is", () => {
+    expect(refused({ n: 1, logprobs: false, logit_bias: {}, modalities: ["text"], tools: [WEATHER] })).toBeNull();
+    expect(refused({ logit_bias: { "1": 1 } }, { wire: { dropFields: ["logit_bias"] } })).toBeNull();
+  });
+});
