@@ -26,7 +26,13 @@ export function readQuery<T>(schema: z.ZodType<T>, query: URLSearchParams): T | 
 function check<T>(schema: z.ZodType<T>, value: unknown): T | GatewayError {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const fields = result.error.issues.flatMap(faults);
+  const byPath = new Map(
+    result.error.issues
+      .flatMap(faults)
+      .toReversed()
+      .map((fault) => [fault.path, fault]),
+  );
+  const fields = [...byPath.values()].toReversed();
   const [first] = fields;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see data.fields)` : "";
   const where = first?.path ? `${first.path}: ` : "";

@@ -1,0 +1,360 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Gate, openGate } from "./gate.ts";
+
+interface Account {
+  readonly id: string;
+  readonly key: string;
+  readonly keyId: string;
+}
+
+let gate: Gate;
+let own: Account;
+
+beforeAll(async () => {
+  gate = await openGate();
+});
+afterAll(() => gate.close());
+beforeEach(async () => {
+  own = await openAccount();
+});
+
+async function openAccount(body: object = {}): Promise<Account> {
+  const { body: account } = await gate.admin("POST", "/admin/v1/accounts", { name: "one", credit_cents: 500, ...body });
+  const seen = await gate.call(account.api_key, "GET", "/api/v1/account");
+  return { id: account.account_id, key: account.api_key, keyId: seen.body.key.id };
+}
+
+async function agent(body: object = {}) {
+  const { body: row } = await gate.call(own.key, "POST", "/api/v1/agents", { label: "robot", ...body });
+  return { id: row.id as string, key: row.api_key as string };
+}
+
+describe("GET /api/v1/account", () => {
+  test("shows balance, holds and the key that asks", async () => {
+    await gate.charge(own.id, own.keyId, 1.5);
+    const { status, body } = await gate.call(own.key, "GET", "/api/v1/account");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      account_id: own.id,
+      kind: "personal",
+      balance_cents: 498,
+      held_cents: 0,
+      key: { id: own.keyId, label: "primary", ceiling_cents: null, ceiling_period: null, spent_cents: 2 },
+    });
+  });
+
+  test("works for an agent key too, with its own ceiling", async () => {
+    const { id, key } = await agent({ ceiling_cents: 50, ceiling_period: "day" });
+    await gate.charge(own.id, id, 3);
+    const { body } = await gate.call(key, "GET", "/api/v1/account");
+    expect(body.key).toEqual({ id, label: "robot", ceiling_cents: 50, ceiling_period: "day", spent_cents: 3 });
+    expect(body.balance_cents).toBe(497);
+  });
+
+  test.each([
+    [null, "No key was sent"],
+    ["tg_sk_wrong", "unknown"],
+  ])("key %j is 401", async (key, words) => {
+    const { status, body } = await gate.call(key, "GET", "/api/v1/account");
+    expect([status, body.error]).toEqual([401, "invalid_token"]);
+    expect(body.message).toContain(words);
+  });
+});
+
+describe("POST /api/v1/agents", () => {
+  test("makes a key and shows its secret once", async () => {
+    const { status, body } = await gate.call(own.key, "POST", "/api/v1/agents", {
+      label: "robot",
+      ceiling_cents: 100,
+      ceiling_period: "week",
+      external_id: "r-1",
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      label: "robot",
+      external_id: "r-1",
+      primary: false,
+      ceiling_cents: 100,
+      ceiling_period: "week",
+      spent_cents: 0,
+      last_used_at: null,
+      paused: false,
+      created_at: new Date(gate.clock.epochMs()).toISOString(),
+    });
+    expect(body.api_key).toMatch(/^tg_sk_[0-9A-Za-z]{43}$/);
+    const { body: list } = await gate.call(own.key, "GET", "/api/v1/agents");
+    expect(list.agents).toHaveLength(2);
+    expect(JSON.stringify(list)).not.toContain(body.api_key);
+    expect((await gate.call(body.api_key, "GET", "/api/v1/account")).status).toBe(200);
+  });
+
+  test("without a body makes a key without a ceiling", async () => {
+    const { status, body } = await gate.call(own.key, "POST", "/api/v1/agents");
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ label: "agent", ceiling_cents: null, ceiling_period: null, external_id: null });
+  });
+
+  test("a ceiling without a period is one of a month", async () => {
+    const { body } = await gate.call(own.key, "POST", "/api/v1/agents", { ceiling_cents: 0 });
+    expect(body).toMatchObject({ ceiling_cents: 0, ceiling_period: "month" });
+  });
+
+  test("an external_id is taken once per account", async () => {
+    await agent({ external_id: "r-1" });
+    const again = await gate.call(own.key, "POST", "/api/v1/agents", { external_id: "r-1" });
+    expect([again.status, again.body.error, again.body.param]).toEqual([409, "conflict", "external_id"]);
+    const other = await openAccount();
+    expect((await gate.call(other.key, "POST", "/api/v1/agents", { external_id: "r-1" })).status).toBe(201);
+  });
+
+  test("of a sandbox account makes a sandbox key", async () => {
+    const sandbox = await openAccount({ kind: "sandbox" });
+    expect(sandbox.key).toMatch(/^tg_sk_test_/);
+    const { body } = await gate.call(sandbox.key, "POST", "/api/v1/agents");
+    expect(body.api_key).toMatch(/^tg_sk_test_/);
+  });
+
+  test.each([
+    [{ label: "" }, "label"],
+    [{ label: "x".repeat(101) }, "label"],
+    [{ label: 5 }, "label"],
+    [{ ceiling_cents: -1 }, "ceiling_cents"],
+    [{ ceiling_cents: 1.5 }, "ceiling_cents"],
+    [{ ceiling_cents: "100" }, "ceiling_cents"],
+    [{ ceiling_cents: 1e300 }, "ceiling_cents"],
+    [{ ceiling_cents: 1, ceiling_period: "year" }, "ceiling_period"],
+    [{ ceiling_period: "day" }, "ceiling_period"],
+    [{ external_id: "" }, "external_id"],
+    [{ cieling_cents: 5 }, "cieling_cents"],
+  ])("%j is 400 and names the field", async (body, field) => {
+    const answer = await gate.call(own.key, "POST", "/api/v1/agents", body);
+    expect([answer.status, answer.body.error, answer.body.param]).toEqual([400, "bad_request", field]);
+    expect(answer.body.message).toContain(`${field}: `);
+    expect(answer.body.data.fields).toEqual([{ path: field, message: expect.any(String) }]);
+  });
+
+  test("all fields at fault are told at once", async () => {
+    const { body } = await gate.call(own.key, "POST", "/api/v1/agents", { label: 5, ceiling_cents: "x" });
+    expect(body.data.fields.map(({ path }: { path: string }) => path)).toEqual(["label", "ceiling_cents"]);
+    expect(body.message).toContain("1 more");
+  });
+
+  test.each(["{", "[]", "null", '"text"', "\u0000"])("the body %j is 400", async (body) => {
+    expect(await gate.call(own.key, "POST", "/api/v1/agents", body)).toMatchObject({
+      status: 400,
+      body: { error: "bad_request" },
+    });
+  });
+});
+
+describe("PATCH /api/v1/agents/{id}", () => {
+  test("changes what is named and nothing else", async () => {
+    const { id } = await agent({ ceiling_cents: 100, ceiling_period: "day", external_id: "r-1" });
+    const path = `/api/v1/agents/${id}`;
+    const renamed = await gate.call(own.key, "PATCH", path, { label: "new" });
+    expect(renamed).toMatchObject({ status: 200, body: { label: "new", ceiling_cents: 100, ceiling_period: "day" } });
+    const raised = await gate.call(own.key, "PATCH", path, { ceiling_cents: 200 });
+    expect(raised.body).toMatchObject({ label: "new", ceiling_cents: 200, ceiling_period: "day", external_id: "r-1" });
+    const freed = await gate.call(own.key, "PATCH", path, { ceiling_cents: null });
+    expect(freed.body).toMatchObject({ ceiling_cents: null, ceiling_period: null });
+  });
+
+  test("takes the short names as well", async () => {
+    const { id } = await agent();
+    const { body } = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, { ceiling: 70, period: "week" });
+    expect(body).toMatchObject({ ceiling_cents: 70, ceiling_period: "week" });
+  });
+
+  test.each([
+    [{ ceiling: 1, ceiling_cents: 1 }, "ceiling"],
+    [{ ceiling: 1, period: "day", ceiling_period: "day" }, "period"],
+    [{ period: "day" }, "ceiling_period"],
+    [{ external_id: "new" }, "external_id"],
+    [{ paused: "yes" }, "paused"],
+  ])("%j is 400", async (body, field) => {
+    const { id } = await agent();
+    const answer = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, body);
+    expect([answer.status, answer.body.param]).toEqual([400, field]);
+  });
+
+  test("pauses and resumes a key at once", async () => {
+    const { id, key } = await agent();
+    await gate.call(key, "GET", "/api/v1/account");
+    const paused = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, { paused: true });
+    expect(paused.body.paused).toBe(true);
+    expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(200);
+    await expect(gate.charge(own.id, id, 1)).rejects.toThrow("paused");
+    await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, { paused: false });
+    await gate.charge(own.id, id, 1);
+  });
+
+  test("does not pause the primary key", async () => {
+    const { status, body } = await gate.call(own.key, "PATCH", `/api/v1/agents/${own.keyId}`, { paused: true });
+    expect([status, body.error]).toEqual([409, "conflict"]);
+  });
+
+  test("knows only the account's own keys", async () => {
+    const other = await openAccount();
+    for (const id of [other.keyId, "key_none", "%2e%2e"]) {
+      const { status, body } = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, { label: "mine" });
+      expect([status, body.error]).toEqual([404, "not_found"]);
+    }
+  });
+});
+
+describe("rotating and revoking", () => {
+  test("rotate swaps the secret in place; the old one stops at once", async () => {
+    const { id, key } = await agent({ ceiling_cents: 100 });
+    await gate.call(key, "GET", "/api/v1/account");
+    const { status, body } = await gate.call(own.key, "POST", `/api/v1/agents/${id}/rotate`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id, ceiling_cents: 100 });
+    expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(401);
+    expect((await gate.call(body.api_key, "GET", "/api/v1/account")).body.key.id).toBe(id);
+  });
+
+  test("the primary key can rotate itself", async () => {
+    const { body } = await gate.call(own.key, "POST", `/api/v1/agents/${own.keyId}/rotate`);
+    expect((await gate.call(own.key, "GET", "/api/v1/account")).status).toBe(401);
+    expect((await gate.call(body.api_key, "POST", "/api/v1/agents")).status).toBe(201);
+  });
+
+  test("delete revokes a key at once, and only once", async () => {
+    const { id, key } = await agent();
+    await gate.call(key, "GET", "/api/v1/account");
+    expect(await gate.call(own.key, "DELETE", `/api/v1/agents/${id}`)).toEqual({
+      status: 200,
+      body: { id, revoked: true },
+    });
+    expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(401);
+    expect((await gate.call(own.key, "DELETE", `/api/v1/agents/${id}`)).status).toBe(404);
+  });
+
+  test("the primary key cannot be revoked", async () => {
+    const { status } = await gate.call(own.key, "DELETE", `/api/v1/agents/${own.keyId}`);
+    expect(status).toBe(409);
+    expect((await gate.call(own.key, "GET", "/api/v1/account")).status).toBe(200);
+  });
+});
+
+describe("an agent key", () => {
+  test("changes no keys, not even its own", async () => {
+    const { id, key } = await agent();
+    const attempts: [string, string][] = [
+      ["POST", "/api/v1/agents"],
+      ["PATCH", `/api/v1/agents/${id}`],
+      ["POST", `/api/v1/agents/${id}/rotate`],
+      ["DELETE", `/api/v1/agents/${id}`],
+    ];
+    for (const [method, path] of attempts) {
+      const { status, body } = await gate.call(key, method, path, {});
+      expect([status, body.error]).toEqual([403, "key_cannot_mint_keys"]);
+    }
+    expect((await gate.call(own.key, "GET", "/api/v1/agents")).body.agents).toHaveLength(2);
+  });
+
+  test("sees its own row and transactions alone", async () => {
+    const { id, key } = await agent();
+    const mine = await gate.charge(own.id, id, 1);
+    const others = await gate.charge(own.id, own.keyId, 1);
+    const { body: rows } = await gate.call(key, "GET", "/api/v1/agents");
+    expect(rows.agents.map((row: { id: string }) => row.id)).toEqual([id]);
+    const { body: page } = await gate.call(key, "GET", "/api/v1/transactions");
+    expect(page.transactions.map((row: { transaction_id: string }) => row.transaction_id)).toEqual([mine]);
+    expect((await gate.call(key, "GET", `/api/v1/transactions/${mine}`)).status).toBe(200);
+    expect((await gate.call(key, "GET", `/api/v1/transactions/${others}`)).status).toBe(404);
+  });
+});
+
+test("a frozen account reads, and changes no keys", async () => {
+  await gate.admin("PATCH", `/admin/v1/accounts/${own.id}`, { frozen: true });
+  expect((await gate.call(own.key, "GET", "/api/v1/account")).status).toBe(200);
+  const { status, body } = await gate.call(own.key, "POST", "/api/v1/agents", {});
+  expect([status, body.error]).toEqual([403, "account_frozen"]);
+});
+
+describe("GET /api/v1/transactions", () => {
+  test("shows what was charged for what, without what it cost us", async () => {
+    const id = await gate.charge(own.id, own.keyId, 1.25);
+    const { status, body } = await gate.call(own.key, "GET", `/api/v1/transactions/${id}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      transaction_id: id,
+      kind: "charge",
+      request_id: expect.stringMatching(/^req_/),
+      created_at: new Date(gate.clock.epochMs()).toISOString(),
+      key_id: own.keyId,
+      endpoint: "chat",
+      model: "acme/small",
+      charged_cents: 2,
+      charged_nano_usd: 12_500_000,
+      usage: { input_tokens: 10, cache_read_tokens: 2, cache_write_tokens: 0, output_tokens: 5, reasoning_tokens: 1 },
+    });
+  });
+
+  test("pages through all of them once, newest first", async () => {
+    const ids: string[] = [];
+    for (let call = 0; call < 5; call += 1) {
+      ids.unshift(await gate.charge(own.id, own.keyId, 1));
+      gate.clock.advance(1_000);
+    }
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? "limit=2" : `limit=2&cursor=${encodeURIComponent(cursor)}`;
+      const { body } = await gate.call(own.key, "GET", `/api/v1/transactions?${query}`);
+      expect(body.transactions.length).toBeLessThanOrEqual(2);
+      seen.push(
+        ...body.transactions
+          .filter((row: { kind: string }) => row.kind === "charge")
+          .map((row: { transaction_id: string }) => row.transaction_id),
+      );
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(ids);
+  });
+
+  test("cents of the rows add up to the cents of the spend", async () => {
+    for (let call = 0; call < 10; call += 1) await gate.charge(own.id, own.keyId, 0.25);
+    const { body } = await gate.call(own.key, "GET", "/api/v1/transactions");
+    const cents = body.transactions.reduce((sum: number, row: { charged_cents: number }) => sum + row.charged_cents, 0);
+    expect(cents).toBe(3);
+  });
+
+  test("credits and refunds are rows that charge nothing", async () => {
+    const id = await gate.charge(own.id, own.keyId, 5);
+    await gate.admin("POST", `/admin/v1/accounts/${own.id}/credits`, { cents: 100, reference: "invoice-1" });
+    await gate.admin("POST", `/admin/v1/transactions/${id}/refund`, { reason: "was wrong" });
+    const { body } = await gate.call(own.key, "GET", "/api/v1/transactions");
+    const rows = new Map(body.transactions.map((row: { kind: string; reference?: string }) => [row.kind, row]));
+    expect(rows.get("refund")).toMatchObject({ charged_cents: 0, charged_nano_usd: 0, credited_nano_usd: 50_000_000 });
+    expect(body.transactions).toContainEqual(
+      expect.objectContaining({
+        kind: "topup",
+        charged_cents: 0,
+        credited_nano_usd: 1_000_000_000,
+        reference: "invoice-1",
+      }),
+    );
+  });
+
+  test.each(["limit=0", "limit=1001", "limit=ten", "limit=-1", "cursor=%00", "offset=5"])(
+    "?%s is 400",
+    async (query) => {
+      const { status, body } = await gate.call(own.key, "GET", `/api/v1/transactions?${query}`);
+      expect([status, body.error]).toEqual([400, "bad_request"]);
+      expect(body.param).toBe(query.split("=")[0]);
+    },
+  );
+
+  test("a cursor that nobody gave out is no crash", async () => {
+    const { status } = await gate.call(own.key, "GET", "/api/v1/transactions?cursor=made.up");
+    expect([200, 400]).toContain(status);
+  });
+
+  test("of another account is 404", async () => {
+    const other = await openAccount();
+    const id = await gate.charge(other.id, other.keyId, 1);
+    expect((await gate.call(own.key, "GET", `/api/v1/transactions/${id}`)).status).toBe(404);
+  });
+});
