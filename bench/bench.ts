@@ -45,11 +45,12 @@ let grounds = 0;
 export async function startSubjects(
   bench: Bench,
   names: readonly SubjectName[],
-  upstreamPort: number = bench.upstream.port,
+  options: { readonly upstreamPort?: number; readonly nodeFlags?: readonly string[] } = {},
 ): Promise<Map<SubjectName, Subject>> {
   const subjects = new Map<SubjectName, Subject>();
   grounds += 1;
-  const ground = { ...bench, upstreamPort, folder: join(bench.folder, String(grounds)) };
+  const { upstreamPort = bench.upstream.port, nodeFlags = [] } = options;
+  const ground = { ...bench, upstreamPort, nodeFlags, folder: join(bench.folder, String(grounds)) };
   for (const name of names) {
     if (bench.only !== null && !bench.only.has(name)) continue;
     try {

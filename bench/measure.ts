@@ -84,3 +84,27 @@ export function describeMachine(): string {
   const memoryGb = Math.round(totalmem() / 2 ** 30);
   return `${cores[0]?.model ?? "unknown CPU"}, ${cores.length} cores, ${memoryGb} GB, Linux ${release()}, Node ${process.version}`;
 }
+
+/** CPU milliseconds that this process and its ended children have used. */
+function ownCpuMs(): number {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return [11, 12, 13, 14].reduce((sum, n) => sum + Number(fields[n]), 0) * TICK_MS;
+}
+
+/** CPU milliseconds the whole machine was busy, time stolen by its host included. */
+function machineCpuMs(): number {
+  const fields = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/\s+/).map(Number);
+  // user, nice, system, irq, softirq, steal; not idle and not waiting for a disk (proc(5)).
+  return [1, 2, 3, 6, 7, 8].reduce((sum, n) => sum + (fields[n] ?? 0), 0) * TICK_MS;
+}
+
+/**
+ * Starts to watch; the function it returns says what share of a core was used by processes that are not ours, once all
+ * that we started has ended. Where it is much, the figures of the run are not worth much.
+ */
+export function foreignWork(): () => number {
+  const startedAt = performance.now();
+  const before = machineCpuMs() - ownCpuMs();
+  return () => Math.max(0, (machineCpuMs() - ownCpuMs() - before) / (performance.now() - startedAt));
+}

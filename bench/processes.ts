@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { openSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Row } from "./bench.ts";
 import type { Job, JobResult } from "./load/jobs.ts";
 
 const START_MS_MAX = 20_000;
@@ -15,9 +16,16 @@ export interface Started {
   readonly port: number;
 }
 
+/** What a file of ours says when it is ready. */
 interface Hello {
   readonly port: number;
   readonly bigPort?: number;
+  readonly rows?: readonly Row[];
+}
+
+interface ForkOptions {
+  readonly args?: readonly string[];
+  readonly nodeFlags?: readonly string[];
 }
 
 /** Everything that is running now; `stop` ends one, `stopAll` the rest. */
@@ -31,10 +39,10 @@ export class Processes {
   }
 
   /** Starts one of our own files and waits until it says where it listens. It ends itself when we are gone. */
-  async fork(file: URL, args: readonly string[] = []): Promise<{ child: ChildProcess; hello: Hello }> {
-    const child = this.#keep(
-      fork(file, args, { execArgv: NODE_FLAGS, stdio: ["ignore", "inherit", "inherit", "ipc"] }),
-    );
+  async fork(file: URL, options: ForkOptions = {}): Promise<{ child: ChildProcess; hello: Hello }> {
+    const execArgv = [...NODE_FLAGS, ...(options.nodeFlags ?? [])];
+    const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
+    const child = this.#keep(fork(file, options.args ?? [], { execArgv, stdio: [...stdio] }));
     const hello = (await message(child, file.pathname)) as Hello;
     return { child, hello };
   }

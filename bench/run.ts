@@ -3,18 +3,21 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import type { Bench, Row, Scenario } from "./bench.ts";
-import { describeMachine } from "./measure.ts";
+import { type Bench, type Row, type Scenario, told } from "./bench.ts";
+import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
+import { profile } from "./profile.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
+import { micro } from "./scenarios/micro.ts";
 import { slow } from "./scenarios/slow.ts";
 import { streams } from "./scenarios/streams.ts";
 import { unary } from "./scenarios/unary.ts";
 import { printTable, saveTable } from "./table.ts";
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = { unary, streams, latency, many, slow };
-const HOME = fileURLToPath(new URL(".work", import.meta.url));
+const SCENARIOS: Readonly<Record<string, Scenario>> = { unary, streams, latency, many, slow, micro };
+const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--json] [--save]
+npm run bench -- profile unary|streams [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
@@ -29,19 +32,18 @@ const { values: flags, positionals: names } = parseArgs({
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 const processes = new Processes();
+const folder = join(fileURLToPath(new URL(".work", import.meta.url)), String(process.pid));
 
 async function leave(code: number): Promise<never> {
   await processes.stopAll();
-  rmSync(HOME, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
   process.exit(code);
 }
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void leave(130));
 
-async function run(): Promise<Row[]> {
-  const folder = join(HOME, String(process.pid));
+async function prepare(): Promise<Bench> {
   mkdirSync(folder, { recursive: true });
   const { hello } = await processes.fork(new URL("./upstream.ts", import.meta.url));
-  const bench: Bench = {
+  return {
     processes,
     upstream: { port: hello.port, bigPort: hello.bigPort ?? 0 },
     folder,
@@ -50,25 +52,40 @@ async function run(): Promise<Row[]> {
     only: flags.subjects === undefined ? null : new Set(flags.subjects.split(",")),
     say,
   };
+}
+
+async function measure(bench: Bench): Promise<Row[]> {
+  const work = foreignWork();
   const rows: Row[] = [];
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
     if (names.length > 0 && !names.includes(name)) continue;
     say(`${name} ...`);
     rows.push(...(await scenario(bench)));
   }
+  await processes.stopAll();
+  rows.push(told("machine", "CPU taken by others meanwhile", `${(work() * 100).toFixed(0)} % of a core`));
   return rows;
 }
 
-const unknown = names.filter((name) => !(name in SCENARIOS));
-if (unknown.length > 0) {
-  say(`no such benchmark: ${unknown.join(", ")}. There are: ${Object.keys(SCENARIOS).join(", ")}`);
-  process.exit(2);
-}
-try {
-  const rows = await run();
+async function main(): Promise<void> {
+  const bench = await prepare();
+  if (names[0] === "profile") {
+    console.log(await profile(bench, names[1] ?? "unary"));
+    return;
+  }
+  const rows = await measure(bench);
   if (flags.json) console.log(JSON.stringify({ machine: describeMachine(), rows }, null, 2));
   else console.log(printTable(rows));
   if (flags.save) saveTable(rows);
+}
+
+if (names[0] !== "profile" && names.some((name) => !(name in SCENARIOS))) {
+  say(USAGE);
+  process.exit(2);
+}
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void leave(130));
+try {
+  await main();
   await leave(0);
 } catch (error) {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -25,6 +25,8 @@ export interface Ground {
   readonly upstreamPort: number;
   /** An empty folder of its own, on a real disk. */
   readonly folder: string;
+  /** Flags for Node, where the subject runs in it. */
+  readonly nodeFlags: readonly string[];
   readonly say: (line: string) => void;
 }
 
@@ -39,7 +41,8 @@ const plain = { path: OPENAI_PATH, model: OPENAI_MODEL, headers: DUMMY_KEY };
 
 async function startBare(ground: Ground): Promise<Subject> {
   const file = new URL("./peers/bare-proxy.ts", import.meta.url);
-  const { child, hello } = await ground.processes.fork(file, [`http://127.0.0.1:${ground.upstreamPort}`]);
+  const args = [`http://127.0.0.1:${ground.upstreamPort}`];
+  const { child, hello } = await ground.processes.fork(file, { args, nodeFlags: ground.nodeFlags });
   return { ...plain, name: "bare", port: hello.port, pid: child.pid ?? 0, child };
 }
 

@@ -34,15 +34,14 @@ async function openAccount(adminPort: number, dataFolder: string): Promise<strin
   return created.api_key;
 }
 
-/** `nodeFlags` go before the entry file, such as `--cpu-prof`. */
-export async function startTollgate(ground: Ground, nodeFlags: readonly string[] = []): Promise<Subject> {
+export async function startTollgate(ground: Ground): Promise<Subject> {
   if (!existsSync(MAIN)) throw new Unavailable("src/main.ts is not there");
   const { folder } = ground;
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const adminPort = await freePort();
   const data = join(folder, "data");
-  const flags = ["--disable-warning=ExperimentalWarning", ...nodeFlags, MAIN];
+  const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, MAIN];
   const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
     port,
     logFile: join(folder, "output.log"),

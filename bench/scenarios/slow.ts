@@ -42,7 +42,7 @@ async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
 
 export async function slow(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
-  const subjects = await startSubjects(bench, ["bare", "tollgate"], bench.upstream.bigPort);
+  const subjects = await startSubjects(bench, ["bare", "tollgate"], { upstreamPort: bench.upstream.bigPort });
   for (const subject of subjects.values()) rows.push(...(await measure(bench, subject)));
   await stopSubjects(bench, subjects);
   return rows;

@@ -1,0 +1,79 @@
+// `npm run bench -- profile unary`: where the gateway's CPU goes under a fixed load, function by function.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Bench, startClient, startSubjects, stopSubjects, withCpu } from "./bench.ts";
+import type { Job } from "./load/jobs.ts";
+import type { Subject } from "./subjects.ts";
+import { eventsOf, requestText } from "./workload.ts";
+
+const TOP = 25;
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** What we read of a .cpuprofile (the DevTools protocol's Profiler.Profile). */
+interface Profile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+  }[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+/** The loads that can be profiled: each the one of its scenario. */
+function jobFor(load: string, subject: Subject): Job {
+  if (load === "streams") {
+    const request = requestText(subject, { stream: true, chunks: 800, perSecond: 100 });
+    return { kind: "streams", port: subject.port, request, streams: 256, rampMs: 200, events: eventsOf(800) };
+  }
+  const request = requestText(subject, { stream: false });
+  return { kind: "closed", port: subject.port, request, connections: 64, ms: 8_000 };
+}
+
+/** Self time by function, most first, as lines of a table; time asleep is left out. */
+function summarise(profile: Profile): string[] {
+  const names = new Map(
+    profile.nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => {
+      const path = url.startsWith("file://") ? relative(ROOT, fileURLToPath(url)) : url;
+      const place = path === "" ? "" : ` ${path.replace("node_modules/", "")}:${lineNumber + 1}`;
+      return [id, `${functionName || "(anonymous)"}${place}`];
+    }),
+  );
+  const selfMs = new Map<string, number>();
+  let totalMs = 0;
+  for (const [n, sample] of profile.samples.entries()) {
+    const name = names.get(sample) ?? "?";
+    if (name === "(idle)") continue;
+    const ms = (profile.timeDeltas[n] ?? 0) / 1000;
+    totalMs += ms;
+    selfMs.set(name, (selfMs.get(name) ?? 0) + ms);
+  }
+  const most = [...selfMs].sort(([, a], [, b]) => b - a).slice(0, TOP);
+  const line = (ms: number, name: string) => `${((100 * ms) / totalMs).toFixed(1).padStart(6)} %  ${name}`;
+  return [`  ${totalMs.toFixed(0)} ms busy`, ...most.map(([name, ms]) => line(ms, name))];
+}
+
+/** Profiles the gateway, or what `--subjects` names, under the load of a scenario, and returns what to print. */
+export async function profile(bench: Bench, load: string): Promise<string> {
+  const folder = fileURLToPath(new URL(`.work/profile-${load}`, import.meta.url));
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=250"];
+  const name = bench.only?.has("bare") ? "bare" : "tollgate";
+  const subjects = await startSubjects(bench, [name], { nodeFlags });
+  const subject = subjects.get(name);
+  if (subject === undefined) return "nothing to profile";
+  const client = await startClient(bench);
+  const { result, cpuMs } = await withCpu(subject, () => client.run(jobFor(load, subject)));
+  await stopSubjects(bench, subjects);
+  const units = load === "streams" ? result.events : result.whole;
+  const lines = [
+    `${name}: ${units} units, ${((cpuMs * 1000) / units).toFixed(1)} us CPU each, ${result.failed} failed`,
+  ];
+  for (const file of readdirSync(folder)) {
+    lines.push("", `thread ${file}`, ...summarise(JSON.parse(readFileSync(join(folder, file), "utf8")) as Profile));
+  }
+  return [...lines, "", `The profiles are in ${relative(process.cwd(), folder)}; open them in the DevTools.`].join(
+    "\n",
+  );
+}
