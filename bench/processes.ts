@@ -1,7 +1,7 @@
 // Starts the processes of a run and sees to it that none outlives it.
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { openSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Row } from "./bench.ts";
@@ -61,7 +61,8 @@ export class Processes {
     const deadline = performance.now() + START_MS_MAX;
     while (!(await answers(options.port))) {
       if (child.exitCode !== null || child.pid === undefined || performance.now() > deadline) {
-        throw new Error(`${command} does not listen on port ${options.port}; see ${options.logFile}`);
+        const said = readFileSync(options.logFile, "utf8").slice(-2000);
+        throw new Error(`${command} ${args.at(-1)} does not listen on port ${options.port}; it said:\n${said}`);
       }
       await sleep(50);
     }
