@@ -1,6 +1,6 @@
 // Reads the content parts of OpenAI's wire into the few kinds of thing that a vendor may have a place for.
 import { isRecord } from "../json-pointer.ts";
-import { stringOf } from "./chat-request.ts";
+import { stringOf, wordOf } from "./chat-request.ts";
 import type { ChatMessage } from "./dialect.ts";
 
 export type MediaSource =
@@ -51,7 +51,7 @@ function readPart(part: unknown): ReadPart {
     case "file":
       return readFile(part.file, cacheControl);
     default:
-      return foreign(`content parts of type ${String(part.type)}`);
+      return foreign(`content parts of type ${wordOf(part.type).slice(0, 50)}`);
   }
 }
 

@@ -25,6 +25,11 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** A value from outside as a word for a person or an id; only what is a word or a number has one. */
+export function wordOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
 export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
@@ -128,7 +133,7 @@ export function foreignField(body: ChatBody): string | null {
   if (Array.isArray(body.functions) && body.functions.length > 0) return "functions is out of date; use tools";
   for (const tool of Array.isArray(body.tools) ? body.tools : []) {
     const type = isRecord(tool) ? tool.type : undefined;
-    if (type !== "function") return `tools of type ${String(type)} have no place in its wire`;
+    if (type !== "function") return `tools of type ${wordOf(type).slice(0, 50)} have no place in its wire`;
   }
   return null;
 }

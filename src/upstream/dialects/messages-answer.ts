@@ -3,7 +3,7 @@ import type { AttemptFailure } from "../../plan.ts";
 import { isRecord } from "../json-pointer.ts";
 import { completionOf } from "./chat-completion.ts";
 import type { SignedThought } from "./chat-reasoning.ts";
-import { stringOf } from "./chat-request.ts";
+import { stringOf, wordOf } from "./chat-request.ts";
 import type { ChatContext, UnaryAnswer } from "./dialect.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
 
@@ -35,8 +35,8 @@ export function messagesAnswer(json: unknown, context: ChatContext): UnaryAnswer
     calls: blocks
       .filter((block) => block.type === "tool_use")
       .map((block) => ({
-        id: String(block.id ?? ""),
-        name: String(block.name ?? ""),
+        id: wordOf(block.id),
+        name: wordOf(block.name),
         arguments: JSON.stringify(block.input ?? {}),
       })),
     finish: finishOf(native),

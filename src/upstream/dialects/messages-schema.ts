@@ -1,6 +1,6 @@
 // Narrows a JSON schema to the subset that the messages wire can guarantee (structured outputs, strict tools).
 import { isRecord } from "../json-pointer.ts";
-import type { Json } from "./chat-request.ts";
+import { type Json, wordOf } from "./chat-request.ts";
 
 /** Deeper schemas are no schema anyone wrote; a bound keeps the recursion safe. */
 const DEPTH_MAX = 64;
@@ -23,7 +23,7 @@ function isObjectSchema(schema: Json): boolean {
 
 function isKept(keyword: string, value: unknown): boolean {
   if (PLAIN.includes(keyword)) return true;
-  if (keyword === "format") return FORMATS.includes(String(value));
+  if (keyword === "format") return typeof value === "string" && FORMATS.includes(value);
   return keyword === "minItems" && (value === 0 || value === 1);
 }
 
@@ -44,7 +44,7 @@ class Narrowing {
       else if (keyword === "items") kept.push([keyword, this.schema(value, depth + 1)]);
       else if (isKept(keyword, value)) kept.push([keyword, value]);
       else if (keyword === "patternProperties") this.lost = true;
-      else if (typeof value === "number" || keyword === "pattern") said.push(`${keyword}: ${String(value)}`);
+      else if (typeof value === "number" || keyword === "pattern") said.push(`${keyword}: ${wordOf(value)}`);
     }
     if (isObjectSchema(schema)) {
       const open = schema.additionalProperties;

@@ -1,7 +1,7 @@
 // Reads a stream of the messages wire and says it in OpenAI's deltas.
 import { isRecord } from "../json-pointer.ts";
 import { detailOf, type SignedThought } from "./chat-reasoning.ts";
-import { type Json, stringOf } from "./chat-request.ts";
+import { type Json, stringOf, wordOf } from "./chat-request.ts";
 import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
 
@@ -101,9 +101,9 @@ class MessagesReader implements ChatStreamReader {
       case "tool_use": {
         const callIndex = this.#calls++;
         this.#open.set(index, { kind: "call", callIndex, input: block.input, written: false });
-        const told = { name: String(block.name ?? ""), arguments: "" };
+        const told = { name: wordOf(block.name), arguments: "" };
         this.#give({
-          tool_calls: [{ index: callIndex, id: String(block.id ?? ""), type: "function", function: told }],
+          tool_calls: [{ index: callIndex, id: wordOf(block.id), type: "function", function: told }],
         });
       }
     }

@@ -1,7 +1,7 @@
 // How a request in the messages wire tells the model to think.
 import { isRecord } from "../json-pointer.ts";
 import { budgetOf, reasoningOf } from "./chat-reasoning.ts";
-import { defined, type Json } from "./chat-request.ts";
+import { defined, type Json, numberOf } from "./chat-request.ts";
 import type { ChatBody, ChatContext } from "./dialect.ts";
 import type { Turn } from "./messages-turns.ts";
 
@@ -46,11 +46,8 @@ function takesBudget(turns: readonly Turn[]): boolean {
 function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
   if (thinking.type !== "enabled") return { thinking, effort: undefined };
   if (outputTokensMax <= BUDGET_MIN) return NOT_ASKED;
-  const asked = Number(thinking.budget_tokens);
-  const budget_tokens = Math.min(
-    Math.max(Number.isFinite(asked) ? Math.floor(asked) : 0, BUDGET_MIN),
-    outputTokensMax - 1,
-  );
+  const asked = Math.floor(numberOf(thinking.budget_tokens) ?? 0);
+  const budget_tokens = Math.min(Math.max(asked, BUDGET_MIN), outputTokensMax - 1);
   return { thinking: { ...thinking, budget_tokens }, effort: undefined };
 }
 

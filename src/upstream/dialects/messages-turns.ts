@@ -3,7 +3,7 @@
 import { isRecord } from "../json-pointer.ts";
 import { type MediaSource, partsOf, type ReadPart } from "./chat-parts.ts";
 import { signedThoughtsOf } from "./chat-reasoning.ts";
-import { argumentsOf, defined, type Json } from "./chat-request.ts";
+import { argumentsOf, defined, type Json, wordOf } from "./chat-request.ts";
 import type { ChatMessage } from "./dialect.ts";
 
 export interface Turn {
@@ -22,7 +22,7 @@ const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** A tool call's id as this wire allows it. The same id always becomes the same, so calls and results still meet. */
 export function toolUseId(id: unknown): string {
-  return String(id ?? "").replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
+  return wordOf(id).replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
 }
 
 /** A cache mark without its time to live: an hour is priced apart, and every mark here lives five minutes. */
@@ -83,7 +83,7 @@ class ConversationBuilder {
         this.#turn("user", [this.#result(message)]);
         return;
       default:
-        this.#refuse(`messages of role ${String(message.role)}`);
+        this.#refuse(`messages of role ${wordOf(message.role).slice(0, 50)}`);
     }
   }
 
@@ -134,7 +134,7 @@ class ConversationBuilder {
         blocks.push({
           type: "tool_use",
           id: toolUseId(call.id),
-          name: String(told.name),
+          name: wordOf(told.name),
           input: argumentsOf(told.arguments),
         });
     }

@@ -1,0 +1,123 @@
+// What the generate-content wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+import type { AttemptFailure, TokenUsage } from "../../plan.ts";
+import { classify } from "../classify.ts";
+import { countOf, isRecord } from "../json-pointer.ts";
+import { type Json, stringOf } from "./chat-request.ts";
+import type { ChatContext, FinishReason, VendorError } from "./dialect.ts";
+
+/** The `format` under which this vendor's signed thoughts go out and come back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "generate-content";
+}
+
+/** The disjoint buckets: the prompt includes what was read from the cache, the candidates exclude the thoughts. */
+export function usageOf(usage: unknown): TokenUsage | null {
+  if (!isRecord(usage)) return null;
+  const prompt = countOf(usage.promptTokenCount) + countOf(usage.toolUsePromptTokenCount);
+  const cacheReadTokens = Math.min(prompt, countOf(usage.cachedContentTokenCount));
+  const reasoningTokens = countOf(usage.thoughtsTokenCount);
+  const outputTokens = countOf(usage.candidatesTokenCount) + reasoningTokens;
+  if (prompt + outputTokens === 0) return null;
+  return { inputTokens: prompt - cacheReadTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens };
+}
+
+const FINISH: ReadonlyMap<string, FinishReason> = new Map([
+  ["STOP", "stop"],
+  ["MAX_TOKENS", "length"],
+  ["SAFETY", "content_filter"],
+  ["RECITATION", "content_filter"],
+  ["LANGUAGE", "content_filter"],
+  ["BLOCKLIST", "content_filter"],
+  ["PROHIBITED_CONTENT", "content_filter"],
+  ["SPII", "content_filter"],
+  ["IMAGE_SAFETY", "content_filter"],
+  ["IMAGE_PROHIBITED_CONTENT", "content_filter"],
+  ["IMAGE_RECITATION", "content_filter"],
+]);
+
+/** The model wrote something that the vendor could not read: there is no answer, whatever came before. */
+const BROKEN = [
+  "MALFORMED_FUNCTION_CALL",
+  "MALFORMED_RESPONSE",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+  "MISSING_THOUGHT_SIGNATURE",
+];
+
+function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure {
+  return { kind, status: 200, message, retryAfterMs: null };
+}
+
+export function malformed(message: string): AttemptFailure {
+  return failure("provider_malformed", message);
+}
+
+/** The wire's reason to finish, or null while there is none. */
+export function finishReasonOf(candidate: Json): string | null {
+  const native = candidate.finishReason;
+  return typeof native === "string" && native !== "" && native !== "FINISH_REASON_UNSPECIFIED" ? native : null;
+}
+
+/**
+ * How a candidate ended, in OpenAI's words, or why its answer is none. A reason that we do not know, such as `OTHER`,
+ * is an answer cut short: the caller is told that it is not whole.
+ */
+export function endingOf(
+  native: string,
+  candidate: Json,
+  given: { readonly anything: boolean; readonly calls: boolean },
+): FinishReason | AttemptFailure {
+  const why = [native, stringOf(candidate.finishMessage)].filter(Boolean).join(": ");
+  if (BROKEN.includes(native)) return malformed(`the model's answer could not be read (${why})`);
+  const finish = FINISH.get(native);
+  if (finish === "stop" && given.calls) return "tool_calls";
+  if (given.anything || finish === "length") return finish ?? "content_filter";
+  if (finish === "content_filter") return failure("policy_content", `the answer was blocked (${why})`);
+  return malformed(`the answer is empty (${why})`);
+}
+
+/** The failure that an event or a body without candidates stands for; null where it stands for none. */
+export function blockedPrompt(json: Json): AttemptFailure | null {
+  if (Array.isArray(json.candidates) && json.candidates.length > 0) return null;
+  const reason = isRecord(json.promptFeedback) ? json.promptFeedback.blockReason : undefined;
+  if (typeof reason !== "string" || reason === "") return null;
+  return failure("policy_content", `the prompt was blocked (${reason})`);
+}
+
+/** The same sentence comes with every limit, also with one that lifts in seconds. */
+const PLAN_SENTENCE = /you exceeded your current quota, please check your plan and billing details\.?/i;
+
+function retryDelayMs(details: readonly Json[]): number | null {
+  for (const detail of details) {
+    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(stringOf(detail.retryDelay) ?? "")?.[1];
+    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1000);
+  }
+  return null;
+}
+
+/** Reads `{error: {code, message, status, details}}`, or a list that begins with one. */
+export function generateContentError(body: unknown): VendorError {
+  const first: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isRecord(first)) return { words: [], message: typeof first === "string" ? first.slice(0, 500) : "no message" };
+  const error = isRecord(first.error) ? first.error : first;
+  const details = Array.isArray(error.details) ? error.details.filter(isRecord) : [];
+  const reasons = details.map((detail) => stringOf(detail.reason));
+  const words = [stringOf(error.status), ...reasons]
+    .filter((word) => word !== undefined)
+    .map((word) => word.toLowerCase());
+  if (words.includes("api_key_invalid")) words.push("invalid_api_key");
+  const retryAfterMs = retryDelayMs(details);
+  const message = stringOf(error.message) ?? JSON.stringify(error).slice(0, 500);
+  return {
+    words,
+    message: retryAfterMs === null ? message : message.replace(PLAN_SENTENCE, "quota exceeded"),
+    retryAfterMs,
+  };
+}
+
+/** Classifies an error that came inside a good answer or a stream, as if it had come with the status it names. */
+export function failureInside(body: Json): AttemptFailure {
+  const code = isRecord(body.error) ? body.error.code : undefined;
+  const status = typeof code === "number" && code >= 400 && code < 600 ? code : 200;
+  return classify(status, generateContentError(body), null);
+}

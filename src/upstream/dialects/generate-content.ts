@@ -1,0 +1,14 @@
+// The wire of the generateContent API: contents of parts, and streams whose every event is a piece of the whole answer.
+import type { Dialect } from "./dialect.ts";
+import { generateContentAnswer } from "./generate-content-answer.ts";
+import { generateContentRequest, generateContentUnsupported } from "./generate-content-request.ts";
+import { generateContentReader } from "./generate-content-stream.ts";
+import { generateContentError } from "./generate-content-wire.ts";
+
+export const generateContent: Dialect = {
+  request: generateContentRequest,
+  reader: generateContentReader,
+  answer: generateContentAnswer,
+  error: generateContentError,
+  unsupported: generateContentUnsupported,
+};
