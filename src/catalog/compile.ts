@@ -1,11 +1,20 @@
 // Turns checked files into the catalog: lookups by slug, for live and for play accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
-import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier } from "./catalog.ts";
+import type { TokenPriceSpec } from "./adapter.ts";
+import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice } from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
 import { compilePrice, priceOn } from "./price.ts";
 import { type Kind, NAMED_MODEL, splitSlug } from "./slug.ts";
-import { type PricedListing, pricedOn, type SaleRules, soldEmbedding, soldModel } from "./sold.ts";
+import {
+  type AudienceRules,
+  type Group,
+  type PricedListing,
+  pricedOn,
+  type SaleRules,
+  soldEmbedding,
+  soldModel,
+} from "./sold.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -22,45 +31,103 @@ const DAY_MS = 86_400_000;
 
 /** What one audience can ask for on one day. */
 interface Shelf {
+  readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
 }
 
-type Group = readonly [PricedListing, ...PricedListing[]];
+/** What makes the shelves of one audience. */
+interface Stock {
+  readonly adapters: ReadonlyMap<string, Adapter>;
+  readonly rules: AudienceRules;
+  readonly env: AdapterEnv;
+}
 
-function grouped(listings: readonly PricedListing[]): readonly (readonly [string, Group])[] {
+/** What a model of a server that serves any costs us; a price set by the environment is its own version. */
+function anyCost(adapterId: string, model: string, price: TokenPriceSpec, env: AdapterEnv): TokenPrice {
+  const name = `${adapterId}:${model}`;
+  const set = envPriceOf(adapterId, env, price);
+  if (set === null) return compilePrice(price, name);
+  return { ...compilePrice(set, name), version: `${name}@${set.input}/${set.output}` };
+}
+
+/**
+ * A model of a server that serves any, as if its adapter listed it. `*` is the one that the operator names; while he
+ * names none it is known, but served by nobody.
+ */
+function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Stock): PricedListing | null {
+  const split = splitSlug(slug);
+  const adapter = split === null ? undefined : adapters.get(split.first);
+  const spec = adapter?.spec[kind]?.anyModel;
+  const price = spec === undefined ? null : priceOn(day, spec.prices);
+  if (split === null || adapter === undefined || spec === undefined || price === null) return null;
+  const named = split.rest === NAMED_MODEL ? namedModelOf(adapter.id, env) : split.rest;
+  const upstreamModel = named ?? NAMED_MODEL;
+  return {
+    kind,
+    adapterId: adapter.id,
+    slug: `${adapter.id}/${upstreamModel}`,
+    upstreamModel,
+    spec,
+    adapter: named === null ? { ...adapter, configured: false } : adapter,
+    cost: anyCost(adapter.id, upstreamModel, price, env),
+  };
+}
+
+function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: string, group: Group])[] {
   return [...Map.groupBy(listings, (listing) => listing.slug)].flatMap(([slug, [first, ...rest]]) =>
     first === undefined ? [] : [[slug, [first, ...rest]] as const],
   );
 }
 
-/**
- * A model of a server that serves any, as if its adapter listed it. `*` is the one the operator names: without his
- * naming one it is known but served by nobody.
- */
-function anyListing(
-  kind: Kind,
-  slug: string,
-  adapters: ReadonlyMap<string, Adapter>,
-  now: { readonly day: string; readonly env: AdapterEnv },
-): PricedListing | null {
-  const split = splitSlug(slug);
-  const adapter = split === null ? undefined : adapters.get(split.first);
-  const spec = adapter?.spec[kind]?.anyModel;
-  const price = spec === undefined ? null : priceOn(now.day, spec.prices);
-  if (split === null || adapter === undefined || spec === undefined || price === null) return null;
-  const named = split.rest === NAMED_MODEL ? namedModelOf(adapter.id, now.env) : split.rest;
-  const envPrice = envPriceOf(adapter.id, now.env);
-  const name = `${adapter.id}:${named ?? NAMED_MODEL}`;
-  const cost = envPrice === null ? compilePrice(price, name) : compilePrice({ since: price.since, ...envPrice }, name);
+function shelfOf(day: string, stock: Stock): Shelf {
+  const groups = (kind: Kind) => {
+    const named = [...stock.adapters.keys()]
+      .map((id) => anyListing(kind, `${id}/${NAMED_MODEL}`, day, stock))
+      .filter((listing) => listing !== null)
+      .filter((listing) => kind === "chat" && listing.upstreamModel !== NAMED_MODEL);
+    return grouped([...pricedOn(day, kind, stock.adapters.values()), ...named]);
+  };
   return {
-    kind,
-    adapterId: adapter.id,
-    slug: `${adapter.id}/${named ?? NAMED_MODEL}`,
-    upstreamModel: named ?? NAMED_MODEL,
-    spec,
-    adapter: named === null ? { ...adapter, configured: false } : adapter,
-    cost: envPrice === null ? cost : { ...cost, version: `${name}@${envPrice.input}/${envPrice.output}` },
+    day,
+    models: new Map(groups("chat").map(([slug, group]) => [slug, soldModel(slug, group, stock.rules)])),
+    embeddings: new Map(groups("embeddings").map(([slug, group]) => [slug, soldEmbedding(slug, group, stock.rules)])),
+  };
+}
+
+/** The shelf of the day, made anew when a day (UTC) begins. */
+function daily(clock: Clock, stock: Stock): () => Shelf {
+  let made: { readonly dayNumber: number; readonly shelf: Shelf } | null = null;
+  return () => {
+    const dayNumber = Math.floor(clock.epochMs() / DAY_MS);
+    if (made?.dayNumber !== dayNumber) {
+      made = { dayNumber, shelf: shelfOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), stock) };
+    }
+    return made.shelf;
+  };
+}
+
+function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
+  return new Map(
+    [...files.tiers].map(([id, { purpose, candidates, firstTokenMsMax }]) => {
+      return [id, { id, purpose, models: candidates.map((candidate) => candidate.model), firstTokenMsMax }];
+    }),
+  );
+}
+
+function stocksOf(files: CatalogFiles, options: CatalogOptions): { readonly live: Stock; readonly sandbox: Stock } {
+  const { env, sandboxOrigin, markupPercent, allowLoss } = options;
+  const live = new Map<string, Adapter>();
+  const sandbox = new Map<string, Adapter>();
+  for (const [id, spec] of files.adapters) {
+    sandbox.set(id, configureSandbox(id, spec, sandboxOrigin));
+    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env));
+  }
+  const liveIds = new Set([...live.values()].filter((adapter) => adapter.configured).map((adapter) => adapter.id));
+  const rules = { markupPercent, allowLoss, liveIds };
+  return {
+    live: { adapters: live, rules: { ...rules, healthScope: "" }, env },
+    sandbox: { adapters: sandbox, rules: { ...rules, healthScope: "sandbox:" }, env },
   };
 }
 
@@ -69,72 +136,33 @@ function anyListing(
  * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
  */
 export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Catalog {
-  const { clock, env, sandboxOrigin } = options;
-  const problems = [...checkTogether(files), ...checkEnv(files, env)];
+  const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
   if (problems.length > 0) throw new CatalogError(problems);
 
-  const live = new Map<string, Adapter>();
-  const sandbox = new Map<string, Adapter>();
-  for (const [id, spec] of files.adapters) {
-    sandbox.set(id, configureSandbox(id, spec, sandboxOrigin));
-    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env));
-  }
-  const tiers = new Map<string, Tier>();
-  for (const [id, { purpose, candidates, firstTokenMsMax }] of files.tiers) {
-    tiers.set(id, { id, purpose, models: candidates.map((candidate) => candidate.model), firstTokenMsMax });
-  }
-
-  const adaptersOf = (audience: Audience) => (audience.sandbox ? sandbox : live);
-  const rulesFor = (audience: Audience) => ({ ...options, healthScope: audience.sandbox ? "sandbox:" : "" });
-
-  function shelfOf(day: string, audience: Audience): Shelf {
-    const adapters = adaptersOf(audience);
-    const rules = rulesFor(audience);
-    const named = (kind: Kind) =>
-      [...adapters.keys()]
-        .map((id) => anyListing(kind, `${id}/${NAMED_MODEL}`, adapters, { day, env }))
-        .filter((listing) => listing !== null && listing.upstreamModel !== NAMED_MODEL)
-        .filter((listing) => listing !== null);
-    const of = (kind: Kind) => grouped([...pricedOn(day, kind, adapters.values()), ...named(kind)]);
-    return {
-      models: new Map(of("chat").map(([slug, group]) => [slug, soldModel(slug, group, rules)])),
-      embeddings: new Map(of("embeddings").map(([slug, group]) => [slug, soldEmbedding(slug, group, rules)])),
-    };
-  }
-
-  let shelves: { readonly dayNumber: number; readonly day: string; live?: Shelf; sandbox?: Shelf } | null = null;
-
-  function today(): NonNullable<typeof shelves> {
-    const dayNumber = Math.floor(clock.epochMs() / DAY_MS);
-    if (shelves?.dayNumber !== dayNumber) {
-      shelves = { dayNumber, day: new Date(dayNumber * DAY_MS).toISOString().slice(0, 10) };
-    }
-    return shelves;
-  }
-
-  function shelf(audience: Audience): Shelf {
-    const now = today();
-    const name = audience.sandbox ? "sandbox" : "live";
-    now[name] ??= shelfOf(now.day, audience);
-    return now[name];
-  }
+  const stocks = stocksOf(files, options);
+  const stockOf = (audience: Audience) => (audience.sandbox ? stocks.sandbox : stocks.live);
+  const liveShelf = daily(options.clock, stocks.live);
+  const sandboxShelf = daily(options.clock, stocks.sandbox);
+  const shelf = (audience: Audience) => (audience.sandbox ? sandboxShelf() : liveShelf());
 
   return {
-    adapters: adaptersOf,
-    tiers,
+    adapters: (audience) => stockOf(audience).adapters,
+    tiers: tiersOf(files),
     models: (audience) => [...shelf(audience).models.values()],
     embeddings: (audience) => [...shelf(audience).embeddings.values()],
     model(slug, audience) {
-      const listed = shelf(audience).models.get(slug);
+      const today = shelf(audience);
+      const listed = today.models.get(slug);
       if (listed !== undefined) return listed;
-      const any = anyListing("chat", slug, adaptersOf(audience), { day: today().day, env });
-      return any === null ? null : soldModel(any.slug, [any], rulesFor(audience));
+      const any = anyListing("chat", slug, today.day, stockOf(audience));
+      return any === null ? null : soldModel(any.slug, [any], stockOf(audience).rules);
     },
     embedding(slug, audience) {
-      const listed = shelf(audience).embeddings.get(slug);
+      const today = shelf(audience);
+      const listed = today.embeddings.get(slug);
       if (listed !== undefined) return listed;
-      const any = anyListing("embeddings", slug, adaptersOf(audience), { day: today().day, env });
-      return any === null ? null : soldEmbedding(any.slug, [any], rulesFor(audience));
+      const any = anyListing("embeddings", slug, today.day, stockOf(audience));
+      return any === null ? null : soldEmbedding(any.slug, [any], stockOf(audience).rules);
     },
   };
 }

@@ -48,11 +48,12 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
   return { id, spec, origin, keys: [SANDBOX_KEY], configured: sandboxOrigin !== null };
 }
 
-/** The price that the environment sets for a server that serves any model; null where it sets none. */
-export function envPriceOf(id: string, env: AdapterEnv): Pick<TokenPriceSpec, "input" | "output"> | null {
+/** The environment's price for a server that serves any model, over the adapter's; null where it sets none. */
+export function envPriceOf(id: string, env: AdapterEnv, price: TokenPriceSpec): TokenPriceSpec | null {
   const input = settingOf(env, envName(id, "PROMPT_USD_PER_MILLION"));
   const output = settingOf(env, envName(id, "COMPLETION_USD_PER_MILLION"));
-  return input === null && output === null ? null : { input: input ?? "0", output: output ?? "0" };
+  if (input === null && output === null) return null;
+  return { since: price.since, input: input ?? price.input, output: output ?? price.output };
 }
 
 /** The model that the operator says a server serves; null where he does not. */

@@ -11,6 +11,14 @@ export interface SaleRules {
   readonly allowLoss: boolean;
 }
 
+/** The rules of a sale to one audience. */
+export interface AudienceRules extends SaleRules {
+  /** The adapters that are configured for live accounts: they make the price for play accounts as well. */
+  readonly liveIds: ReadonlySet<string>;
+  /** Keeps the health of play accounts' routes apart from that of live ones. */
+  readonly healthScope: string;
+}
+
 /** A listing with a price on the day, at the adapter that lists it. */
 export interface PricedListing extends Listing {
   readonly adapter: Adapter;
@@ -32,12 +40,24 @@ function isFirstHand(listing: PricedListing): boolean {
   return listing.adapter.spec.maker !== undefined;
 }
 
-/** The price list of a slug: its maker's own, or without one the dearest of those who sell it. */
-function listPriceOf(slug: string, group: readonly [PricedListing, ...PricedListing[]]): TokenPrice {
+export type Group = readonly [PricedListing, ...PricedListing[]];
+
+/** Those whose prices count where no maker sets one: who is configured, or all while nobody is. */
+function sellersOf(group: Group, liveIds: ReadonlySet<string>): Group {
+  const [live, ...others] = group.filter((listing) => liveIds.has(listing.adapter.id));
+  if (live !== undefined) return [live, ...others];
+  const [real, ...rest] = group.filter((listing) => !listing.adapter.spec.sandboxOnly);
+  return real === undefined ? group : [real, ...rest];
+}
+
+/** The list price of a slug: its maker's own, or without one the dearest of those who serve it. */
+function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<string>): TokenPrice {
   const firstHand = group.find(isFirstHand);
   if (firstHand !== undefined) return { ...firstHand.cost, version: `${slug}@${firstHand.cost.since}` };
-  const [first, ...rest] = group;
-  return dearest([first.cost, ...rest.map((listing) => listing.cost)], slug);
+  const [first, ...rest] = sellersOf(group, liveIds);
+  if (rest.length === 0) return first.cost;
+  const ids = [first, ...rest].map((listing) => listing.adapter.id).join("+");
+  return dearest([first.cost, ...rest.map((listing) => listing.cost)], `${slug}(${ids})`);
 }
 
 function inOrder(a: PricedListing, b: PricedListing): number {
@@ -76,8 +96,8 @@ function sizesOf(specs: readonly ModelSpec[]) {
   };
 }
 
-function soldOf(slug: string, group: readonly [PricedListing, ...PricedListing[]], rules: SaleRules) {
-  const sale = sellAt(listPriceOf(slug, group), rules.markupPercent);
+function soldOf(slug: string, group: Group, rules: AudienceRules) {
+  const sale = sellAt(listPriceOf(slug, group, rules.liveIds), rules.markupPercent);
   const serving = group
     .filter(({ adapter, cost }) => adapter.configured && (rules.allowLoss || !isDearer(cost, sale)))
     .sort(inOrder);
@@ -96,22 +116,15 @@ function offerOf(listing: PricedListing, healthScope: string): Offer | null {
   return { ...embeddingOfferOf(listing, healthScope), chat, wire: wireOf(chat, listing.spec) };
 }
 
-/** `healthScope` keeps the health of play accounts' routes apart from that of live ones. */
-export function soldModel(
-  slug: string,
-  group: readonly [PricedListing, ...PricedListing[]],
-  rules: SaleRules & { readonly healthScope: string },
-): SoldModel {
+/** A chat model with the listings of it that have a price on the day. */
+export function soldModel(slug: string, group: Group, rules: AudienceRules): SoldModel {
   const { serving, ...sold } = soldOf(slug, group, rules);
   const offers = serving.map((listing) => offerOf(listing, rules.healthScope)).filter((offer) => offer !== null);
   return { kind: "chat", ...sold, offers };
 }
 
-export function soldEmbedding(
-  slug: string,
-  group: readonly [PricedListing, ...PricedListing[]],
-  rules: SaleRules & { readonly healthScope: string },
-): SoldEmbedding {
+/** An embedding model with the listings of it that have a price on the day. */
+export function soldEmbedding(slug: string, group: Group, rules: AudienceRules): SoldEmbedding {
   const { serving, ...sold } = soldOf(slug, group, rules);
   return { kind: "embeddings", ...sold, offers: serving.map((one) => embeddingOfferOf(one, rules.healthScope)) };
 }

@@ -1,0 +1,65 @@
+// Anthropic, first-hand, at the prices listed on 2026-08-21; writes are those of the five-minute cache.
+import { defineAdapter, keyHeader } from "#adapter";
+
+const since = "2026-08-21";
+
+// An image counts for about 1,600 tokens at its largest, from opus 4.7 on for 4,784. A document can fill the context.
+const sees = (contextTokens: number, imageTokensMax: number) => ({
+  contextTokens,
+  parts: { imageTokensMax, fileTokensMax: contextTokens },
+});
+
+// From opus 4.7 on models refuse to be told how to sample, and take a word of effort in place of a budget for thinking.
+const newer = {
+  ...sees(1_000_000, 4_784),
+  outputTokensMax: 128_000,
+  dropFields: ["temperature", "top_p", "top_k"],
+  reasoning: "effort",
+} as const;
+const older = { ...sees(200_000, 1_600), outputTokensMax: 64_000 };
+
+const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
+const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
+const sonnetLong = { promptTokens: 200_000, input: "6", output: "22.5", cacheRead: "0.6", cacheWrite: "7.5" };
+const sonnetIntroduced = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
+const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
+const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
+
+export default defineAdapter({
+  name: "Anthropic",
+  docs: "https://docs.anthropic.com/en/api/messages",
+  origin: "https://api.anthropic.com/v1",
+  auth: keyHeader("x-api-key"),
+  maker: "anthropic",
+  headers: { "anthropic-version": "2023-06-01" },
+  chat: {
+    dialect: "messages",
+    models: {
+      "claude-fable-5": { ...newer, prices: fable },
+      "claude-opus-5": { ...newer, prices: opus },
+      "claude-opus-4-8": { ...newer, slug: "anthropic/claude-opus-4.8", prices: opus },
+      "claude-opus-4-7": { ...newer, slug: "anthropic/claude-opus-4.7", prices: opus },
+      "claude-opus-4-6": { ...older, slug: "anthropic/claude-opus-4.6", outputTokensMax: 128_000, prices: opus },
+      "claude-opus-4-5": { ...older, slug: "anthropic/claude-opus-4.5", prices: opus },
+      "claude-sonnet-5": {
+        ...newer,
+        prices: [
+          { since, ...sonnetIntroduced },
+          { since: "2026-09-01", ...sonnet },
+        ],
+      },
+      "claude-sonnet-4-6": {
+        ...older,
+        ...sees(1_000_000, 1_600),
+        slug: "anthropic/claude-sonnet-4.6",
+        prices: [{ since, ...sonnet }],
+      },
+      "claude-sonnet-4-5": {
+        ...older,
+        slug: "anthropic/claude-sonnet-4.5",
+        prices: [{ since, ...sonnet, steps: [sonnetLong] }],
+      },
+      "claude-haiku-4-5": { ...older, slug: "anthropic/claude-haiku-4.5", prices: haiku },
+    },
+  },
+});

@@ -1,0 +1,41 @@
+// Cerebras: open models, fastest of all, at the prices listed on 2026-08-21.
+import { bearer, defineAdapter } from "#adapter";
+
+const since = "2026-08-21";
+
+export default defineAdapter({
+  name: "Cerebras",
+  docs: "https://inference-docs.cerebras.ai/resources/openai",
+  origin: "https://api.cerebras.ai/v1",
+  auth: bearer,
+  chat: {
+    dialect: "chat-completions",
+    maxTokensField: "max_completion_tokens",
+    // Hints that it refuses, and that an answer does not depend on.
+    dropFields: ["prompt_cache_key", "verbosity"],
+    // Nothing is known of its billing after a hang-up, so the worse is taken.
+    billsAfterAbort: true,
+    models: {
+      "gpt-oss-120b": {
+        slug: "openai/gpt-oss-120b",
+        contextTokens: 131_072,
+        prices: [{ since, input: "0.35", output: "0.75" }],
+      },
+      "llama-3.3-70b": {
+        slug: "meta-llama/llama-3.3-70b-instruct",
+        contextTokens: 128_000,
+        prices: [{ since, input: "0.85", output: "1.2" }],
+      },
+      "llama3.1-8b": {
+        slug: "meta-llama/llama-3.1-8b-instruct",
+        contextTokens: 32_768,
+        prices: [{ since, input: "0.1", output: "0.1" }],
+      },
+      "qwen-3-32b": {
+        slug: "qwen/qwen3-32b",
+        contextTokens: 131_072,
+        prices: [{ since, input: "0.4", output: "0.8" }],
+      },
+    },
+  },
+});

@@ -1,0 +1,41 @@
+// Fireworks: open models, at the prices listed on 2026-08-21.
+import { bearer, defineAdapter } from "#adapter";
+
+const since = "2026-08-21";
+const sold = (slug: string, contextTokens: number, input: string, output: string, cacheRead: string) => ({
+  slug,
+  contextTokens,
+  prices: [{ since, input, output, cacheRead }],
+});
+
+export default defineAdapter({
+  name: "Fireworks",
+  docs: "https://docs.fireworks.ai/api-reference/post-chatcompletions",
+  origin: "https://api.fireworks.ai/inference/v1",
+  auth: bearer,
+  chat: {
+    dialect: "chat-completions",
+    models: {
+      // Vendor's name: slug, context, and USD per million tokens of input, output and cached input.
+      "accounts/fireworks/models/gpt-oss-120b": sold("openai/gpt-oss-120b", 131_072, "0.15", "0.6", "0.07"),
+      "accounts/fireworks/models/gpt-oss-20b": sold("openai/gpt-oss-20b", 131_072, "0.07", "0.3", "0.04"),
+      "accounts/fireworks/models/deepseek-v4-pro": sold("deepseek/deepseek-v4-pro", 1_000_000, "1.74", "3.48", "0.145"),
+      "accounts/fireworks/models/deepseek-v4-flash": sold(
+        "deepseek/deepseek-v4-flash",
+        1_000_000,
+        "0.14",
+        "0.28",
+        "0.028",
+      ),
+      "accounts/fireworks/models/deepseek-v3p2": sold("deepseek/deepseek-v3.2", 163_840, "0.56", "1.68", "0.28"),
+      "accounts/fireworks/models/glm-5p2": sold("z-ai/glm-5.2", 1_040_000, "1.4", "4.4", "0.14"),
+      "accounts/fireworks/models/glm-5p1": sold("z-ai/glm-5.1", 202_752, "1.4", "4.4", "0.26"),
+      "accounts/fireworks/models/kimi-k2p7-code": sold("moonshotai/kimi-k2.7-code", 262_144, "0.95", "4", "0.19"),
+      "accounts/fireworks/models/kimi-k2p6": sold("moonshotai/kimi-k2.6", 262_144, "0.95", "4", "0.16"),
+      "accounts/fireworks/models/kimi-k2p5": sold("moonshotai/kimi-k2.5", 262_144, "0.6", "3", "0.1"),
+      "accounts/fireworks/models/minimax-m3": sold("minimax/minimax-m3", 524_288, "0.3", "1.2", "0.06"),
+      "accounts/fireworks/models/minimax-m2p7": sold("minimax/minimax-m2.7", 204_800, "0.3", "1.2", "0.06"),
+      "accounts/fireworks/models/qwen3p7-plus": sold("qwen/qwen3.7-plus", 262_144, "0.4", "1.6", "0.08"),
+    },
+  },
+});

@@ -1,0 +1,49 @@
+// Google's Gemini, first-hand, at the prices listed on 2026-08-21. Its embeddings do not speak OpenAI's wire at this address.
+import { defineAdapter, keyHeader } from "#adapter";
+
+const since = "2026-08-21";
+
+// Gemini 3 counts an image for at most 2,240 tokens, which a caller must ask for, and a page for 1,120. Gemini 2.5 cuts
+// an image into tiles of 258 tokens, at most some thirty for the longest strip, and counts a page for 258. A document has
+// at most 1,000 pages. Speech costs more than text on most models, so none of them takes it here.
+const gemini3 = {
+  contextTokens: 1_000_000,
+  outputTokensMax: 65_536,
+  parts: { imageTokensMax: 2_240, fileTokensMax: 1_000_000 },
+};
+const gemini2 = {
+  contextTokens: 1_000_000,
+  outputTokensMax: 65_536,
+  parts: { imageTokensMax: 8_256, fileTokensMax: 258_000 },
+};
+const flash3 = { ...gemini3, reasoning: "effort" } as const;
+
+// Above 200,000 tokens of prompt the whole call costs more.
+const pro3 = { since, input: "2", output: "12", cacheRead: "0.2" };
+const pro3Long = { promptTokens: 200_000, input: "4", output: "18", cacheRead: "0.4" };
+const pro2 = { since, input: "1.25", output: "10", cacheRead: "0.125" };
+const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead: "0.25" };
+
+export default defineAdapter({
+  name: "Google Gemini",
+  docs: "https://ai.google.dev/api/generate-content",
+  origin: "https://generativelanguage.googleapis.com/v1beta",
+  auth: keyHeader("x-goog-api-key"),
+  maker: "google",
+  keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+  chat: {
+    dialect: "generate-content",
+    billsAfterAbort: true,
+    models: {
+      "gemini-3.6-flash": { ...flash3, prices: [{ since, input: "1.5", output: "7.5", cacheRead: "0.15" }] },
+      "gemini-3.5-flash": { ...flash3, prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }] },
+      "gemini-3.5-flash-lite": { ...flash3, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
+      "gemini-3.1-pro-preview": { ...gemini3, reasoning: "effort-always", prices: [{ ...pro3, steps: [pro3Long] }] },
+      "gemini-3.1-flash-lite": { ...flash3, prices: [{ since, input: "0.25", output: "1.5", cacheRead: "0.025" }] },
+      "gemini-3-flash-preview": { ...flash3, prices: [{ since, input: "0.5", output: "3", cacheRead: "0.05" }] },
+      "gemini-2.5-pro": { ...gemini2, reasoning: "budget-always", prices: [{ ...pro2, steps: [pro2Long] }] },
+      "gemini-2.5-flash": { ...gemini2, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
+      "gemini-2.5-flash-lite": { ...gemini2, prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.01" }] },
+    },
+  },
+});

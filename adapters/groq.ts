@@ -1,0 +1,47 @@
+// Groq: open models, fast, at the prices listed on 2026-08-21.
+import { bearer, defineAdapter } from "#adapter";
+
+const since = "2026-08-21";
+const context = { contextTokens: 131_072 };
+// Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed 6,400 for any.
+const sees = { ...context, outputTokensMax: 8_192, parts: { imageTokensMax: 6_400 } };
+const gptOss = { ...context, outputTokensMax: 65_536 };
+
+export default defineAdapter({
+  name: "Groq",
+  docs: "https://console.groq.com/docs/openai",
+  origin: "https://api.groq.com/openai/v1",
+  auth: bearer,
+  chat: {
+    dialect: "chat-completions",
+    maxTokensField: "max_completion_tokens",
+    usageAt: ["/usage", "/x_groq/usage"],
+    billsAfterAbort: true,
+    models: {
+      "llama-3.3-70b-versatile": {
+        ...context,
+        slug: "meta-llama/llama-3.3-70b-instruct",
+        outputTokensMax: 32_768,
+        prices: [{ since, input: "0.59", output: "0.79" }],
+      },
+      "llama-3.1-8b-instant": {
+        ...context,
+        slug: "meta-llama/llama-3.1-8b-instruct",
+        prices: [{ since, input: "0.05", output: "0.08" }],
+      },
+      "meta-llama/llama-4-maverick-17b-128e-instruct": {
+        ...sees,
+        slug: "meta-llama/llama-4-maverick",
+        prices: [{ since, input: "0.2", output: "0.6" }],
+      },
+      "meta-llama/llama-4-scout-17b-16e-instruct": {
+        ...sees,
+        slug: "meta-llama/llama-4-scout",
+        prices: [{ since, input: "0.11", output: "0.34" }],
+      },
+      "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
+      "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.075", output: "0.3", cacheRead: "0.0375" }] },
+      "qwen/qwen3-32b": { ...context, outputTokensMax: 40_960, prices: [{ since, input: "0.29", output: "0.59" }] },
+    },
+  },
+});

@@ -1,0 +1,40 @@
+// Mistral, first-hand, at the prices listed on 2026-08-21.
+import { bearer, defineAdapter } from "#adapter";
+
+const since = "2026-08-21";
+const context = { contextTokens: 256_000 };
+// An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
+// with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
+const sees = { ...context, parts: { imageTokensMax: 4_200 } };
+
+export default defineAdapter({
+  name: "Mistral",
+  docs: "https://docs.mistral.ai/api",
+  origin: "https://api.mistral.ai/v1",
+  auth: bearer,
+  maker: "mistralai",
+  chat: {
+    dialect: "chat-completions",
+    // It refuses every field it does not know, with 422; these are hints that an answer does not depend on.
+    dropFields: ["user", "store", "metadata", "seed", "prompt_cache_key", "safety_identifier", "verbosity"],
+    streamUsage: "always",
+    billsAfterAbort: true,
+    models: {
+      "mistral-large-2512": { ...sees, prices: [{ since, input: "0.5", output: "1.5", cacheRead: "0.05" }] },
+      "mistral-medium-2508": {
+        ...sees,
+        slug: "mistralai/mistral-medium-3.1",
+        contextTokens: 128_000,
+        prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
+      },
+      "mistral-small-2603": { ...sees, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }] },
+      "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
+      "ministral-3b-2512": { ...sees, prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }] },
+      "codestral-2508": { ...context, prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }] },
+      "devstral-2512": { ...context, prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }] },
+    },
+  },
+  embeddings: {
+    models: { "mistral-embed": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] } },
+  },
+});

@@ -1,0 +1,86 @@
+// OpenAI, first-hand, at the prices listed on 2026-08-21. Models that only /responses serves (-pro, -codex) are not here.
+import { bearer, defineAdapter } from "#adapter";
+
+const since = "2026-08-21";
+
+// The most tokens one image can count for. Models that cut it into tiles see at most 8 of them (2048 x 768 pixels), each
+// 170 tokens or fewer, after 85 for the whole; gpt-4o-mini counts 33 times that. Models that cut it into patches see at
+// most 1536, times 1.62 (mini), 2.46 (nano) or 1.72 (o4-mini). From gpt-5.4 on a caller can ask for the original size,
+// 10,000 patches; the factors of the small ones are taken to stay. A document can fill the context, and no more.
+const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: number) => ({
+  contextTokens,
+  outputTokensMax,
+  parts: { imageTokensMax, fileTokensMax: contextTokens },
+});
+
+// These reason before they answer, and refuse to be told how to sample.
+const unsampled = { dropFields: ["temperature", "top_p", "presence_penalty", "frequency_penalty"] };
+
+const gpt56 = sized(1_050_000, 128_000, 12_000);
+const gpt55 = sized(1_000_000, 128_000, 12_000);
+const gpt54Mini = sized(400_000, 128_000, 16_200);
+const gpt54Nano = sized(400_000, 128_000, 24_600);
+const gpt51 = sized(400_000, 128_000, 1_445);
+const gpt5 = { ...gpt51, ...unsampled };
+const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...unsampled };
+const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...unsampled };
+const gpt41 = sized(1_000_000, 32_768, 1_445);
+const gpt41Mini = sized(1_000_000, 32_768, 2_489);
+const gpt41Nano = sized(1_000_000, 32_768, 3_779);
+const gpt4o = sized(128_000, 16_384, 1_445);
+const gpt4oMini = sized(128_000, 16_384, 48_169);
+const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled };
+const o4Mini = { ...sized(200_000, 100_000, 2_642), ...unsampled };
+
+// Above 272,000 tokens of prompt the whole call costs more.
+const long = { promptTokens: 272_000 };
+const sol = { since, input: "5", output: "30", cacheRead: "0.5", cacheWrite: "6.25" };
+const solLong = { ...long, input: "10", output: "45", cacheRead: "1", cacheWrite: "12.5" };
+const terra = { since, input: "2.5", output: "15", cacheRead: "0.25", cacheWrite: "3.125" };
+const terraLong = { ...long, input: "5", output: "22.5", cacheRead: "0.5", cacheWrite: "6.25" };
+const luna = { since, input: "1", output: "6", cacheRead: "0.1", cacheWrite: "1.25" };
+const lunaLong = { ...long, input: "2", output: "9", cacheRead: "0.2", cacheWrite: "2.5" };
+const gpt54 = { since, input: "2.5", output: "15", cacheRead: "0.25" };
+const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
+
+export default defineAdapter({
+  name: "OpenAI",
+  docs: "https://platform.openai.com/docs/api-reference/chat",
+  origin: "https://api.openai.com/v1",
+  auth: bearer,
+  maker: "openai",
+  chat: {
+    dialect: "chat-completions",
+    maxTokensField: "max_completion_tokens",
+    // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
+    streamOptions: { include_obfuscation: false },
+    models: {
+      "gpt-5.6-sol": { ...gpt56, prices: [{ ...sol, steps: [solLong] }] },
+      "gpt-5.6-terra": { ...gpt56, prices: [{ ...terra, steps: [terraLong] }] },
+      "gpt-5.6-luna": { ...gpt56, prices: [{ ...luna, steps: [lunaLong] }] },
+      "gpt-5.5": { ...gpt55, prices: [{ since, input: "5", output: "30", cacheRead: "0.5" }] },
+      "gpt-5.4": { ...gpt56, prices: [{ ...gpt54, steps: [gpt54Long] }] },
+      "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
+      "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
+      "gpt-5.2": { ...gpt51, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
+      "gpt-5.1": { ...gpt51, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
+      "gpt-5": { ...gpt5, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
+      "gpt-5-mini": { ...gpt5Mini, prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }] },
+      "gpt-5-nano": { ...gpt5Nano, prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }] },
+      "gpt-4.1": { ...gpt41, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "gpt-4.1-mini": { ...gpt41Mini, prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }] },
+      "gpt-4.1-nano": { ...gpt41Nano, prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.025" }] },
+      "gpt-4o": { ...gpt4o, prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }] },
+      "gpt-4o-mini": { ...gpt4oMini, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
+      o3: { ...o3, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "o4-mini": { ...o4Mini, prices: [{ since, input: "1.1", output: "4.4", cacheRead: "0.275" }] },
+    },
+  },
+  embeddings: {
+    models: {
+      "text-embedding-3-small": { contextTokens: 8_192, prices: [{ since, input: "0.02", output: "0" }] },
+      "text-embedding-3-large": { contextTokens: 8_192, prices: [{ since, input: "0.13", output: "0" }] },
+      "text-embedding-ada-002": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] },
+    },
+  },
+});
