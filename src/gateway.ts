@@ -54,10 +54,16 @@ const LEASE_MS = 60_000;
 const DRAIN_LOOK_MS = 20;
 const MODELS_LABEL_MAX = 5_000;
 
-async function openStores(config: Config, onFatal: (error: Error) => void) {
+/** The one file of a data folder that holds all that is kept. */
+export function storeFile(config: Config): string {
+  return join(config.dataDir, "tollgate.db");
+}
+
+/** Opens what is kept. One process at a time: a second one is refused with a sentence for the operator. */
+export async function openStores(config: Config, onFatal: (error: Error) => void) {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const thread = await openSqliteThread({
-    file: join(config.dataDir, "tollgate.db"),
+    file: storeFile(config),
     units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
     clock: systemClock,
     onFatal,
