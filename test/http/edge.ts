@@ -1,0 +1,134 @@
+// A listener with a few endpoints, and a raw client, for the tests of the edge.
+import net from "node:net";
+import { afterEach } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import type { GatewayError } from "../../src/errors.ts";
+import { type HttpOptions, type HttpServer, listen } from "../../src/http/server.ts";
+import type { Endpoint, EndpointShape, GatewayRequest, Reply } from "../../src/plan.ts";
+
+// Read by uWebSockets when it is loaded, which the first `listen` does.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE = "16384";
+
+export const BODY_BYTES_MAX = 64 * 1024;
+
+export function endpoint(
+  method: EndpointShape["method"],
+  path: string,
+  errors: EndpointShape["errors"] = "envelope",
+): Endpoint {
+  return {
+    method,
+    path,
+    auth: "none",
+    bodyBytesMax: BODY_BYTES_MAX,
+    errors,
+    answer: () => ({ status: 200, body: null }),
+  };
+}
+
+const ENDPOINTS = [
+  endpoint("POST", "/echo"),
+  endpoint("GET", "/hello"),
+  endpoint("GET", "/things/{id}"),
+  endpoint("DELETE", "/things/{id}"),
+  endpoint("POST", "/api/llm/v1/chat/completions", "openai"),
+];
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+/** Answers what came, as JSON. */
+export function echo(request: GatewayRequest, _endpoint: Endpoint, reply: Reply): void {
+  const { id, method, path, params, address } = request;
+  const headers = Object.fromEntries(request.headers);
+  const body = request.body.toString();
+  reply.send(
+    200,
+    JSON.stringify({ id, method, path, params, query: request.query.toString(), headers, address, body }),
+  );
+}
+
+export function refuse(
+  _request: GatewayRequest,
+  reply: Reply,
+  error: GatewayError,
+  errors: EndpointShape["errors"],
+): void {
+  reply.send(error.status, JSON.stringify({ error: error.code, message: error.message, errors }));
+}
+
+export async function startEdge(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
+  const server = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    endpoints: ENDPOINTS,
+    handle: echo,
+    refuse,
+    trustProxy: 0,
+    cors: true,
+    allowedHosts: null,
+    clock: systemClock,
+    ...options,
+  });
+  cleanups.push(() => server.close());
+  return server;
+}
+
+/** Waits for what has no event of its own. */
+export async function until(condition: () => boolean, msMax = 10_000): Promise<void> {
+  const deadline = performance.now() + msMax;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not so within ${msMax} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export interface RawClient {
+  readonly socket: net.Socket;
+  /** All bytes that came so far. */
+  text(): string;
+  send(text: string | Uint8Array): void;
+  /** Waits until `pattern` has come. */
+  sees(pattern: RegExp): Promise<string>;
+  readonly closed: Promise<void>;
+}
+
+/** A socket that says what it is told to and remembers what it hears. */
+export async function rawClient(port: number, host = "127.0.0.1"): Promise<RawClient> {
+  const socket = net.connect(port, host);
+  let heard = "";
+  socket.on("data", (data) => {
+    heard += data.toString("latin1");
+  });
+  // A reset is one of the ways a connection ends; the tests look at `closed`.
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("connect", resolve);
+    socket.once("error", reject);
+  });
+  cleanups.push(() => socket.destroy());
+  return {
+    socket,
+    closed,
+    text: () => heard,
+    send: (text) => void socket.write(text),
+    async sees(pattern) {
+      await until(() => pattern.test(heard) || socket.destroyed);
+      if (!pattern.test(heard)) throw new Error(`closed without ${pattern}: ${heard}`);
+      return heard;
+    },
+  };
+}
+
+/** A request as text; `headers` each end without a line break. */
+export function request(line: string, headers: readonly string[] = [], body = ""): string {
+  return [`${line} HTTP/1.1`, "host: localhost", ...headers, "", body].join("\r\n");
+}
+
+export function post(path: string, body: string, headers: readonly string[] = []): string {
+  const length = `content-length: ${Buffer.byteLength(body)}`;
+  return request(`POST ${path}`, ["content-type: application/json", length, ...headers], body);
+}
