@@ -59,6 +59,10 @@ export function least(a: Nano, b: Nano): Nano {
   return a < b ? a : b;
 }
 
+export function most(a: Nano, b: Nano): Nano {
+  return a > b ? a : b;
+}
+
 /** The sum of count x price over all parts, in nano-USD, rounded up once. Exact for any count: falls back to BigInt. */
 export function costOf(parts: readonly (readonly [count: number, price: PicoPerToken])[]): Nano {
   let sum = 0;

@@ -33,12 +33,12 @@ export class DeliveredText {
   /** What was kept, as plain text, and the count of all that came, in bytes of escaped text. */
   read(): { text: string; bytes: number } {
     const escaped = this.#kept.toString("utf8", 0, this.#length);
-    return { text: unescape(escaped), bytes: this.#bytes };
+    return { text: unescaped(escaped), bytes: this.#bytes };
   }
 }
 
 /** Fragments were escaped one by one, so their concatenation is one JSON string unless a vendor broke a pair. */
-function unescape(escaped: string): string {
+function unescaped(escaped: string): string {
   try {
     return JSON.parse(`"${escaped}"`) as string;
   } catch {

@@ -9,6 +9,8 @@ const SAMPLE_MIN = 10;
 const REST_MS = 5_000;
 const REST_MS_MAX = 20_000;
 const RETRY_AFTER_MS_MAX = 60_000;
+/** Servers that serve any model have any number of routes; past this the ones that do not rest are forgotten. */
+const STATES_MAX = 2_000;
 
 /** Faults that no second try mends: the route rests at once, and longer. */
 const AT_ONCE_MS: Partial<Record<FailureKind, number>> = {
@@ -65,6 +67,9 @@ export function createRouteHealth(clock: Clock): RouteHealth {
     if (known !== undefined) return known;
     const { provider, model } = route;
     const fresh = { provider, model, failuresInARow: 0, results: [], restUntilMs: 0, rests: 0, probing: false };
+    if (states.size >= STATES_MAX) {
+      for (const [key, state] of states) if (!rests(state)) states.delete(key);
+    }
     states.set(route.healthKey, fresh);
     return fresh;
   }
