@@ -24,6 +24,8 @@ export interface ConnectionOptions {
   readonly port: number;
   /** Called when the answer has ended or the connection broke. */
   readonly onEnd: (exchange: Exchange, connection: Connection) => void;
+  /** Called when bytes that end an event came, with the milliseconds since that happened last. */
+  readonly onGap?: (ms: number) => void;
   /** Read one byte at a time, only when `readByte` asks for it. */
   readonly slow?: boolean;
 }
@@ -34,6 +36,7 @@ const shared = Buffer.allocUnsafeSlow(65_536);
 export class Connection {
   readonly #socket: Socket;
   readonly #onEnd: ConnectionOptions["onEnd"];
+  readonly #onGap: ConnectionOptions["onGap"];
   readonly ready: Promise<void>;
   closed = false;
   /** Bytes that came, heads and framing included. */
@@ -46,10 +49,12 @@ export class Connection {
   #afterLf = false;
   /** The last bytes of the body so far. */
   readonly #tail = Buffer.alloc(DONE.length);
+  #lastEventAt = 0;
   #exchange: Exchange | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#onEnd = options.onEnd;
+    this.#onGap = options.onGap;
     const slow = options.slow === true;
     const buffer = slow ? Buffer.allocUnsafe(1) : shared;
     const callback = (length: number): boolean => {
@@ -171,10 +176,17 @@ export class Connection {
     for (let at = bytes.indexOf(LF, start); at >= 0 && at < end; at = bytes.indexOf(LF, at + 1)) {
       if (at === start ? this.#afterLf : bytes[at - 1] === LF) exchange.events += 1;
     }
+    if (this.#onGap !== undefined && exchange.events > before) this.#measureGap(this.#onGap);
     this.#afterLf = bytes[end - 1] === LF;
     if (before < 2 && exchange.events >= 2) exchange.firstTokenAt = performance.now();
     const length = end - start;
     if (length < DONE.length) this.#tail.copyWithin(0, length);
     bytes.copy(this.#tail, Math.max(0, DONE.length - length), Math.max(start, end - DONE.length), end);
+  }
+
+  #measureGap(onGap: (ms: number) => void): void {
+    const now = performance.now();
+    if (this.#lastEventAt > 0) onGap(now - this.#lastEventAt);
+    this.#lastEventAt = now;
   }
 }

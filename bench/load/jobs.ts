@@ -57,4 +57,6 @@ export interface JobResult {
   /** Milliseconds from the moment a request was due (open loop) or sent; null where nothing was measured. */
   readonly firstToken: Quantiles | null;
   readonly wholeCall: Quantiles | null;
+  /** Between the events of a stream. */
+  readonly gap: Quantiles | null;
 }

@@ -4,15 +4,19 @@ import type { JobResult, Streams } from "./jobs.ts";
 import { Tally } from "./tally.ts";
 
 const STEP_MS = 10;
+// Enough for quantiles, few enough that timing them costs the client nothing.
+const TIMED = 16;
 
 export async function manyStreams(job: Streams): Promise<JobResult> {
   const tally = new Tally();
   const { promise: finished, resolve } = Promise.withResolvers<void>();
   const connections: Connection[] = [];
   let ended = 0;
+  const onGap = (ms: number) => void tally.gaps.push(ms);
   const open = () => {
     const connection = new Connection({
       port: job.port,
+      ...(connections.length < TIMED ? { onGap } : {}),
       onEnd(exchange) {
         tally.ended(exchange, exchange.events >= job.events);
         ended += 1;

@@ -11,6 +11,8 @@ export class Tally {
   openMax = 0;
   readonly statuses: Record<string, number> = {};
   readonly #firstToken: number[] = [];
+  /** Milliseconds between the events of a stream. */
+  readonly gaps: number[] = [];
   readonly #wholeCall: number[] = [];
   readonly #startedAt = performance.now();
 
@@ -49,6 +51,7 @@ export class Tally {
       openMax: this.openMax,
       firstToken: quantiles(this.#firstToken),
       wholeCall: quantiles(this.#wholeCall),
+      gap: quantiles(this.gaps),
     };
   }
 }

@@ -22,6 +22,7 @@ const PER_SECOND = 100;
 export async function streams(bench: Bench): Promise<Row[]> {
   const client = await startClient(bench);
   const subjects = await startSubjects(bench, ["nginx", "bare", "tollgate"]);
+  const gaps = new Map<SubjectName, number[]>();
   const costs = new Map<SubjectName, number[]>();
   const chunks = bench.quick ? 200 : 400;
   for (let round = 0; round <= bench.rounds; round++) {
@@ -34,11 +35,19 @@ export async function streams(bench: Bench): Promise<Row[]> {
       bench.say(
         `  ${NAME}, round ${round}: ${subject.name} ${microseconds.toFixed(2)} us CPU a chunk, ${result.seconds.toFixed(2)} s`,
       );
-      if (round > 0) costs.set(subject.name, [...(costs.get(subject.name) ?? []), microseconds]);
+      if (round === 0) continue;
+      costs.set(subject.name, [...(costs.get(subject.name) ?? []), microseconds]);
+      gaps.set(subject.name, [...(gaps.get(subject.name) ?? []), result.gap?.p99 ?? Number.NaN]);
     }
   }
   await stopSubjects(bench, subjects);
-  const rows = [...costs].map(([name, cost]) => told(NAME, `${name}: CPU per chunk`, `${median(cost).toFixed(1)} us`));
+  const rows = [...costs].map(([name, cost]) =>
+    told(
+      NAME,
+      `${name}: CPU per chunk, gap p99`,
+      `${median(cost).toFixed(1)} us, ${median(gaps.get(name) ?? []).toFixed(1)} ms`,
+    ),
+  );
   const ours = costs.get("tollgate");
   if (ours === undefined) return rows;
   return [...rows, atMost(NAME, "CPU over the bare proxy's", medianRatio(ours, costs.get("bare")), 1.25, "x")];
