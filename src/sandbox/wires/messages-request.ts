@@ -78,7 +78,7 @@ const body = z.strictObject({
     .array(
       z.union([
         z.strictObject({
-          type: z.literal("custom").nullish(),
+          type: z.string().regex(/^custom$/).nullish(),
           name: toolName,
           description: z.string().optional(),
           input_schema: z.looseObject({ type: z.literal("object") }),
