@@ -1,0 +1,67 @@
+// Speaks to a running gateway: its admin listener, with the token from its data folder.
+import { adminTokenPath, readAdminToken } from "../accounts/admin-token.ts";
+import type { Config } from "../config.ts";
+import { CommandError } from "./command.ts";
+
+/** A backup of a large ledger takes a while. */
+const ANSWER_MS_MAX = 600_000;
+
+/** Nothing listens where the gateway should. */
+export class NoGateway extends CommandError {}
+
+export interface AdminClient {
+  /** The parsed body of a good answer. Throws CommandError with the gateway's words, NoGateway where none answers. */
+  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>;
+}
+
+/** Addresses that mean "all of them" are reached on loopback. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function tokenOf(config: Config): string {
+  const token = config.adminToken ?? readAdminToken(config.dataDir);
+  if (token !== null) return token;
+  throw new CommandError(
+    `There is no ${adminTokenPath(config.dataDir)}; run this where the gateway runs, or set DATA_DIR or ADMIN_TOKEN.`,
+  );
+}
+
+function refusal(status: number, text: string): CommandError {
+  try {
+    const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
+    if (typeof message === "string" && typeof error === "string") return new CommandError(message, error);
+  } catch {
+    // Not our own words: shown below as they are.
+  }
+  return new CommandError(`The admin listener answered ${status}: ${text.slice(0, 200)}`);
+}
+
+export function createAdminClient(config: Config): AdminClient {
+  const origin = `http://${reachable(config.adminHost)}:${config.adminPort}`;
+
+  async function send(method: string, path: string, body: unknown): Promise<Response> {
+    const headers = { authorization: `Bearer ${tokenOf(config)}`, "content-type": "application/json" };
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+    const payload = body === undefined ? {} : { body: JSON.stringify(body) };
+    try {
+      return await fetch(`${origin}${path}`, { method, headers, signal, ...payload });
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+      throw new NoGateway(
+        `No gateway answers at ${origin} (${cause}). Start one with \`npm start\`, or set ADMIN_HOST and ADMIN_PORT.`,
+      );
+    }
+  }
+
+  return {
+    async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+      const response = await send(method, path, body);
+      const text = await response.text();
+      if (!response.ok) throw refusal(response.status, text);
+      return JSON.parse(text) as T;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// What a command of `tollgate` is: its words, what it takes, what it does; and how it fails.
+import type { Config, Environment } from "../config.ts";
+import type { AdminClient } from "./admin-client.ts";
+
+/** The command could not be done: exit code 1. Its message is for the operator. */
+export class CommandError extends Error {
+  /** The gateway's error code, where it was the gateway that refused. */
+  readonly code: string;
+
+  constructor(message: string, code = "failed") {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The command was not understood: exit code 2. */
+export class UsageError extends Error {}
+
+export interface OptionShape {
+  /** What stands for its value in the usage line, such as `CENTS`; null: a flag. */
+  readonly value: string | null;
+  readonly required?: boolean;
+  readonly meaning: string;
+}
+
+/** What was typed, checked against the command's shape. */
+export interface Typed {
+  /** A word by the name the command's `takes` gives it. */
+  word(name: string): string;
+  text(option: string): string | undefined;
+  /** A whole number that is not negative. Throws UsageError otherwise. */
+  number(option: string): number | undefined;
+  flag(option: string): boolean;
+}
+
+export interface Workplace {
+  /** Undefined: the process's own. */
+  readonly environment: Environment | undefined;
+  readonly config: Config;
+  readonly admin: AdminClient;
+  /** For commands that run until they are stopped: a line at once. */
+  say(line: string): void;
+}
+
+export interface Result {
+  /** Printed with `--json`. */
+  readonly json: unknown;
+  /** Printed without. */
+  readonly text: string;
+  /** False: exit code 1 although the command ran, such as a doctor with findings. */
+  readonly good?: boolean;
+}
+
+export interface Command {
+  /** One or two words, such as `account create`. */
+  readonly name: string;
+  /** The names of its words, all required. */
+  readonly takes: readonly string[];
+  readonly options: Readonly<Record<string, OptionShape>>;
+  readonly summary: string;
+  readonly run: (typed: Typed, place: Workplace) => Promise<Result>;
+}
+
+/** `tollgate credit ACCOUNT --cents CENTS --reference TEXT` */
+export function usageLine({ name, takes, options }: Command): string {
+  const shown = Object.entries(options).map(([option, { value, required }]) => {
+    const text = value === null ? `--${option}` : `--${option} ${value}`;
+    return required ? text : `[${text}]`;
+  });
+  return ["tollgate", name, ...takes, ...shown].join(" ");
+}

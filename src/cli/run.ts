@@ -1,0 +1,143 @@
+// From words on a command line to an exit code: finds the command, checks what it was given, prints what came of it.
+import { parseArgs } from "node:util";
+import { type Environment, readConfig } from "../config.ts";
+import { ACCOUNT_COMMANDS } from "./account-commands.ts";
+import { createAdminClient } from "./admin-client.ts";
+import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { KEY_COMMANDS } from "./key-commands.ts";
+import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
+import { STORE_COMMANDS } from "./store-commands.ts";
+import { pairs } from "./text.ts";
+
+export const COMMANDS: readonly Command[] = [
+  ...ACCOUNT_COMMANDS,
+  ...KEY_COMMANDS,
+  ...STORE_COMMANDS,
+  ...LOCAL_COMMANDS,
+];
+
+export interface Surroundings {
+  /** Without it, the process's own. */
+  readonly environment?: Environment;
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+}
+
+function overview(): string {
+  const rows = COMMANDS.map((command) => [command.name, command.summary] as const);
+  return [
+    "Usage: tollgate COMMAND [OPTIONS] [--json]",
+    "",
+    pairs(rows),
+    "",
+    "`tollgate COMMAND --help` explains a command. Start the gateway itself with `npm start`.",
+  ].join("\n");
+}
+
+function help(command: Command): string {
+  const options = Object.entries(command.options).map(
+    ([name, { value, meaning }]) => [value === null ? `--${name}` : `--${name} ${value}`, meaning] as const,
+  );
+  const shown = pairs([...options, ["--json", "print the result as JSON"]]);
+  const lines = [`Usage: ${usageLine(command)} [--json]`, "", `${command.summary}.`, "", shown];
+  return (command.name === "config" ? [...lines, "", settingsText()] : lines).join("\n");
+}
+
+/** The command whose words the line begins with, and the rest of the line. */
+function find(words: readonly string[]): { command: Command; rest: readonly string[] } {
+  for (const count of [2, 1]) {
+    const command = COMMANDS.find(({ name }) => name === words.slice(0, count).join(" "));
+    if (command !== undefined) return { command, rest: words.slice(count) };
+  }
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name);
+  if (group.length > 0) throw new UsageError(`Which one? ${group.join(", ")}`);
+  throw new UsageError(`There is no command ${JSON.stringify(words[0])}; \`tollgate help\` lists them.`);
+}
+
+interface Parsed {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly positionals: readonly string[];
+}
+
+function parse(command: Command, rest: readonly string[]): Parsed {
+  const own = Object.entries(command.options).map(([name, { value }]) => [
+    name,
+    { type: value === null ? ("boolean" as const) : ("string" as const) },
+  ]);
+  const flags = { json: { type: "boolean" as const }, help: { type: "boolean" as const, short: "h" } };
+  try {
+    return parseArgs({ args: [...rest], options: { ...Object.fromEntries(own), ...flags }, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? (error.message.split(". ")[0] ?? error.message) : String(error));
+  }
+}
+
+function typedFor(command: Command, { values, positionals }: Parsed): Typed {
+  const [extra] = positionals.slice(command.takes.length);
+  if (extra !== undefined) throw new UsageError(`${JSON.stringify(extra)} is one word too many.`);
+  const missing = command.takes[positionals.length];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing.`);
+  const texts = new Map(
+    Object.entries(values).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
+  );
+  for (const [name, { required }] of Object.entries(command.options)) {
+    if (required && !texts.get(name)) throw new UsageError(`--${name} is missing.`);
+  }
+  return {
+    word: (name) => positionals[command.takes.indexOf(name)] ?? "",
+    text: (option) => texts.get(option),
+    number(option) {
+      const text = texts.get(option);
+      if (text === undefined) return undefined;
+      if (!/^\d{1,12}$/.test(text))
+        throw new UsageError(`--${option} takes a whole number, not ${JSON.stringify(text)}.`);
+      return Number(text);
+    },
+    flag: (option) => values[option] === true,
+  };
+}
+
+async function perform(command: Command, rest: readonly string[], { environment, out }: Surroundings): Promise<number> {
+  const parsed = parse(command, rest);
+  if (parsed.values.help === true) {
+    out(help(command));
+    return 0;
+  }
+  const typed = typedFor(command, parsed);
+  const config = readConfig(environment);
+  const json = parsed.values.json === true;
+  const say = (line: string) => out(json ? JSON.stringify({ message: line }) : line);
+  const result = await command.run(typed, { config, admin: createAdminClient(config), say, environment });
+  out(json ? JSON.stringify(result.json, null, 2) : result.text);
+  return result.good === false ? 1 : 0;
+}
+
+function isHelp(words: readonly string[]): boolean {
+  return words.length === 0 || ["help", "--help", "-h"].includes(words[0] ?? "");
+}
+
+/** Runs a command line. Answers the exit code: 0 good, 1 failed, 2 not understood. */
+export async function run(words: readonly string[], place: Surroundings): Promise<number> {
+  const { out, err } = place;
+  let command: Command | null = null;
+  try {
+    if (isHelp(words)) {
+      out(words.length > 1 ? help(find(words.slice(1)).command) : overview());
+      return 0;
+    }
+    const found = find(words);
+    command = found.command;
+    return await perform(command, found.rest, place);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      err(`tollgate: ${error.message}`);
+      if (command !== null) err(`Usage: ${usageLine(command)}`);
+      return 2;
+    }
+    const code = error instanceof CommandError ? error.code : "failed";
+    const message = error instanceof Error ? error.message : String(error);
+    if (words.includes("--json")) out(JSON.stringify({ ok: false, error: code, message }, null, 2));
+    else err(`tollgate: ${message}`);
+    return 1;
+  }
+}

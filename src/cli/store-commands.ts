@@ -1,0 +1,72 @@
+// Commands on the ledger as a whole. They ask the running gateway, and open the store themselves where none runs.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Config } from "../config.ts";
+import type { DoctorReport, Ledger } from "../ledger/ledger.ts";
+import { NoGateway } from "./admin-client.ts";
+import { type Command, CommandError, type Workplace } from "./command.ts";
+import { table } from "./text.ts";
+
+/** Runs `work` on the ledger of a data folder that no gateway has open. */
+async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  // Loaded only here: the other commands start faster without the whole gateway.
+  const { openStores, storeFile } = await import("../gateway.ts");
+  if (!existsSync(storeFile(config))) {
+    throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
+  }
+  const { ledger } = await openStores(config, (error) => {
+    throw error;
+  });
+  try {
+    return await work(ledger);
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** Asks the gateway, or where none runs, the store. */
+async function either<T>(place: Workplace, ask: () => Promise<T>, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof NoGateway)) throw error;
+    return withLedger(place.config, work);
+  }
+}
+
+const doctor: Command = {
+  name: "doctor",
+  takes: [],
+  options: {},
+  summary: "Verifies every invariant of the ledger; exit code 1 where one is broken",
+  async run(_typed, place) {
+    const json = await either(
+      place,
+      () => place.admin.call<DoctorReport>("GET", "/admin/v1/doctor"),
+      (ledger) => ledger.doctor(),
+    );
+    const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
+    if (json.findings.length === 0) return { json, text: `${seen}: all in order.` };
+    const rows = json.findings.map(({ invariant, accountId, detail }) => [invariant, accountId ?? "", detail]);
+    const text = `${seen}: ${rows.length} findings.\n\n${table(["INVARIANT", "ACCOUNT", "FINDING"], rows)}`;
+    return { json, text, good: false };
+  },
+};
+
+const backup: Command = {
+  name: "backup",
+  takes: ["PATH"],
+  options: {},
+  summary: "Writes a consistent copy of the ledger to PATH, while the gateway runs or while it does not",
+  async run(typed, place) {
+    const path = resolve(typed.word("PATH"));
+    await either<unknown>(
+      place,
+      () => place.admin.call("POST", "/admin/v1/backup", { path }),
+      (ledger) => ledger.backup(path),
+    );
+    return { json: { path }, text: `Written to ${path}.` };
+  },
+};
+
+export const STORE_COMMANDS: readonly Command[] = [doctor, backup];
