@@ -194,7 +194,7 @@ export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | "ceilingNano" |
 
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
-  /** `I1` to `I12`. */
+  /** `I1` to `I12`, or `file`. */
   readonly invariant: string;
   readonly accountId: string | null;
   readonly detail: string;
@@ -256,7 +256,11 @@ export interface Ledger {
     query: TransactionQuery,
   ): Promise<{ readonly rows: readonly PostingRow[]; readonly next: string | null }>;
   totals(): Promise<LedgerTotals>;
-  doctor(): Promise<DoctorReport>;
+  /**
+   * Verifies every invariant while calls go on. With `file`, the store's own file as well, which stops calls for as long
+   * as it takes to read it: for when the gateway is down.
+   */
+  doctor(options?: { readonly file: boolean }): Promise<DoctorReport>;
   /** Writes a consistent copy to `path`, which must not exist. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;

@@ -23,6 +23,7 @@ interface AccountSql {
   spent: number;
   absorbed: number;
   clock: number;
+  last_posting: number | null;
 }
 
 interface KeySql {
@@ -88,13 +89,13 @@ export class AccountTables {
     const from = Math.min(periodStart("month", day), periodStart("week", day));
     let scope = account.scopes.get(name);
     if (scope === undefined) {
-      scope = { name, days: new Map(), loadedFrom: Number.MAX_SAFE_INTEGER };
+      scope = { name, days: new Map(), loadedFrom: Number.MAX_SAFE_INTEGER, lastPosting: undefined };
       account.scopes.set(name, scope);
     }
     if (from < scope.loadedFrom) {
       for (const row of this.#sql.days.all(name, from, scope.loadedFrom)) {
-        const loaded = row as unknown as { day: number; spent: number };
-        scope.days.set(loaded.day, { scope: name, day: loaded.day, spent: loaded.spent, held: 0 });
+        const loaded = row as unknown as Omit<DayState, "scope" | "held">;
+        scope.days.set(loaded.day, { scope: name, ...loaded, held: 0 });
       }
       scope.loadedFrom = from;
     }
@@ -105,17 +106,28 @@ export class AccountTables {
     const { days } = this.scope(account, name, day);
     let state = days.get(day);
     if (state === undefined) {
-      state = { scope: name, day, spent: 0, held: 0 };
+      state = { scope: name, day, spent: 0, held: 0, lastPosting: null };
       days.set(day, state);
     }
     return state;
+  }
+
+  /** The number of the last posting that was counted in a scope. */
+  lastPosting(account: AccountState, name: string, day: number): number | null {
+    const scope = this.scope(account, name, day);
+    if (scope.lastPosting === undefined) scope.lastPosting = this.#lastPostingStored(name);
+    return scope.lastPosting;
+  }
+
+  #lastPostingStored(name: string): number | null {
+    return (this.#sql.lastPosting.get(name) as unknown as { last: number | null }).last;
   }
 
   insertAccount(account: AccountState): void {
     const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
     this.#sql.insertAccount.run(
       ...[accountId, name, kind, createdAtMs, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
-      ...[account.granted, account.spent, account.absorbed, account.clockMs],
+      ...[account.granted, account.spent, account.absorbed, account.clockMs, account.lastPosting],
     );
     this.#accounts.set(accountId, account);
   }
@@ -148,7 +160,18 @@ export class AccountTables {
     this.#changedAccounts.add(account);
   }
 
-  changedDay(day: DayState): void {
+  /** Writes what people set on an account. Its money is written at the commit. */
+  writeProfile(account: AccountState): void {
+    const { name, frozen, inferenceCapNano, requestsPerMinute, inFlightMax, accountId } = account;
+    this.#sql.writeProfile.run(name, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax, accountId);
+  }
+
+  /** Counts a posting in a day. */
+  count(account: AccountState, day: DayState, posting: { charged: number; number: number }): void {
+    day.spent += posting.charged;
+    day.lastPosting = posting.number;
+    const scope = account.scopes.get(day.scope);
+    if (scope !== undefined) scope.lastPosting = posting.number;
     this.#changedDays.add(day);
   }
 
@@ -165,18 +188,16 @@ export class AccountTables {
   /** Writes what changed since the last commit: a row that a hundred operations touched is written once. */
   flush(): void {
     for (const account of this.#changedAccounts) this.#writeAccount(account);
-    for (const { scope, day, spent } of this.#changedDays) this.#sql.writeDay.run(scope, day, spent);
+    for (const { scope, day, spent, lastPosting } of this.#changedDays) {
+      this.#sql.writeDay.run(scope, day, spent, lastPosting);
+    }
     for (const key of this.#changedKeys) this.#writeKey(key);
     this.#forgetChanges();
     if (this.#accounts.size > ACCOUNTS_MAX) this.#evict();
   }
 
-  #writeAccount(account: AccountState): void {
-    const { name, frozen, inferenceCapNano, requestsPerMinute, inFlightMax, accountId } = account;
-    this.#sql.writeAccount.run(
-      ...[name, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
-      ...[account.granted, account.spent, account.absorbed, account.clockMs, accountId],
-    );
+  #writeAccount({ granted, spent, absorbed, clockMs, lastPosting, accountId }: AccountState): void {
+    this.#sql.writeAccount.run(granted, spent, absorbed, clockMs, lastPosting, accountId);
   }
 
   #writeKey(key: KeyState): void {
@@ -188,7 +209,7 @@ export class AccountTables {
 
   #evict(): void {
     for (const account of this.#accounts.values()) {
-      if (account.holdCount > 0) continue;
+      if (account.holds.size > 0) continue;
       this.#accounts.delete(account.accountId);
       for (const key of account.keys.values()) this.#keysByHash.delete(key.secretHash);
     }
@@ -214,22 +235,28 @@ function prepare(database: DatabaseSync) {
     accountIds: database.prepare("SELECT account_id FROM account ORDER BY account_id"),
     keys: database.prepare("SELECT * FROM api_key WHERE account_id = ?"),
     keyOwner: database.prepare("SELECT account_id FROM api_key WHERE secret_hash = ?"),
-    days: database.prepare("SELECT day, spent FROM spent_day WHERE scope = ? AND day >= ? AND day < ?"),
-    insertAccount: database.prepare("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    days: database.prepare(
+      "SELECT day, spent, last_posting AS lastPosting FROM spent_day WHERE scope = ? AND day >= ? AND day < ?",
+    ),
+    insertAccount: database.prepare("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     insertKey: database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteKey: database.prepare("DELETE FROM api_key WHERE key_id = ?"),
     writeAccount: database.prepare(
-      `UPDATE account SET name = ?, frozen = ?, inference_cap = ?, requests_per_minute = ?, in_flight_max = ?,
-         granted = ?, spent = ?, absorbed = ?, clock = ? WHERE account_id = ?`,
+      "UPDATE account SET granted = ?, spent = ?, absorbed = ?, clock = ?, last_posting = ? WHERE account_id = ?",
+    ),
+    writeProfile: database.prepare(
+      `UPDATE account SET name = ?, frozen = ?, inference_cap = ?, requests_per_minute = ?, in_flight_max = ?
+         WHERE account_id = ?`,
     ),
     writeKey: database.prepare(
       `UPDATE api_key SET secret_hash = ?, hint = ?, label = ?, paused = ?, ceiling = ?, ceiling_period = ?,
          last_used_at = ? WHERE key_id = ?`,
     ),
     writeDay: database.prepare(
-      `INSERT INTO spent_day (scope, day, spent) VALUES (?, ?, ?)
-         ON CONFLICT (scope, day) DO UPDATE SET spent = excluded.spent`,
+      `INSERT INTO spent_day (scope, day, spent, last_posting) VALUES (?, ?, ?, ?)
+         ON CONFLICT (scope, day) DO UPDATE SET spent = excluded.spent, last_posting = excluded.last_posting`,
     ),
+    lastPosting: database.prepare("SELECT MAX(last_posting) AS last FROM spent_day WHERE scope = ?"),
   };
 }
 
@@ -248,8 +275,9 @@ function accountState(row: AccountSql): AccountState {
     held: 0,
     absorbed: row.absorbed,
     clockMs: row.clock,
-    holdCount: 0,
+    lastPosting: row.last_posting,
     keys: new Map(),
+    holds: new Set(),
     scopes: new Map(),
     slots: new Map(),
   };

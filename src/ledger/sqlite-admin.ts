@@ -22,8 +22,8 @@ export function openAccount(state: LedgerState, request: OpenAccount): "opened" 
   const createdAtMs = state.now().nowMs;
   const account: AccountState = {
     ...{ accountId, name, kind, createdAtMs, inferenceCapNano, requestsPerMinute, inFlightMax },
-    ...{ frozen: false, granted: 0, spent: 0, held: 0, absorbed: 0, clockMs: createdAtMs, holdCount: 0 },
-    ...{ keys: new Map(), scopes: new Map(), slots: new Map() },
+    ...{ frozen: false, granted: 0, spent: 0, held: 0, absorbed: 0, clockMs: createdAtMs, lastPosting: null },
+    ...{ keys: new Map(), holds: new Set(), scopes: new Map(), slots: new Map() },
   };
   state.accounts.insertAccount(account);
   state.accounts.insertKey(account, newKey(account, request.primaryKey, true, createdAtMs));
@@ -50,7 +50,7 @@ export function patchAccount(
   const account = state.accounts.account(accountId);
   if (account === null) return null;
   Object.assign(account, patch);
-  state.accounts.changed(account);
+  state.accounts.writeProfile(account);
   return accountRow(account);
 }
 
@@ -138,10 +138,11 @@ function credit(
   account.granted = nano(account.granted + entry.amountNano);
   account.clockMs = createdAtMs;
   state.accounts.changed(account);
-  state.entries.insertPosting({
+  account.lastPosting = state.entries.insertPosting({
     ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
     ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
     ...{ priceVersion: null, day: null, inference: false },
+    ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
     accountId: account.accountId,
     createdAtMs,
     ...entry,

@@ -1,167 +1,218 @@
-// Checks every invariant of the ledger, account by account: the rows against each other, and memory against the rows.
+// Checks every invariant of the ledger, account by account: postings against sums, memory against rows.
 import type { DatabaseSync } from "node:sqlite";
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../money.ts";
 import type { Finding } from "./ledger.ts";
+import type { PlacedPosting } from "./sqlite-entries.ts";
 import type { LedgerState } from "./sqlite-state.ts";
-import type { AccountState } from "./state.ts";
+import { type AccountState, inferenceScope, keyScope } from "./state.ts";
 
 /** A live hold whose lease ended this long ago should have been swept. */
 const SWEPT_WITHIN_MS = 60_000;
+/** Postings examined in one go; calls go on between. They never change, so they can be read later than the sums. */
+const POSTINGS_PER_STEP = 1_000;
 
-/** What one call examined; `next` is the account to go on after, null at the end. */
-export interface DoctorSlice {
-  readonly accounts: number;
-  readonly holds: number;
-  readonly postings: number;
-  readonly findings: readonly Finding[];
-  readonly next: string | null;
+/** What has been examined. The doctor adds to it and stops now and then. */
+export interface Examination {
+  accounts: number;
+  holds: number;
+  postings: number;
+  readonly findings: Finding[];
 }
 
-type Sums = Readonly<Record<string, number>>;
 type Say = (invariant: string, detail: string) => void;
 
-/** A doctor examines a few accounts at a time, so that calls go on between. Start with `after` of an empty string. */
-export function createDoctor(database: DatabaseSync) {
-  const sql = prepare(database);
-  return (state: LedgerState, { after, count }: { after: string; count: number }): DoctorSlice => {
-    const ids = sql.ids.all(after, count).map((row) => String(row.account_id));
-    const findings: Finding[] = [];
-    if (after === "") findings.push(...wholeFindings(sql));
-    let holds = 0;
-    let postings = 0;
-    for (const accountId of ids) {
-      const say: Say = (invariant, detail) => findings.push({ invariant, accountId, detail });
-      const sums = sql.sums.get(accountId, accountId, accountId) as Sums;
-      const account = state.accounts.account(accountId);
-      holds += sums.holds ?? 0;
-      postings += sums.postings ?? 0;
-      checkSums(sums, say);
-      for (const [invariant, statement] of sql.rowChecks) {
-        for (const row of statement.all(accountId)) say(invariant, String(row.detail));
+export class Doctor {
+  readonly #sql: ReturnType<typeof prepare>;
+  readonly #state: LedgerState;
+
+  constructor(database: DatabaseSync, state: LedgerState) {
+    this.#sql = prepare(database);
+    this.#state = state;
+  }
+
+  /** Examines everything; yields where other work may come between. With `file`, the file's own structure as well. */
+  *examine(seen: Examination, file: boolean): Generator<null> {
+    const stored = this.#sql.counts.get() as unknown as { postings: number; last: number; holds: number };
+    const sayOfAll: Say = (invariant, detail) => seen.findings.push({ invariant, accountId: null, detail });
+    if (file) this.#file(sayOfAll);
+    const live = this.#state.holds.size;
+    if (stored.holds !== live) sayOfAll("I2", `${stored.holds} holds are stored, ${live} are live in memory`);
+    let reached = 0;
+    for (const accountId of this.#state.accounts.accountIds()) {
+      const account = this.#state.accounts.account(accountId);
+      if (account === null) continue;
+      const say: Say = (invariant, detail) => seen.findings.push({ invariant, accountId, detail });
+      seen.accounts += 1;
+      seen.holds += account.holds.size;
+      this.#account(account, say);
+      this.#holds(account, say);
+      const walk = new PostingWalk(account, this.#dayRows(account));
+      for (let next = account.lastPosting; next !== null; ) {
+        const posting: PlacedPosting | null = this.#state.entries.placedPosting(next);
+        if (posting?.accountId !== accountId) {
+          say("I1", `posting ${next} is missing from the account's list`);
+          break;
+        }
+        if (next <= stored.last) reached += 1;
+        walk.take(next, posting, say);
+        next = posting.beforeOfAccount;
+        if (walk.count % POSTINGS_PER_STEP === 0) yield null;
       }
-      if (account !== null) checkMemory(state, account, sums, say);
+      seen.postings += walk.count;
+      walk.end((day) => this.#dayRow(day), say);
+      yield null;
     }
-    return { accounts: ids.length, holds, postings, findings, next: ids.length < count ? null : (ids.at(-1) ?? null) };
-  };
-}
-
-/** I1, I3, I7, I9: the account's own numbers against its postings and holds. */
-function checkSums(sums: Sums, say: Say): void {
-  const { granted = 0, spent = 0, absorbed = 0, held = 0, charged = 0, credited = 0, cents = 0, shortfall = 0 } = sums;
-  if (spent !== charged) say("I1", `spent is ${spent}, its charges add up to ${charged}`);
-  if (granted !== credited) say("I1", `granted is ${granted}, its top-ups and refunds add up to ${credited}`);
-  if (spent + held > granted) say("I3", `spent ${spent} and held ${held} exceed the granted ${granted}`);
-  if (granted > GRANTED_NANO_MAX) say("I3", `granted ${granted} is more than can be counted exactly`);
-  if (cents !== centsUp(spent as Nano))
-    say("I7", `charged cents are ${cents}, spent ${spent} is ${centsUp(spent as Nano)}`);
-  if (absorbed !== shortfall) say("I9", `absorbed is ${absorbed}, its postings' shortfalls add up to ${shortfall}`);
-}
-
-/** I2, I4, I8: what is in memory against the rows. */
-function checkMemory(state: LedgerState, account: AccountState, sums: Sums, say: Say): void {
-  if (account.held !== sums.held) say("I2", `memory holds ${account.held}, its live holds add up to ${sums.held}`);
-  if (account.spent !== sums.spent) say("I1", `memory has spent ${account.spent}, the account's row ${sums.spent}`);
-  const held = new Map<string, number>();
-  const slots = new Map<string, number>();
-  for (const hold of state.holds.values()) {
-    if (hold.account !== account) continue;
-    for (const { scope, day } of hold.days)
-      held.set(`${scope} ${day}`, (held.get(`${scope} ${day}`) ?? 0) + hold.amount);
-    for (const scope of hold.slots) slots.set(scope, (slots.get(scope) ?? 0) + 1);
-    const overdueMs = state.elapsedMs() - hold.leaseEndsElapsedMs;
-    if (overdueMs > SWEPT_WITHIN_MS) say("I8", `the lease of ${hold.holdId} ended ${overdueMs} ms ago`);
-  }
-  for (const scope of account.scopes.values()) {
-    for (const day of scope.days.values()) {
-      const sum = held.get(`${day.scope} ${day.day}`) ?? 0;
-      if (day.held !== sum) say("I4", `${day.scope} holds ${day.held} of day ${day.day}, its live holds ${sum}`);
+    if (reached !== stored.postings) {
+      sayOfAll("I1", `${stored.postings} postings are stored, ${reached} are in accounts' lists`);
     }
   }
-  for (const scope of new Set([...slots.keys(), ...account.slots.keys()])) {
-    const [taken, live] = [account.slots.get(scope) ?? 0, slots.get(scope) ?? 0];
-    if (taken !== live) say("I2", `${taken} slots of ${scope} are taken, ${live} live holds have one`);
+
+  #file(say: Say): void {
+    for (const { quick_check: detail } of this.#sql.quickCheck.all()) {
+      if (detail !== "ok") say("file", String(detail));
+    }
+  }
+
+  #dayRows({ accountId, keys, holds }: AccountState): Map<string, number> {
+    const names = [...keys.keys(), ...[...holds].map((hold) => hold.keyId)].map(keyScope);
+    const days = new Map<string, number>();
+    for (const name of [inferenceScope(accountId), ...names]) {
+      for (const { day, spent } of this.#sql.days.all(name)) days.set(`${name} ${day}`, Number(spent));
+    }
+    return days;
+  }
+
+  /** What a day has spent of a key that is no longer there. */
+  #dayRow(name: string): number {
+    const at = name.lastIndexOf(" ");
+    return Number(this.#sql.day.get(name.slice(0, at), Number(name.slice(at + 1)))?.spent ?? 0);
+  }
+
+  /** I1, I3, I6, I12: the account in memory against its row, and its idempotency keys against its holds. */
+  #account(account: AccountState, say: Say): void {
+    const { granted, spent, absorbed, held, clockMs } = account;
+    const row = this.#sql.account.get(account.accountId) as unknown as Record<string, number>;
+    for (const [name, value] of Object.entries({ granted, spent, absorbed })) {
+      if (row[name] !== value) say("I1", `${name} is ${value} in memory, ${row[name]} in the account's row`);
+    }
+    if (spent + held > granted) say("I3", `spent ${spent} and held ${held} exceed the granted ${granted}`);
+    if (granted > GRANTED_NANO_MAX) say("I3", `granted ${granted} is more than can be counted exactly`);
+    if (clockMs < (row.clock ?? 0)) say("I12", `the clock fell from ${row.clock} to ${clockMs}`);
+    for (const { detail } of this.#sql.idempotency.all(account.accountId)) say("I6", String(detail));
+  }
+
+  /** I2, I4, I6, I8: live holds, in memory and in their table, and what they take of days and slots. */
+  #holds(account: AccountState, say: Say): void {
+    const sums = new Map<string, number>();
+    const count = (name: string, by: number) => sums.set(name, (sums.get(name) ?? 0) + by);
+    for (const hold of account.holds) {
+      const { holdId, amount } = hold;
+      const row = this.#state.entries.holdRow(holdId);
+      if (row?.amount !== amount)
+        say("I2", `${holdId} holds ${amount} in memory, ${row?.amount ?? "nothing"} in its row`);
+      const end = this.#state.entries.endOf(holdId);
+      if (end !== null) say("I6", `${holdId} is live and ${end}`);
+      const overdueMs = Math.round(this.#state.elapsedMs() - hold.leaseEndsElapsedMs);
+      if (overdueMs > SWEPT_WITHIN_MS) say("I8", `the lease of ${holdId} ended ${overdueMs} ms ago`);
+      count("account", amount);
+      for (const { scope, day } of hold.days) count(`${scope} ${day}`, amount);
+      for (const scope of hold.slots) count(`slot ${scope}`, 1);
+    }
+    const compare = (invariant: string, name: string, value: number) => {
+      const sum = sums.get(name) ?? 0;
+      if (value !== sum) say(invariant, `${name} holds ${value}, its live holds add up to ${sum}`);
+      sums.delete(name);
+    };
+    compare("I2", "account", account.held);
+    for (const [scope, taken] of account.slots) compare("I2", `slot ${scope}`, taken);
+    for (const { name, days } of account.scopes.values()) {
+      for (const { day, held } of days.values()) compare("I4", `${name} ${day}`, held);
+    }
+    for (const [name, sum] of sums) say("I4", `${name} holds nothing, its live holds add up to ${sum}`);
   }
 }
 
-/** The file itself, and rows that belong to no account. */
-function wholeFindings(sql: ReturnType<typeof prepare>): Finding[] {
-  const findings: Finding[] = [];
-  for (const row of sql.quickCheck.all()) {
-    if (row.quick_check !== "ok")
-      findings.push({ invariant: "file", accountId: null, detail: String(row.quick_check) });
-  }
-  for (const row of sql.strays.all()) findings.push({ invariant: "I1", accountId: null, detail: String(row.detail) });
-  return findings;
-}
+/** Adds up an account's postings, newest first, and compares with what the account says. */
+class PostingWalk {
+  count = 0;
+  readonly #sums = { charged: 0, credited: 0, cents: 0, shortfall: 0 };
+  readonly #expected: { granted: number; spent: number; absorbed: number };
+  readonly #dayRows: Map<string, number>;
+  readonly #daySums = new Map<string, number>();
+  /** Refunds whose charge has not been met yet: it must come, being older. */
+  readonly #refunds = new Map<string, number>();
+  /** The number that the next posting of each key must have. */
+  readonly #linkOfKey = new Map<string, number | null>();
+  #laterMs: number;
 
-/** Each answers one row per breach, with the numbers in `detail`; the account's id is its only parameter. */
-const ROW_CHECKS: readonly (readonly [invariant: string, sql: string])[] = [
-  [
-    "I4",
-    `WITH counted AS (
-       SELECT 'key:' || key_id AS scope, day, amount FROM posting WHERE account_id = ?1 AND kind = 'charge'
-       UNION ALL
-       SELECT 'inference:' || account_id, day, amount FROM posting WHERE account_id = ?1 AND kind = 'charge' AND inference),
-     sums AS (SELECT scope, day, SUM(amount) AS total FROM counted GROUP BY scope, day),
-     scopes AS (SELECT DISTINCT scope FROM sums UNION SELECT 'inference:' || ?1
-       UNION SELECT 'key:' || key_id FROM api_key WHERE account_id = ?1)
-     SELECT scope || ' has spent ' || spent || ' of day ' || day || ', its postings add up to ' || total AS detail FROM (
-       SELECT scope, day, COALESCE(spent, 0) AS spent, COALESCE(total, 0) AS total
-         FROM (SELECT * FROM spent_day WHERE scope IN (SELECT scope FROM scopes)) FULL JOIN sums USING (scope, day))
-     WHERE spent <> total`,
-  ],
-  [
-    "I6",
-    `SELECT hold_id || ' is live and posted' AS detail FROM hold JOIN posting ON transaction_id = hold_id
-       WHERE hold.account_id = ?1
-     UNION ALL SELECT hold_id || ' is live and ' || state FROM hold JOIN tombstone USING (hold_id) WHERE hold.account_id = ?1
-     UNION ALL SELECT hold_id || ' is posted and ' || state FROM posting JOIN tombstone ON hold_id = transaction_id
-       WHERE posting.account_id = ?1`,
-  ],
-  [
-    "I6",
-    `SELECT 'idempotency key of ' || i.hold_id || ' is ' || i.state || ', its hold is '
-         || CASE WHEN h.hold_id IS NULL THEN 'not ' ELSE '' END || 'live' AS detail
-       FROM idempotency i LEFT JOIN hold h USING (hold_id)
-       WHERE i.account_id = ?1 AND (i.state = 'held') <> (h.hold_id IS NOT NULL)`,
-  ],
-  [
-    "I9",
-    `SELECT r.transaction_id || ' refunds ' || r.amount || ' of ' || COALESCE(c.amount, 'no charge') AS detail
-       FROM posting r LEFT JOIN posting c ON c.transaction_id = r.reference AND c.kind = 'charge' AND c.account_id = ?1
-       WHERE r.account_id = ?1 AND r.kind = 'refund' AND r.amount IS NOT c.amount`,
-  ],
-  [
-    "I12",
-    `SELECT transaction_id || ' is of ' || posting.created_at || ', after the account''s clock ' || clock AS detail
-       FROM posting JOIN account USING (account_id) WHERE account_id = ?1 AND posting.created_at > clock
-     UNION ALL
-     SELECT transaction_id || ' is of ' || created_at || ', before the posting that went ahead of it' FROM (
-       SELECT transaction_id, created_at, LAG(created_at) OVER (ORDER BY seq) AS before
-         FROM posting WHERE account_id = ?1)
-     WHERE created_at < before`,
-  ],
-];
+  constructor({ granted, spent, absorbed, clockMs }: AccountState, dayRows: Map<string, number>) {
+    this.#expected = { granted, spent, absorbed };
+    this.#dayRows = dayRows;
+    this.#laterMs = clockMs;
+  }
+
+  take(number: number, posting: PlacedPosting, say: Say): void {
+    this.count += 1;
+    const { transactionId, createdAtMs, keyId, amountNano: amount } = posting;
+    if (createdAtMs > this.#laterMs) say("I12", `${transactionId} is of ${createdAtMs}, later than what came after it`);
+    this.#laterMs = createdAtMs;
+    this.#sums.cents += posting.chargedCents;
+    this.#sums.shortfall += posting.absorbedNano;
+    if (posting.kind !== "charge") {
+      this.#sums.credited += amount;
+      if (posting.kind === "refund") this.#refunds.set(posting.reference ?? "", amount);
+      return;
+    }
+    this.#sums.charged += amount;
+    const refunded = this.#refunds.get(transactionId) ?? amount;
+    if (refunded !== amount) say("I9", `${refunded} was refunded for ${transactionId}, which charged ${amount}`);
+    this.#refunds.delete(transactionId);
+    if (keyId === null || posting.day === null) {
+      say("I4", `the charge ${transactionId} belongs to no key or no day`);
+      return;
+    }
+    const expected = this.#linkOfKey.get(keyId);
+    if (expected !== undefined && expected !== number) say("I6", `${transactionId} is missing from its key's list`);
+    this.#linkOfKey.set(keyId, posting.beforeOfKey);
+    this.#addToDay(`${keyScope(keyId)} ${posting.day}`, amount);
+    if (posting.inference) this.#addToDay(`${inferenceScope(posting.accountId)} ${posting.day}`, amount);
+  }
+
+  #addToDay(day: string, amount: number): void {
+    this.#daySums.set(day, (this.#daySums.get(day) ?? 0) + amount);
+  }
+
+  /** I1, I4, I7, I9. */
+  end(dayRow: (day: string) => number, say: Say): void {
+    const { granted, spent, absorbed } = this.#expected;
+    const { charged, credited, cents, shortfall } = this.#sums;
+    const spentCents = centsUp(spent as Nano);
+    if (spent !== charged) say("I1", `spent is ${spent}, its charges add up to ${charged}`);
+    if (granted !== credited) say("I1", `granted is ${granted}, its top-ups and refunds add up to ${credited}`);
+    if (cents !== spentCents) say("I7", `charged cents add up to ${cents}, what is spent is ${spentCents}`);
+    if (absorbed !== shortfall) say("I9", `absorbed is ${absorbed}, its postings' shortfalls add up to ${shortfall}`);
+    for (const charge of this.#refunds.keys()) say("I9", `${charge} was refunded and never charged`);
+    for (const day of new Set([...this.#dayRows.keys(), ...this.#daySums.keys()])) {
+      const [row, sum] = [this.#dayRows.get(day) ?? dayRow(day), this.#daySums.get(day) ?? 0];
+      if (row !== sum) say("I4", `${day} says ${row} is spent, its postings add up to ${sum}`);
+    }
+  }
+}
 
 function prepare(database: DatabaseSync) {
   return {
-    ids: database.prepare("SELECT account_id FROM account WHERE account_id > ? ORDER BY account_id LIMIT ?"),
-    sums: database.prepare(
-      `SELECT granted, spent, absorbed, h.*, p.* FROM account,
-         (SELECT COUNT(*) AS holds, COALESCE(SUM(amount), 0) AS held FROM hold WHERE account_id = ?) h,
-         (SELECT COUNT(*) AS postings,
-            COALESCE(SUM(amount) FILTER (WHERE kind = 'charge'), 0) AS charged,
-            COALESCE(SUM(amount) FILTER (WHERE kind <> 'charge'), 0) AS credited,
-            COALESCE(SUM(charged_cents), 0) AS cents,
-            COALESCE(SUM(absorbed), 0) AS shortfall
-          FROM posting WHERE account_id = ?) p
-       WHERE account_id = ?`,
+    counts: database.prepare(
+      `SELECT COUNT(*) AS postings, COALESCE(MAX(seq), 0) AS last, (SELECT COUNT(*) FROM hold) AS holds FROM posting`,
     ),
     quickCheck: database.prepare("PRAGMA quick_check"),
-    strays: database.prepare(
-      `SELECT transaction_id || ' belongs to no account' AS detail FROM posting
-         WHERE account_id NOT IN (SELECT account_id FROM account)`,
+    account: database.prepare("SELECT granted, spent, absorbed, clock FROM account WHERE account_id = ?"),
+    days: database.prepare("SELECT day, spent FROM spent_day WHERE scope = ?"),
+    day: database.prepare("SELECT spent FROM spent_day WHERE scope = ? AND day = ?"),
+    idempotency: database.prepare(
+      `SELECT 'the idempotency key of ' || i.hold_id || ' is ' || i.state || ', its hold is '
+           || CASE WHEN h.hold_id IS NULL THEN 'not ' ELSE '' END || 'live' AS detail
+         FROM idempotency i LEFT JOIN hold h USING (hold_id)
+         WHERE i.account_id = ?1 AND (i.state = 'held') <> (h.hold_id IS NOT NULL)`,
     ),
-    rowChecks: ROW_CHECKS.map(([invariant, sql]) => [invariant, database.prepare(sql)] as const),
   };
 }

@@ -5,11 +5,16 @@ import type { TokenUsage } from "../plan.ts";
 import type { HoldState, PostingRow } from "./ledger.ts";
 import type { LiveHold } from "./state.ts";
 
-/** A posting with what its money is counted in, which readers of transactions do not see. */
-export interface NewPosting extends PostingRow {
+/** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
+export interface PostingPlace {
   readonly day: number | null;
   readonly inference: boolean;
+  readonly beforeOfAccount: number | null;
+  readonly beforeOfKey: number | null;
 }
+
+/** A posting as the doctor sees it. */
+export type PlacedPosting = PostingRow & PostingPlace;
 
 export interface HoldSql {
   hold_id: string;
@@ -63,6 +68,10 @@ interface PostingSql {
   price_version: string | null;
   reference: string | null;
   reason: string | null;
+  day: number | null;
+  inference: number;
+  before_of_account: number | null;
+  before_of_key: number | null;
 }
 
 export class EntryTables {
@@ -98,6 +107,11 @@ export class EntryTables {
     this.#sql.deleteHold.run(holdId);
   }
 
+  /** The amount and the account of a live hold, as stored. */
+  holdRow(holdId: string): HoldSql | null {
+    return (this.#sql.hold.get(holdId) as unknown as HoldSql | undefined) ?? null;
+  }
+
   /** How a hold that is no longer live has ended, or null where it never was. */
   endOf(holdId: string): HoldState | null {
     const row = this.#sql.endOf.get(holdId, holdId);
@@ -114,13 +128,15 @@ export class EntryTables {
     this.#sql.pruneIdempotency.run(nowMs, countMax);
   }
 
-  insertPosting(row: NewPosting): void {
-    this.#sql.insertPosting.run(
+  /** Writes a posting and answers its number. */
+  insertPosting(row: PlacedPosting): number {
+    const { lastInsertRowid } = this.#sql.insertPosting.run(
       ...[row.transactionId, row.kind, row.accountId, row.keyId, row.parentId, row.requestId, row.createdAtMs, row.day],
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
       ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
-      ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason],
+      ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
     );
+    return Number(lastInsertRowid);
   }
 
   posting(transactionId: string): PostingRow | null {
@@ -133,15 +149,24 @@ export class EntryTables {
     return row === undefined ? null : postingRow(row);
   }
 
-  /** Up to `limit` postings before `cursor`, newest first, of an account or of one of its keys. */
-  postings(accountId: string, keyId: string | null, page: { limit: number; cursor: number }) {
-    const rows =
-      keyId === null
-        ? this.#sql.postingsOfAccount.all(accountId, page.cursor, page.limit + 1)
-        : this.#sql.postingsOfKey.all(keyId, accountId, page.cursor, page.limit + 1);
-    const shown = rows.slice(0, page.limit) as unknown as PostingSql[];
-    const last = shown.at(-1);
-    return { rows: shown.map(postingRow), next: rows.length > page.limit && last ? String(last.seq) : null };
+  /** The posting of that number. */
+  placedPosting(number: number): PlacedPosting | null {
+    const row = this.#sql.postingByNumber.get(number) as unknown as PostingSql | undefined;
+    return row === undefined ? null : { ...postingRow(row), ...placeOf(row) };
+  }
+
+  /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
+  list(owner: { accountId: string; keyId: string | null }, from: number | null, limit: number) {
+    const rows: PostingRow[] = [];
+    let next = from;
+    while (next !== null && rows.length < limit) {
+      const row = this.#sql.postingByNumber.get(next) as unknown as PostingSql | undefined;
+      // A cursor comes from outside: it may name anybody's posting.
+      if (row?.account_id !== owner.accountId || (owner.keyId !== null && row.key_id !== owner.keyId)) break;
+      rows.push(postingRow(row));
+      next = owner.keyId === null ? row.before_of_account : row.before_of_key;
+    }
+    return { rows, next: next === null || rows.length < limit ? null : String(next) };
   }
 
   idempotency(accountId: string, keyId: string, key: string): IdempotencyRow | null {
@@ -166,6 +191,7 @@ export class EntryTables {
 function prepare(database: DatabaseSync) {
   return {
     holds: database.prepare("SELECT * FROM hold"),
+    hold: database.prepare("SELECT * FROM hold WHERE hold_id = ?"),
     insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     updateHold: database.prepare("UPDATE hold SET amount = ?, accrued = ?, lease_ms = ? WHERE hold_id = ?"),
     deleteHold: database.prepare("DELETE FROM hold WHERE hold_id = ?"),
@@ -188,17 +214,12 @@ function prepare(database: DatabaseSync) {
     insertPosting: database.prepare(
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
-         price_version, reference, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         price_version, reference, reason, before_of_account, before_of_key)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
-    postingsOfAccount: database.prepare(
-      "SELECT * FROM posting WHERE account_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-    ),
-    postingsOfKey: database.prepare(
-      "SELECT * FROM posting WHERE key_id = ? AND account_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-    ),
+    postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),
     idempotency: database.prepare(
       `SELECT fingerprint, hold_id AS holdId, state, effect, lapses_at AS lapsesAtMs FROM idempotency
          WHERE account_id = ? AND key_id = ? AND idempotency_key = ?`,
@@ -217,6 +238,11 @@ function prepare(database: DatabaseSync) {
          FROM account`,
     ),
   };
+}
+
+function placeOf(row: PostingSql): PostingPlace {
+  const { day, inference, before_of_account: beforeOfAccount, before_of_key: beforeOfKey } = row;
+  return { day, inference: inference === 1, beforeOfAccount, beforeOfKey };
 }
 
 function postingRow(row: PostingSql): PostingRow {

@@ -1,14 +1,11 @@
 // The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
 import { type Nano, nano } from "../money.ts";
 import type { SqliteThread } from "../storage/sqlite-thread.ts";
-import type { DoctorReport, Finding, Ledger } from "./ledger.ts";
+import type { DoctorReport, Ledger } from "./ledger.ts";
 import type { LedgerOperations } from "./sqlite-unit.ts";
 
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./sqlite-unit.ts", import.meta.url);
-
-/** Accounts that the doctor examines in one go. */
-const DOCTOR_ACCOUNTS = 50;
 
 /**
  * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call answers after its commit, and rejects
@@ -16,6 +13,7 @@ const DOCTOR_ACCOUNTS = 50;
  */
 export function sqliteLedger(thread: SqliteThread): Ledger {
   const call = thread.unit<LedgerOperations>("ledger");
+  let visit: Promise<DoctorReport> | null = null;
   return {
     openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
     account: (accountId) => call("account", accountId),
@@ -47,24 +45,20 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
     totals: () => call("totals", null),
-    async doctor(): Promise<DoctorReport> {
-      const findings: Finding[] = [];
-      let [accounts, holds, postings] = [0, 0, 0];
-      for (let after: string | null = ""; after !== null; ) {
-        const slice: Awaited<ReturnType<typeof examine>> = await examine(after);
-        accounts += slice.accounts;
-        holds += slice.holds;
-        postings += slice.postings;
-        findings.push(...slice.findings);
-        after = slice.next;
-      }
-      return { accounts, holds, postings, findings };
+    doctor(options) {
+      visit ??= examine(options?.file ?? false).finally(() => {
+        visit = null;
+      });
+      return visit;
     },
     backup: (path) => thread.backup(path),
     close: () => thread.close(),
   };
 
-  function examine(after: string) {
-    return call("examine", { after, count: DOCTOR_ACCOUNTS });
+  async function examine(file: boolean): Promise<DoctorReport> {
+    for (let begin = true; ; begin = false) {
+      const { done, seen } = await call("examine", { begin, file });
+      if (done) return seen;
+    }
   }
 }

@@ -15,7 +15,8 @@ export const LEDGER_SCHEMA: readonly string[] = [
     granted INTEGER NOT NULL,
     spent INTEGER NOT NULL CHECK (spent >= 0 AND spent <= granted),
     absorbed INTEGER NOT NULL CHECK (absorbed >= 0),
-    clock INTEGER NOT NULL
+    clock INTEGER NOT NULL,
+    last_posting INTEGER
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE api_key (
@@ -66,7 +67,8 @@ export const LEDGER_SCHEMA: readonly string[] = [
     ended_at INTEGER NOT NULL
   ) STRICT;
 
-  -- Immutable, in the order of the commits.
+  -- Immutable, in the order of the commits. Each names the one before it of the same account and of the same key: a
+  -- list is read along these links, because an index by account or key would dirty a page for each account in a commit.
   CREATE TABLE posting (
     seq INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL UNIQUE,
@@ -91,17 +93,19 @@ export const LEDGER_SCHEMA: readonly string[] = [
     estimated INTEGER NOT NULL DEFAULT 0,
     price_version TEXT,
     reference TEXT,
-    reason TEXT
+    reason TEXT,
+    before_of_account INTEGER,
+    before_of_key INTEGER
   ) STRICT;
-  CREATE INDEX posting_by_account ON posting (account_id);
-  CREATE INDEX posting_by_key ON posting (key_id) WHERE key_id IS NOT NULL;
   CREATE UNIQUE INDEX posting_by_reference ON posting (account_id, kind, reference) WHERE reference IS NOT NULL;
 
   -- What a scope (a key, an account's inference) has spent of each UTC day; weeks and months are sums of days.
+  -- A key's last posting is the largest last_posting of its days.
   CREATE TABLE spent_day (
     scope TEXT NOT NULL,
     day INTEGER NOT NULL,
     spent INTEGER NOT NULL CHECK (spent >= 0),
+    last_posting INTEGER,
     PRIMARY KEY (scope, day)
   ) STRICT, WITHOUT ROWID;
 

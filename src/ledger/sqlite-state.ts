@@ -74,11 +74,7 @@ export class LedgerState {
     account.absorbed += absorbed;
     account.clockMs = atMs;
     this.accounts.changed(account);
-    for (const day of hold.days) {
-      day.spent += charged;
-      this.accounts.changedDay(day);
-    }
-    this.entries.insertPosting({
+    const number = this.entries.insertPosting({
       transactionId: hold.holdId,
       kind: "charge",
       accountId: account.accountId,
@@ -102,7 +98,11 @@ export class LedgerState {
       priceVersion: detail.priceVersion,
       reference: null,
       reason: detail.reason,
+      beforeOfAccount: account.lastPosting,
+      beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
     });
+    account.lastPosting = number;
+    for (const day of hold.days) this.accounts.count(account, day, { charged, number });
     const balanceNano = nano(account.granted - account.spent);
     return { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
   }

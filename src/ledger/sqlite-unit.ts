@@ -2,23 +2,23 @@
 import type { DatabaseSync } from "node:sqlite";
 import { nano } from "../money.ts";
 import { migrate, type SqliteUnit, type StoreTime } from "../storage/sqlite-unit.ts";
-import type {
-  AccountRow,
-  KeyRow,
-  LedgerTotals,
-  TransactionQuery,
-} from "./ledger.ts";
+import type { AccountRow, KeyRow, LedgerTotals, TransactionQuery } from "./ledger.ts";
 import { AccountTables } from "./sqlite-accounts.ts";
 import * as admin from "./sqlite-admin.ts";
-import { createDoctor } from "./sqlite-doctor.ts";
+import { Doctor, type Examination } from "./sqlite-doctor.ts";
 import { EntryTables } from "./sqlite-entries.ts";
 import { extend, reserve } from "./sqlite-reserve.ts";
 import { LEDGER_SCHEMA } from "./sqlite-schema.ts";
 import { post, renew, sweep, voidHold } from "./sqlite-settle.ts";
 import { LedgerState } from "./sqlite-state.ts";
+import { keyScope } from "./state.ts";
+import { dayOf } from "./windows.ts";
 
 /** The ledger's operations, as the event loop's side calls them. */
-export type LedgerOperations = ReturnType<typeof operationsOn>;
+export type LedgerOperations = ReturnType<typeof operationsOn> & ReturnType<typeof examination>;
+
+/** Accounts, or thousands of postings, that the doctor examines in one go. */
+const DOCTOR_STEPS = 4;
 
 /** Opens the ledger in the storage thread's database. */
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
@@ -26,14 +26,14 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   const accounts = new AccountTables(database);
   const state = new LedgerState(accounts, new EntryTables(database), time);
   return {
-    operations: operationsOn(state, createDoctor(database)),
+    operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
     admissions: ["reserve", "openAccount", "createKey"],
     flush: () => accounts.flush(),
     reload: () => state.reload(),
   };
 }
 
-function operationsOn(state: LedgerState, examine: ReturnType<typeof createDoctor>) {
+function operationsOn(state: LedgerState) {
   const bind =
     <Argument, Answer>(run: (state: LedgerState, argument: Argument) => Answer) =>
     (argument: Argument): Answer =>
@@ -67,16 +67,41 @@ function operationsOn(state: LedgerState, examine: ReturnType<typeof createDocto
       const posting = state.entries.posting(transactionId);
       return posting !== null && (accountId === null || posting.accountId === accountId) ? posting : null;
     },
-    transactions: ({ accountId, keyId, limit, cursor }: TransactionQuery) =>
-      state.entries.postings(accountId, keyId, {
-        limit,
-        cursor: cursor === null ? Number.MAX_SAFE_INTEGER : Number(cursor),
-      }),
+    transactions: (query: TransactionQuery) => listTransactions(state, query),
     totals: (_: null): LedgerTotals => {
       let held = 0;
       for (const hold of state.holds.values()) held += hold.amount;
       return { ...state.entries.totals(), holdsOpen: state.holds.size, heldNano: nano(held) };
     },
-    examine: bind(examine),
+  };
+}
+
+/** A page of an account's or a key's postings; a cursor is the number of the posting to go on with. */
+function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: TransactionQuery) {
+  const account = state.accounts.account(accountId);
+  if (account === null) return { rows: [], next: null };
+  const newest = () =>
+    keyId === null
+      ? account.lastPosting
+      : state.accounts.lastPosting(account, keyScope(keyId), dayOf(state.accountNow(account)));
+  const from = cursor === null ? newest() : Number(cursor);
+  return state.entries.list({ accountId, keyId }, Number.isSafeInteger(from) ? from : null, limit);
+}
+
+/** The doctor's visit, a few steps for each call; `begin` starts a new one. */
+function examination(state: LedgerState, doctor: Doctor) {
+  let seen: Examination = { accounts: 0, holds: 0, postings: 0, findings: [] };
+  let visit: Generator<null> | null = null;
+  return {
+    examine({ begin, file }: { begin: boolean; file: boolean }): { done: boolean; seen: Examination } {
+      // Rows are compared with memory, so what the batch has changed so far must be in them.
+      state.accounts.flush();
+      if (begin || visit === null) {
+        seen = { accounts: 0, holds: 0, postings: 0, findings: [] };
+        visit = doctor.examine(seen, file);
+      }
+      for (let step = 0; step < DOCTOR_STEPS; step++) if (visit.next().done) return { done: true, seen };
+      return { done: false, seen: { ...seen, findings: [] } };
+    },
   };
 }

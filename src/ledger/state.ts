@@ -10,6 +10,8 @@ export interface DayState {
   readonly day: number;
   spent: number;
   held: number;
+  /** The number of the last posting counted here. */
+  lastPosting: number | null;
 }
 
 export interface ScopeState {
@@ -17,6 +19,8 @@ export interface ScopeState {
   readonly days: Map<number, DayState>;
   /** Every stored day from this one on is in `days`. */
   loadedFrom: number;
+  /** The number of the scope's last posting, on whatever day; undefined where it has not been looked up. */
+  lastPosting: number | null | undefined;
 }
 
 export interface KeyState {
@@ -49,8 +53,10 @@ export interface AccountState {
   absorbed: number;
   /** The latest time the account has seen: its clock never falls. */
   clockMs: number;
-  holdCount: number;
+  /** The number of its last posting, from which its list is read backward. */
+  lastPosting: number | null;
   readonly keys: Map<string, KeyState>;
+  readonly holds: Set<LiveHold>;
   readonly scopes: Map<string, ScopeState>;
   /** Holds in each slot's scope. */
   readonly slots: Map<string, number>;
@@ -110,7 +116,7 @@ export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number,
 export function takeHold(hold: LiveHold): void {
   const { account } = hold;
   account.held += hold.amount;
-  account.holdCount += 1;
+  account.holds.add(hold);
   for (const day of hold.days) day.held += hold.amount;
   for (const scope of hold.slots) account.slots.set(scope, (account.slots.get(scope) ?? 0) + 1);
 }
@@ -119,7 +125,7 @@ export function takeHold(hold: LiveHold): void {
 export function releaseHold(hold: LiveHold): void {
   const { account } = hold;
   account.held -= hold.amount;
-  account.holdCount -= 1;
+  account.holds.delete(hold);
   for (const day of hold.days) day.held -= hold.amount;
   for (const scope of hold.slots) {
     const left = (account.slots.get(scope) ?? 0) - 1;
