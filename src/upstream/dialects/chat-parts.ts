@@ -25,13 +25,6 @@ export function partsOf(message: ChatMessage): ReadPart[] {
   return Array.isArray(content) ? content.map(readPart) : [];
 }
 
-/** All text of a message's content. */
-export function textOf(message: ChatMessage): string {
-  return partsOf(message)
-    .map((part) => (part.kind === "text" ? part.text : ""))
-    .join("");
-}
-
 function readPart(part: unknown): ReadPart {
   if (!isRecord(part)) return foreign("a content part that is no object");
   const cacheControl = part.cache_control;

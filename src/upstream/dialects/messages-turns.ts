@@ -21,7 +21,7 @@ export interface Conversation {
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** A tool call's id as this wire allows it. The same id always becomes the same, so calls and results still meet. */
-export function toolUseId(id: unknown): string {
+function toolUseId(id: unknown): string {
   return wordOf(id).replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
 }
 
