@@ -1,0 +1,132 @@
+// The main job on an empty machine: a gateway, a sandbox account, the official client, a fallback one can watch.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { parseArgs } from "node:util";
+import OpenAI from "openai";
+import { prepareEnvironment, readConfig } from "./config.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
+
+const { values: flags } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
+
+/** What the last chunk carries beside OpenAI's fields, because the request asked for it. */
+interface Trace {
+  readonly tollgate?: {
+    readonly attempts: readonly {
+      provider: string;
+      model: string;
+      ok: boolean;
+      status: number;
+      class: string;
+      ms: number;
+    }[];
+    readonly charged_nano_usd: string;
+  };
+}
+
+const METRICS =
+  /^(tollgate_(attempts_total|fallbacks_total|charged_usd_total|holds_open|absorbed_usd_total)|gen_ai_client_token_usage_sum)/;
+
+function say(text = ""): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function call(gateway: Gateway, path: string, key: string, body?: unknown): Promise<Record<string, unknown>> {
+  const response = await fetch(path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${path} of ${gateway.url} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Streams one completion and prints it as it arrives; answers what the last chunk said. */
+async function streamOne(client: OpenAI, models: readonly string[], question: string) {
+  const body = {
+    models,
+    messages: [{ role: "user", content: question }],
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+  const stream = await client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming, {
+    headers: { "x-tollgate-trace": "1" },
+  });
+  let last: (OpenAI.ChatCompletionChunk & Trace) | null = null;
+  process.stdout.write("  ");
+  for await (const chunk of stream) {
+    process.stdout.write(chunk.choices[0]?.delta.content ?? "");
+    last = chunk;
+  }
+  say();
+  return last;
+}
+
+async function tour(gateway: Gateway): Promise<void> {
+  const made = await call(gateway, `${gateway.adminUrl}/admin/v1/accounts`, gateway.adminToken, {
+    name: "demo",
+    kind: "sandbox",
+    credit_cents: 100,
+  });
+  const key = String(made.api_key);
+  say(`A sandbox account with 100 cents of play credit. Its key: ${key.slice(0, 16)}...`);
+  say();
+  const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/api/llm/v1` });
+  const models = ["sandbox/503", "core/cheap"];
+  say(`The official client asks ${gateway.url}/api/llm/v1 for ${models.join(", then ")}; the first is down.`);
+  say();
+  const last = await streamOne(
+    client,
+    models,
+    "Why does a gateway earn trust only when a provider misbehaves? [[pace: 60]]",
+  );
+  if (last?.usage == null || last.tollgate === undefined) throw new Error("the stream ended without usage and trace");
+  say();
+  for (const { provider, model, ok, status, class: kind, ms } of last.tollgate.attempts) {
+    say(`  ${ok ? "answered" : "failed  "}  ${provider} ${model}  ${status}${ok ? "" : ` ${kind}`}  ${ms} ms`);
+  }
+  const { prompt_tokens, completion_tokens } = last.usage;
+  say();
+  say(`Served by  ${last.model}`);
+  say(`Tokens     ${prompt_tokens} in, ${completion_tokens} out`);
+  say(
+    `Cost       ${(Number(last.tollgate.charged_nano_usd) / 1e9).toFixed(9)} USD, charged once, after the answer was whole`,
+  );
+  const account = await call(gateway, `${gateway.url}/api/v1/account`, key);
+  say(`Balance    ${account.balance_cents} cents left, ${account.held_cents} held`);
+  say();
+  say("What the operator sees on /metrics:");
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  for (const line of metrics.split("\n").filter((text) => METRICS.test(text))) say(`  ${line}`);
+  if (!flags.keep) return;
+  say();
+  say("Left running. Try:");
+  say(`  curl -N ${gateway.url}/api/llm/v1/chat/completions -H 'authorization: Bearer ${key}' \\`);
+  say(
+    `    -H 'content-type: application/json' -d '{"model":"core/cheap","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`,
+  );
+  say(`  curl ${gateway.adminUrl}/metrics`);
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), "tollgate-demo-"));
+prepareEnvironment();
+const gateway = await startGateway({
+  config: readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" }),
+  logStream: new Writable({ write: (_chunk, _encoding, done) => done() }),
+  onFatal: (error) => {
+    throw error;
+  },
+});
+
+async function leave(): Promise<void> {
+  await gateway.drain();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+if (flags.keep) process.on("SIGINT", () => leave().then(() => process.exit(0)));
+try {
+  await tour(gateway);
+} finally {
+  if (!flags.keep) await leave();
+}
