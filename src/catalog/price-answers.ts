@@ -24,11 +24,10 @@ function perMillion(rates: TokenRates) {
   };
 }
 
-/** What calls cost whose prompt is longer; absent where the length does not matter. */
-function stepsAs<Name extends string, Row>(name: Name, price: TokenPrice, row: (rates: TokenRates) => Row) {
-  if (price.steps.length === 0) return {};
-  const steps = price.steps.map((step) => ({ min_prompt_tokens: step.promptTokens + 1, ...row(step) }));
-  return { [name]: steps } as { readonly [key in Name]: typeof steps };
+/** What calls cost whose prompt is longer; undefined, and so not in the JSON, where the length does not matter. */
+function longPrompts<Row>(price: TokenPrice, row: (rates: TokenRates) => Row) {
+  if (price.steps.length === 0) return undefined;
+  return price.steps.map((step) => ({ min_prompt_tokens: step.promptTokens + 1, ...row(step) }));
 }
 
 function modelRow(model: Sold) {
@@ -42,7 +41,7 @@ function modelRow(model: Sold) {
     available: model.offers.length > 0,
     context_length: model.contextTokens,
     max_output_tokens: model.outputTokensMax,
-    pricing: { ...perToken(model.sale), ...stepsAs("overrides", model.sale, perToken) },
+    pricing: { ...perToken(model.sale), overrides: longPrompts(model.sale, perToken) },
   };
 }
 
@@ -51,7 +50,7 @@ function priceRow(model: Sold) {
     model: model.slug,
     kind: model.kind,
     ...perMillion(model.sale),
-    ...stepsAs("long_prompts", model.sale, perMillion),
+    long_prompts: longPrompts(model.sale, perMillion),
     context_length: model.contextTokens,
     available: model.offers.length > 0,
     since: model.sale.since,

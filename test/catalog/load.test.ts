@@ -1,0 +1,233 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
+import { CatalogError } from "../../src/catalog/validate.ts";
+import { manualClock } from "../../src/clock.ts";
+import { LIVE, PLAY, TODAY_MS } from "./stock.ts";
+
+/** A provider that speaks OpenAI's wire, whole: this is all that has to be written. */
+const ACME = `// Acme: one model.
+import { bearer, defineAdapter } from "#adapter";
+
+export default defineAdapter({
+  name: "Acme",
+  docs: "https://acme.example/docs",
+  origin: "https://api.acme.example/v1",
+  auth: bearer,
+  maker: "acme",
+  chat: {
+    dialect: "chat-completions",
+    models: {
+      "one-2": { contextTokens: 32_000, prices: [{ since: "2026-08-01", input: "0.5", output: "1.5" }] },
+    },
+  },
+});
+`;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "overlay-"));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function write(file: string, text: string): void {
+  mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+  writeFileSync(path.join(folder, file), text);
+}
+
+function load(options: Partial<LoadOptions> = {}) {
+  return loadCatalog({
+    env: {},
+    clock: manualClock(TODAY_MS),
+    sandboxOrigin: "http://sandbox.test",
+    markupPercent: 0,
+    allowLoss: false,
+    overlayDir: folder,
+    ...options,
+  });
+}
+
+async function problemsOf(loading: Promise<unknown>): Promise<readonly string[]> {
+  const error = await loading.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(CatalogError);
+  return error instanceof CatalogError ? error.problems : [];
+}
+
+describe("an overlay", () => {
+  test("adds a provider with one small file", async () => {
+    write("adapters/acme.ts", ACME);
+    const catalog = await load({ env: { ACME_API_KEY: "k" } });
+    expect(catalog.model("acme/one-2", LIVE)).toMatchObject({
+      contextTokens: 32_000,
+      sale: { input: 500_000, output: 1_500_000, version: "acme/one-2@2026-08-01" },
+      offers: [{ upstreamModel: "one-2", adapter: { id: "acme", keys: ["k"], origin: "https://api.acme.example/v1" } }],
+    });
+    expect(catalog.model("openai/gpt-5-mini", LIVE)).not.toBeNull();
+  });
+
+  test("replaces a shipped file of the same name", async () => {
+    const before = await load({ overlayDir: null });
+    const [named] = before.tiers.get("cheap")?.models ?? [];
+    write("adapters/acme.ts", ACME);
+    write(
+      "tiers/cheap.ts",
+      `import { defineTier } from "#tier";
+       export default defineTier({ purpose: "Ours.", firstTokenMsMax: 5, candidates: [{ model: "acme/one-2" }] });`,
+    );
+    const catalog = await load();
+    expect(named).not.toBe("acme/one-2");
+    expect(catalog.tiers.get("cheap")).toEqual({
+      id: "cheap",
+      purpose: "Ours.",
+      models: ["acme/one-2"],
+      firstTokenMsMax: 5,
+    });
+    expect(catalog.tiers.get("mid")?.models).toEqual(before.tiers.get("mid")?.models);
+  });
+
+  test("is read again as it is then", async () => {
+    write("adapters/acme.ts", ACME);
+    const before = await load();
+    write("adapters/acme.ts", ACME.replace('"0.5"', '"0.75"'));
+    const after = await load();
+    expect(before.model("acme/one-2", PLAY)?.sale.input).toBe(500_000);
+    expect(after.model("acme/one-2", PLAY)?.sale.input).toBe(750_000);
+    rmSync(path.join(folder, "adapters/acme.ts"));
+    write("adapters/other.ts", ACME.replace('maker: "acme"', 'maker: "other"'));
+    const later = await load();
+    expect(later.model("acme/one-2", PLAY)).toBeNull();
+    expect(later.model("other/one-2", PLAY)).not.toBeNull();
+  });
+
+  test("needs no package around it, outside of the test runner as well", async () => {
+    write("adapters/acme.ts", ACME);
+    const source = path.resolve(import.meta.dirname, "../../src");
+    const script = `
+      import { loadCatalog } from ${JSON.stringify(path.join(source, "catalog/load.ts"))};
+      import { systemClock } from ${JSON.stringify(path.join(source, "clock.ts"))};
+      const catalog = await loadCatalog({ env: {}, clock: systemClock, sandboxOrigin: "http://s", markupPercent: 0,
+        allowLoss: false, overlayDir: ${JSON.stringify(folder)} });
+      console.log(catalog.model("acme/one-2", { sandbox: true }).slug);
+    `;
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      "--disable-warning=ExperimentalWarning",
+      "--input-type=module",
+      "--eval",
+      script,
+    ]);
+    expect({ stdout, stderr }).toEqual({ stdout: "acme/one-2\n", stderr: "" });
+  });
+});
+
+describe("a broken file stops the loading, and says where", () => {
+  const broken: readonly (readonly [string, string, string, string])[] = [
+    [
+      "a price that is none",
+      'input: "0.5"',
+      'input: "half"',
+      'chat.models.one-2.prices.0.input is no decimal in USD per million tokens with at most six places: "half"',
+    ],
+    [
+      "a price finer than a pico-dollar a token",
+      'input: "0.5"',
+      'input: "0.0000005"',
+      "chat.models.one-2.prices.0.input is no decimal",
+    ],
+    ["a price as a number", 'input: "0.5"', "input: 0.5", "chat.models.one-2.prices.0.input"],
+    [
+      "a model without a price",
+      'prices: [{ since: "2026-08-01", input: "0.5", output: "1.5" }]',
+      "prices: []",
+      "chat.models.one-2.prices has no price",
+    ],
+    ["a day that is none", "2026-08-01", "2026-13-01", "chat.models.one-2.prices.0.since is no day as YYYY-MM-DD"],
+    [
+      "days out of order",
+      'prices: [{ since: "2026-08-01"',
+      'prices: [{ since: "2026-09-01", input: "1", output: "1" }, { since: "2026-08-01"',
+      "chat.models.one-2.prices must be in order of `since`, newest last",
+    ],
+    [
+      "steps out of order",
+      'output: "1.5"',
+      'output: "1.5", steps: [{ promptTokens: 9, input: "1", output: "1" }, { promptTokens: 5, input: "2", output: "2" }]',
+      "chat.models.one-2.prices must have its steps in order of `promptTokens`",
+    ],
+    ["an address with a slash at the end", "acme.example/v1", "acme.example/v1/", "origin must not end in a slash"],
+    ["an address that is none", "https://api.acme.example/v1", "api.acme.example", "origin is no http address"],
+    ["a field that is mistyped", "contextTokens: 32_000", "contextToken: 32_000", "chat.models.one-2.contextTokens"],
+    ["a dialect that is not spoken", '"chat-completions"', '"telegraph"', "chat.dialect"],
+    [
+      "a pointer that is none",
+      'dialect: "chat-completions"',
+      'dialect: "chat-completions", usageAt: ["usage"]',
+      "chat.usageAt.0 is no JSON pointer",
+    ],
+    [
+      "a slug that is none",
+      "contextTokens: 32_000",
+      'slug: "One", contextTokens: 32_000',
+      "chat.models.one-2.slug is no slug as <maker>/<model>",
+    ],
+  ];
+
+  test.each(broken)("%s", async (_, right, wrong, complaint) => {
+    expect(ACME).toContain(right);
+    write("adapters/acme.ts", ACME.replace(right, wrong));
+    const problems = await problemsOf(load());
+    const file = path.join(folder, "adapters/acme.ts");
+    expect(problems.filter((problem) => problem.startsWith(`${file}: ${complaint}`))).toHaveLength(1);
+  });
+
+  test("a file that is no module, or exports nothing", async () => {
+    write("adapters/acme.ts", "export default {");
+    write("adapters/none.ts", "export const adapter = 1;");
+    write("tiers/thrown.ts", 'throw new Error("no tier today");');
+    const problems = await problemsOf(load());
+    expect(problems).toHaveLength(3);
+    expect(problems[0]).toContain("adapters/acme.ts cannot be loaded: ");
+    expect(problems[1]).toContain("adapters/none.ts has no default export");
+    expect(problems[2]).toContain("tiers/thrown.ts cannot be loaded: no tier today");
+  });
+
+  test("a tier without candidates, and one that names a model nobody sells", async () => {
+    const text = (candidates: string) => `import { defineTier } from "#tier";
+      export default defineTier({ purpose: "p", firstTokenMsMax: 1, candidates: ${candidates} });`;
+    write("tiers/empty.ts", text("[]"));
+    expect(await problemsOf(load())).toEqual([`${path.join(folder, "tiers/empty.ts")}: candidates has no candidate`]);
+    write("tiers/empty.ts", text('[{ model: "acme/none" }]'));
+    expect(await problemsOf(load())).toEqual([
+      "tiers/empty.ts: candidates.0.model names acme/none, which nobody sells",
+    ]);
+  });
+
+  test("every problem of every file is told at once", async () => {
+    write("adapters/acme.ts", ACME.replace('"0.5"', '"x"').replace('"1.5"', '"y"'));
+    write("adapters/zeta.ts", ACME.replace("auth: bearer", "auth: 7"));
+    const problems = await problemsOf(load());
+    expect(problems.map((problem) => path.basename(problem.split(": ")[0] ?? ""))).toEqual([
+      "acme.ts",
+      "acme.ts",
+      "zeta.ts",
+    ]);
+  });
+
+  test("a file that is not named in kebab-case, and a folder with nothing in it", async () => {
+    expect(await problemsOf(load())).toEqual([`${folder} has no file in adapters/ or tiers/`]);
+    write("adapters/Acme_One.ts", ACME);
+    expect(await problemsOf(load())).toEqual([
+      `${path.join(folder, "adapters/Acme_One.ts")} is not named in-this-way.ts`,
+    ]);
+  });
+});

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
+import { manualClock } from "../../src/clock.ts";
+import { usdPerMillionText } from "../../src/money.ts";
+import { LIVE, PLAY, TODAY_MS } from "./stock.ts";
+
+const KEYS = [
+  "OPENROUTER_API_KEY",
+  "OPENAI_API_KEY",
+  "ANTHROPIC_API_KEY",
+  "GEMINI_API_KEY",
+  "GROQ_API_KEY",
+  "MISTRAL_API_KEY",
+  "DEEPSEEK_API_KEY",
+  "XAI_API_KEY",
+  "TOGETHER_API_KEY",
+  "FIREWORKS_API_KEY",
+  "CEREBRAS_API_KEY",
+];
+
+function load(env: Record<string, string> = {}, options: Partial<LoadOptions> = {}): Promise<Catalog> {
+  const clock = manualClock(TODAY_MS);
+  const sandboxOrigin = "http://sandbox.test";
+  return loadCatalog({ env, clock, sandboxOrigin, markupPercent: 0, allowLoss: false, overlayDir: null, ...options });
+}
+
+const ALL = Object.fromEntries(KEYS.map((name) => [name, "k"]));
+
+/** The slugs of a tier that somebody is configured to serve. */
+function servedBy(catalog: Catalog, tierId: string): readonly string[] {
+  const models = catalog.tiers.get(tierId)?.models ?? [];
+  return models.filter((slug) => (catalog.model(slug, LIVE)?.offers.length ?? 0) > 0);
+}
+
+describe("the shipped catalog", () => {
+  test("sells at least sixty chat models of at least eleven providers", async () => {
+    const models = (await load(ALL)).models(LIVE).filter((model) => model.offers.length > 0);
+    const providers = new Set(models.flatMap((model) => model.offers.map((offer) => offer.adapter.id)));
+    expect(models.length).toBeGreaterThanOrEqual(60);
+    expect(providers.size).toBeGreaterThanOrEqual(11);
+  });
+
+  test.each(KEYS)("serves cheap and mid with %s alone", async (name) => {
+    const catalog = await load({ [name]: "k" });
+    const configured = [...catalog.adapters(LIVE).values()].filter((adapter) => adapter.configured);
+    expect(configured).toHaveLength(1);
+    expect(servedBy(catalog, "cheap")).not.toEqual([]);
+    expect(servedBy(catalog, "mid")).not.toEqual([]);
+  });
+
+  test.each(["OLLAMA", "VLLM", "CUSTOM"])(
+    "serves every tier from a server at %s_BASE_URL that names its model",
+    async (name) => {
+      const catalog = await load({ [`${name}_BASE_URL`]: "http://127.0.0.1:1/v1", [`${name}_MODEL`]: "llama3.2" });
+      for (const tier of ["cheap", "mid", "best"]) expect(servedBy(catalog, tier)).toEqual([`${name.toLowerCase()}/*`]);
+    },
+  );
+
+  test("has the three tiers with their clocks", async () => {
+    const { tiers } = await load();
+    expect([...tiers.values()].map((tier) => [tier.id, tier.firstTokenMsMax])).toEqual([
+      ["best", 45_000],
+      ["cheap", 8_000],
+      ["mid", 12_000],
+    ]);
+  });
+
+  test("takes Google's key under either name", async () => {
+    const catalog = await load({ GOOGLE_API_KEY: "k" });
+    expect(catalog.model("google/gemini-2.5-flash", LIVE)?.offers[0]?.adapter.keys).toEqual(["k"]);
+  });
+
+  test("serves one slug from its maker and from a router, under each one's own name", async () => {
+    const offers = (await load(ALL)).model("anthropic/claude-opus-4.8", LIVE)?.offers ?? [];
+    expect(offers.map((offer) => [offer.adapter.id, offer.upstreamModel])).toEqual([
+      ["anthropic", "claude-opus-4-8"],
+      ["openrouter", "anthropic/claude-opus-4.8"],
+    ]);
+  });
+
+  test("sells at list prices, cached tokens and long prompts included", async () => {
+    const catalog = await load(ALL);
+    const sale = (slug: string) => {
+      const price = catalog.model(slug, LIVE)?.sale;
+      const step = price?.steps[0];
+      const text = (of: typeof price | typeof step) =>
+        of === undefined ? [] : [of.input, of.output, of.cacheRead, of.cacheWrite].map(usdPerMillionText);
+      return [text(price), step?.promptTokens, text(step)];
+    };
+    expect(sale("openai/gpt-5-mini")).toEqual([["0.25", "2", "0.025", "0.25"], undefined, []]);
+    expect(sale("anthropic/claude-opus-5")).toEqual([["5", "25", "0.5", "6.25"], undefined, []]);
+    expect(sale("openai/gpt-5.4")).toEqual([["2.5", "15", "0.25", "2.5"], 272_000, ["5", "22.5", "0.5", "5"]]);
+    expect(sale("google/gemini-2.5-pro")).toEqual([
+      ["1.25", "10", "0.125", "1.25"],
+      200_000,
+      ["2.5", "15", "0.25", "2.5"],
+    ]);
+  });
+
+  test("leaves out only the offers that cost more than their maker's price list", async () => {
+    const strict = await load(ALL);
+    const generous = await load(ALL, { allowLoss: true });
+    const left = generous.models(LIVE).flatMap((model) => {
+      const serving = new Set(strict.model(model.slug, LIVE)?.offers.map((offer) => offer.adapter.id));
+      return model.offers.filter((offer) => !serving.has(offer.adapter.id)).map((offer) => offer.healthKey);
+    });
+    expect(left.sort()).toEqual([
+      "fireworks/accounts/fireworks/models/deepseek-v4-flash",
+      "fireworks/accounts/fireworks/models/deepseek-v4-pro",
+      "openrouter/deepseek/deepseek-v4-flash",
+    ]);
+  });
+
+  test("changes a price on the day it was announced for", async () => {
+    const clock = manualClock(Date.parse("2026-08-31T12:00:00Z"));
+    const catalog = await load({}, { clock });
+    expect(catalog.model("anthropic/claude-sonnet-5", LIVE)?.sale.input).toBe(2_000_000);
+    clock.setEpochMs(Date.parse("2026-09-01T00:00:00Z"));
+    expect(catalog.model("anthropic/claude-sonnet-5", LIVE)?.sale.input).toBe(3_000_000);
+  });
+
+  test("sells embeddings", async () => {
+    const catalog = await load({ OPENAI_API_KEY: "k" });
+    expect(catalog.embedding("openai/text-embedding-3-small", LIVE)?.offers).toHaveLength(1);
+    expect(catalog.embedding("mistralai/mistral-embed", LIVE)?.offers).toEqual([]);
+  });
+
+  test("shows play accounts every real model with an offer at the sandbox", async () => {
+    const models = (await load()).models(PLAY);
+    expect(models.length).toBeGreaterThanOrEqual(60);
+    for (const model of models) {
+      expect(model.offers, model.slug).not.toEqual([]);
+      for (const { adapter } of model.offers) expect(adapter.origin).toBe(`http://sandbox.test/${adapter.id}`);
+    }
+  });
+});

@@ -1,0 +1,57 @@
+// Small adapters for tests that look at one rule at a time, and the catalog made of them.
+import { type AdapterSpec, bearer, type ModelSpec, type TokenPriceSpec } from "../../src/catalog/adapter.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";
+import type { TierSpec } from "../../src/catalog/tier.ts";
+import { manualClock } from "../../src/clock.ts";
+
+export const LIVE = { sandbox: false };
+export const PLAY = { sandbox: true };
+
+export const TODAY_MS = Date.parse("2026-11-21T12:00:00Z");
+
+export function priced(input: string, output: string, more: Partial<TokenPriceSpec> = {}): ModelSpec {
+  return { contextTokens: 8_192, prices: [{ since: "2026-01-01", input, output, ...more }] };
+}
+
+export function vendor(models: Readonly<Record<string, ModelSpec>>, more: Partial<AdapterSpec> = {}): AdapterSpec {
+  return {
+    name: "A vendor",
+    docs: "https://vendor.example/docs",
+    origin: "https://api.vendor.example/v1",
+    auth: bearer,
+    chat: { dialect: "chat-completions", models },
+    ...more,
+  };
+}
+
+/** A server that serves any model, for nothing unless the environment says otherwise. */
+export function anyServer(more: Partial<AdapterSpec> = {}): AdapterSpec {
+  const anyModel = priced("0", "0");
+  return vendor({}, { chat: { dialect: "chat-completions", models: {}, anyModel }, local: true, ...more });
+}
+
+export function tier(...models: readonly [string, ...string[]]): TierSpec {
+  const [first, ...rest] = models.map((model) => ({ model }));
+  return { purpose: "A test.", firstTokenMsMax: 1_000, candidates: [first ?? { model: "" }, ...rest] };
+}
+
+export interface Stock {
+  readonly adapters: Readonly<Record<string, AdapterSpec>>;
+  readonly tiers?: Readonly<Record<string, TierSpec>>;
+}
+
+/** Live keys are those of `env`; the sandbox is at `http://sandbox.test`. */
+export function catalogOf(stock: Stock, options: Partial<CatalogOptions> = {}): Catalog {
+  return compileCatalog(
+    { adapters: new Map(Object.entries(stock.adapters)), tiers: new Map(Object.entries(stock.tiers ?? {})) },
+    {
+      env: {},
+      clock: manualClock(TODAY_MS),
+      sandboxOrigin: "http://sandbox.test",
+      markupPercent: 0,
+      allowLoss: false,
+      ...options,
+    },
+  );
+}
