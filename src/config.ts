@@ -185,7 +185,7 @@ export type Config = {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const VENDOR = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+const VENDOR = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";
@@ -245,11 +245,9 @@ export function describeSettings(): SettingDoc[] {
     ...rows,
     { name: "<VENDOR>_API_KEY", default: "none", meaning: "A provider's key; several, comma-separated, are rotated" },
     { name: "<VENDOR>_BASE_URL", default: "the vendor's", meaning: "Another server, with its version path" },
-    {
-      name: "<VENDOR>_PROMPT_USD_PER_MILLION, <VENDOR>_COMPLETION_USD_PER_MILLION",
-      default: "0",
-      meaning: "Prices of a local server's models",
-    },
+    { name: "<VENDOR>_MODEL", default: "none", meaning: "The model that a local server serves" },
+    { name: "<VENDOR>_PROMPT_USD_PER_MILLION", default: "0", meaning: "Price of a local server's models" },
+    { name: "<VENDOR>_COMPLETION_USD_PER_MILLION", default: "0", meaning: "The same for what they answer" },
   ];
 }
 

@@ -6,7 +6,7 @@ import { CommandError } from "./command.ts";
 /** A backup of a large ledger takes a while. */
 const ANSWER_MS_MAX = 600_000;
 
-/** Nothing listens where the gateway should. */
+/** There is no gateway to speak to: nothing listens where it should, or none was ever started here. */
 export class NoGateway extends CommandError {}
 
 export interface AdminClient {
@@ -24,7 +24,7 @@ function reachable(host: string): string {
 function tokenOf(config: Config): string {
   const token = config.adminToken ?? readAdminToken(config.dataDir);
   if (token !== null) return token;
-  throw new CommandError(
+  throw new NoGateway(
     `There is no ${adminTokenPath(config.dataDir)}; run this where the gateway runs, or set DATA_DIR or ADMIN_TOKEN.`,
   );
 }

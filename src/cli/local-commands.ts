@@ -1,8 +1,12 @@
 // Commands that need no gateway: the settings, and the sandbox upstream by itself.
 import { once } from "node:events";
+import { systemClock } from "../clock.ts";
 import { describeSettings, effectiveSettings } from "../config.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
+
+/** Prices are read, nothing is called: the sandbox's address does not matter. */
+const NOWHERE = "http://127.0.0.1:1";
 
 /** The table of all settings, as `tollgate config --help` shows it. */
 export function settingsText(): string {
@@ -10,15 +14,46 @@ export function settingsText(): string {
   return table(["VARIABLE", "DEFAULT", "MEANING"], rows);
 }
 
+/** The same as the README has it. */
+function settingsMarkdown(): string {
+  const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
+  const rows = describeSettings().map((row) => `| ${cell(row.name)} | ${cell(row.default)} | ${cell(row.meaning)} |`);
+  return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
+}
+
 const config: Command = {
   name: "config",
   takes: [],
-  options: {},
+  options: { markdown: { value: null, meaning: "explain all settings as the table that the README has" } },
   summary: "Checks the settings and shows what is in force, secrets masked; with --help, explains all of them",
-  async run(_typed, { environment }) {
+  async run(typed, { environment }) {
+    if (typed.flag("markdown")) return { json: describeSettings(), text: settingsMarkdown() };
     const json = effectiveSettings(environment);
     const rows = json.map(({ name, value, from }) => [name, value, from === "default" ? "" : "set"]);
     return { json, text: table(["VARIABLE", "VALUE", ""], rows) };
+  },
+};
+
+const prices: Command = {
+  name: "prices",
+  takes: [],
+  options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
+  summary: "Lists what every model costs and which configured providers serve it",
+  async run(typed, { config: settings }) {
+    const [{ loadCatalog }, { priceRows, priceTable }] = await Promise.all([
+      import("../catalog/load.ts"),
+      import("../catalog/price-table.ts"),
+    ]);
+    const catalog = await loadCatalog({
+      env: settings.vendorEnv,
+      clock: systemClock,
+      sandboxOrigin: settings.sandboxUrl ?? NOWHERE,
+      overlayDir: settings.overlayDir,
+      markupPercent: settings.markupPercent,
+      allowLoss: settings.allowLoss,
+    });
+    const rows = priceRows(catalog, { sandbox: typed.flag("sandbox") });
+    return { json: { models: rows }, text: priceTable(rows) };
   },
 };
 
@@ -41,4 +76,4 @@ const sandbox: Command = {
   },
 };
 
-export const LOCAL_COMMANDS: readonly Command[] = [config, sandbox];
+export const LOCAL_COMMANDS: readonly Command[] = [prices, config, sandbox];

@@ -1,0 +1,138 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { run } from "../../src/cli/run.ts";
+
+const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+
+/** Runs a command line in this process. */
+async function tollgate(words: readonly string[], environment: Record<string, string> = {}) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await run(words, { environment, out: (line) => out.push(line), err: (line) => err.push(line) });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+describe("help", () => {
+  test.each([[[]], [["help"]], [["--help"]]])("%j lists every command", async (words) => {
+    const { code, out } = await tollgate(words);
+    expect(code).toBe(0);
+    for (const name of ["account create", "credit", "key rotate", "freeze", "refund", "prices", "doctor", "backup"]) {
+      expect(out).toMatch(new RegExp(`^${name} `, "m"));
+    }
+  });
+
+  test.each([[["credit", "--help"]], [["help", "credit"]], [["credit", "-h"]]])("%j explains one", async (words) => {
+    const { code, out } = await tollgate(words);
+    expect(code).toBe(0);
+    expect(out).toContain("Usage: tollgate credit ACCOUNT --cents CENTS --reference TEXT");
+  });
+
+  test("does not need settings that parse", async () => {
+    expect((await tollgate(["help"], { PORT: "abc" })).code).toBe(0);
+  });
+});
+
+describe("a line that is not understood ends with 2 and the usage", () => {
+  test.each([
+    [["acount", "list"], 'no command "acount"'],
+    [["account"], "account create, account list"],
+    [["account", "create"], "--name is missing"],
+    [["account", "create", "--name", ""], "--name is missing"],
+    [["account", "create", "--name", "x", "--credit-cents", "1.5"], "--credit-cents takes a whole number"],
+    [["account", "create", "--name", "x", "--credit-cents=-5"], "--credit-cents takes a whole number"],
+    [["account", "create", "--name", "x", "--sandbox", "--business"], "exclude each other"],
+    [["account", "show"], "ACCOUNT is missing"],
+    [["account", "show", "one", "two"], '"two" is one word too many'],
+    [["account", "list", "--color"], "--color"],
+    [["credit", "acct_1", "--cents", "5"], "--reference is missing"],
+  ])("%j", async (words, says) => {
+    const { code, out, err } = await tollgate(words);
+    expect(code).toBe(2);
+    expect(err).toContain(says);
+    expect(out).toBe("");
+  });
+});
+
+describe("config", () => {
+  test("explains every setting with --help", async () => {
+    const { code, out } = await tollgate(["config", "--help"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^PORT +8080 +Port of the public listener/m);
+    expect(out).toMatch(/^<VENDOR>_API_KEY +none/m);
+  });
+
+  test("shows what is in force, and no secret", async () => {
+    const environment = { PORT: "9000", ACME_API_KEY: "acme-secret", ADMIN_TOKEN: "0123456789abcdef" };
+    const { code, out } = await tollgate(["config"], environment);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^PORT +9000 +set$/m);
+    expect(out).toMatch(/^ACME_API_KEY +\(set\) +set$/m);
+    expect(out).not.toContain("acme-secret");
+    expect(out).not.toContain("0123456789abcdef");
+    const json = JSON.parse((await tollgate(["config", "--json"], environment)).out);
+    expect(json).toContainEqual({ name: "PORT", value: "9000", from: "environment" });
+  });
+
+  test("says in one line what does not parse", async () => {
+    const { code, err } = await tollgate(["config"], { PORT: "abc" });
+    expect(code).toBe(1);
+    expect(err).toBe('tollgate: PORT="abc": must be a whole number from 0 to 65535');
+  });
+
+  test("gives the README's table", async () => {
+    const { out } = await tollgate(["config", "--markdown"]);
+    expect(out.split("\n")[0]).toBe("| Variable | Default | Meaning |");
+    expect(out).toContain("| PORT | 8080 | Port of the public listener; 0 takes a free one |");
+  });
+});
+
+describe("prices", () => {
+  test("lists the models with what they cost and who is configured", async () => {
+    const rows = JSON.parse((await tollgate(["prices", "--json"], { OPENAI_API_KEY: "k" })).out).models;
+    const served = rows.filter((row: { providers: string[] }) => row.providers.length > 0);
+    expect(served.length).toBeGreaterThan(0);
+    expect(served.every((row: { providers: string[] }) => row.providers.join() === "openai")).toBe(true);
+    const all = JSON.parse((await tollgate(["prices", "--json", "--sandbox"])).out).models;
+    expect(all.filter((row: { providers: string[] }) => row.providers.length > 0).length).toBeGreaterThan(
+      served.length,
+    );
+  });
+
+  test("prints a table for people", async () => {
+    const { code, out } = await tollgate(["prices"]);
+    expect(code).toBe(0);
+    expect(out).toContain("USD per million tokens");
+  });
+});
+
+describe("the command itself", () => {
+  test("is run by the runtime as it is, and says nothing but what it was asked", async () => {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      "--disable-warning=ExperimentalWarning",
+      CLI,
+      "config",
+      "--json",
+    ]);
+    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ name: "HOST" }));
+    expect(stderr).toBe("");
+  });
+
+  test("ends with the exit code", async () => {
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "nonsense"]);
+    const [code] = await once(child, "close");
+    expect(code).toBe(2);
+  });
+
+  test("runs the sandbox upstream until it is told to stop", async () => {
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "sandbox", "--port", "0"]);
+    const closed = once(child, "close");
+    const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString())?.[0] ?? "";
+    expect((await fetch(`${url}/`)).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await closed).toEqual([0, null]);
+  });
+});
