@@ -77,7 +77,7 @@ export const FAULTS: readonly Fault[] = [
   { name: "ok", does: "Answers at once, without a fault.", conduct: () => ({}) },
   {
     name: "429-once",
-    does: "429 with Retry-After: 2 on the first attempt of a conversation; the next one passes.",
+    does: "429 with Retry-After: 2 on the first attempt of a conversation; the next one passes, and then it starts anew.",
     conduct: () => refusing("rate_limited", { retryAfterS: 2 }, { strikes: "once" }),
   },
   {

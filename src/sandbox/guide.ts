@@ -1,8 +1,8 @@
 // What the sandbox can do, in words: the text at its front door, and the source of the same list in the docs.
 import { FAULTS } from "./faults.ts";
 
-/** What can be written into the last user message. */
-const DIRECTIVES: readonly (readonly [string, string])[] = [
+/** What can be written into the last user message, and what it does. */
+export const DIRECTIVES: readonly (readonly [string, string])[] = [
   ["[[say: text]]", "Answers with exactly that text."],
   ["[[words: 500]]", "Answers with so many words; each word is one token and one event."],
   ["[[width: 100]]", "Pads every word to so many characters."],

@@ -54,10 +54,10 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-function readingOf(wire: Wire, { method, target, body }: Arrival, keyless: boolean): WireReading | Refusal {
+function readingOf(wire: Wire, { method, target, body }: Arrival): WireReading | Refusal {
   if (method !== "POST") return { kind: "no_path" };
   if (body === null) return { kind: "too_large" };
-  if (!keyless && !wire.hasCredential(target)) return { kind: "bad_key" };
+  if (!wire.hasCredential(target)) return { kind: "bad_key" };
   const json = jsonOf(body);
   if (json === undefined) return { kind: "invalid", message: "The request body is not valid JSON." };
   return wire.read(json, target);
@@ -80,15 +80,15 @@ function actOf(reading: WireReading, conduct: Conduct, strikes: Strikes): Act {
   return conduct.connection === "answer" ? answer() : { kind: conduct.connection };
 }
 
-/** `keyless`: adapter ids whose vendors need no key. */
-export function sceneOf(arrival: Arrival, strikes: Strikes, keyless: ReadonlySet<string>): Scene {
+/** Remembers the attempt in `strikes` where its fault asks for that. */
+export function sceneOf(arrival: Arrival, strikes: Strikes): Scene {
   const { wire, known } = wireOf(arrival.target);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
   const refused = (refusal: Refusal, ask: Ask | null): Scene => {
     return { wire, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };
   };
   if (!known) return refused({ kind: "no_path" }, null);
-  const reading = readingOf(wire, arrival, keyless.has(adapter));
+  const reading = readingOf(wire, arrival);
   if ("kind" in reading) return refused(reading, null);
   const { ask } = reading;
   const conduct = conductFor(ask, adapter);

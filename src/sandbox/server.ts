@@ -16,8 +16,6 @@ export interface SandboxOptions {
   readonly port: number;
   /** Must run: answers are paced by it. */
   readonly clock?: Clock;
-  /** Adapter ids whose vendors need no key. */
-  readonly keyless?: readonly string[];
 }
 
 export interface Sandbox {
@@ -34,7 +32,6 @@ interface Deps {
   readonly clock: Clock;
   readonly books: Books;
   readonly strikes: Strikes;
-  readonly keyless: ReadonlySet<string>;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -103,7 +100,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
   const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
-  const scene = sceneOf(arrival, deps.strikes, deps.keyless);
+  const scene = sceneOf(arrival, deps.strikes);
   const account = openAccount(deps.books, scene, String(request.headers["x-request-id"] ?? ""));
   const line = createLine(request, response, {
     pieceBytes: scene.conduct.pieceBytes,
@@ -120,7 +117,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const clock = options.clock ?? systemClock;
   const books = createBooks(clock);
-  const deps: Deps = { clock, books, strikes: createStrikes(clock), keyless: new Set(options.keyless) };
+  const deps: Deps = { clock, books, strikes: createStrikes(clock) };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {
     // What fails here is a client that left while sending: its socket is all there is to clean up.

@@ -1,7 +1,9 @@
 // The sandbox's own count, and what it serves beside the vendors' wires.
+import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { BooksReport } from "../../src/sandbox/books.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
+import { DIRECTIVES } from "../../src/sandbox/guide.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { rawCall, send, until } from "./raw-client.ts";
 
@@ -53,7 +55,7 @@ describe("the books", () => {
     const leftMs = performance.now();
     socket.destroy();
     await until(() => row("ok-at-50")?.ended === "aborted");
-    expect(performance.now() - leftMs).toBeLessThan(200);
+    expect(performance.now() - leftMs).toBeLessThan(500);
     const written = row("ok-at-50")?.tokensOut ?? 0;
     await rawCall(request("ok-at-50", "[[words: 6]]"));
     expect(sandbox.books().requests[0]?.tokensOut).toBe(written);
@@ -85,7 +87,13 @@ describe("beside the wires", () => {
     const page = await (await fetch(sandbox.url)).text();
     const lines = page.split("\n").map((line) => line.trim().replace(/ {2,}/, " "));
     for (const { name, does } of FAULTS) expect(lines).toContain(`${name} ${does}`);
-    expect(page).toContain("[[say: text]]");
+    for (const [name, does] of DIRECTIVES) expect(lines).toContain(`${name} ${does}`);
+  });
+
+  it("the documentation lists the same", () => {
+    const lines = readFileSync(new URL("../../docs/sandbox.md", import.meta.url), "utf8").split("\n");
+    const rows = [...FAULTS.map(({ name, does }) => [name, does]), ...DIRECTIVES];
+    for (const [name, does] of rows) expect(lines).toContain(`| \`${name}\` | ${does} |`);
   });
 
   it("many streams are served side by side", async () => {
@@ -97,7 +105,7 @@ describe("beside the wires", () => {
     expect(answers.every((answer) => answer.whole)).toBe(true);
     expect(sandbox.books().totals).toMatchObject({ requests: 200, whole: 200, tokensOut: 20_200 });
     // At the pace asked for it takes half a second; the margin is for a busy machine.
-    expect(seconds).toBeLessThan(4);
+    expect(seconds).toBeLessThan(10);
   });
 
   it("closing breaks what is running and frees the port", async () => {

@@ -146,10 +146,9 @@ const SEEN: Readonly<Record<string, () => Promise<void>>> = {
     expect(answer.headMs).toBeGreaterThanOrEqual(140);
   },
   "first-after-<n>": async () => {
-    const answer = await call("first-after-0.15");
+    const answer = await call("first-after-0.3");
     expectWhole(answer);
-    expect(answer.headMs).toBeLessThan(140);
-    expect(answer.contentMs).toBeGreaterThanOrEqual(140 - answer.headMs);
+    expect(answer.contentMs).toBeGreaterThanOrEqual(150);
   },
 
   "cut-after-<n>": async () => {
@@ -304,7 +303,7 @@ describe("a model's name", () => {
     const answer = await call("ok-at-100", { text: "[[words: 11]]" });
     expect(read(answer)).toMatchObject({ words: 11, done: true });
     expect(answer.totalMs).toBeGreaterThanOrEqual(95);
-    expect(answer.totalMs).toBeLessThan(1_000);
+    expect(answer.totalMs).toBeLessThan(5_000);
     expect(conductOf("cut-after-3-at-20")).toMatchObject({ stop: { afterTokens: 3 }, tokensPerSecond: 20 });
   });
 

@@ -107,11 +107,11 @@ export function eventData(body: string): string[] {
     .filter((data) => data !== "");
 }
 
-/** Waits until `holds` does; fails after two seconds. */
+/** Waits until `holds` does; fails after five seconds. */
 export async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 2_000;
+  const deadline = performance.now() + 5_000;
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error("it did not happen within two seconds");
+    if (performance.now() > deadline) throw new Error("it did not happen within five seconds");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

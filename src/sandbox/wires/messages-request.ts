@@ -78,7 +78,10 @@ const body = z.strictObject({
     .array(
       z.union([
         z.strictObject({
-          type: z.string().regex(/^custom$/).nullish(),
+          type: z
+            .string()
+            .regex(/^custom$/)
+            .nullish(),
           name: toolName,
           description: z.string().optional(),
           input_schema: z.looseObject({ type: z.literal("object") }),
