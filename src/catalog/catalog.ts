@@ -20,7 +20,10 @@ export interface TokenPrice extends TokenRates {
   readonly steps: readonly PriceStep[];
   /** The day it came into force, `YYYY-MM-DD`. */
   readonly since: string;
-  /** What a posting keeps to say which price it was charged at, such as `openai/gpt-5-mini@2026-08-21`. */
+  /**
+   * What a posting keeps to say which price it was charged at: the slug and the day (`maker/model@2026-08-21`), without
+   * a maker the adapters that made it (`lab/model(a+b)@...`, `a:model@...`), and the markup (`...+10%`).
+   */
   readonly version: string;
 }
 
@@ -86,10 +89,10 @@ export interface Tier {
 
 /** Prices are those of the day (UTC) of the call to it, so keep a model for one request, not longer. */
 export interface Catalog {
-  /** By id, the live ones and the sandbox's alike. */
+  /** By id. The objects stay the same for as long as the catalog does. */
   adapters(audience: Audience): ReadonlyMap<string, Adapter>;
   readonly tiers: ReadonlyMap<string, Tier>;
-  /** Every model with a price today, by slug; those of a server that serves any model are not among them. */
+  /** Every model with a price today. Of a server that serves any, only the one that the operator names is among them. */
   models(audience: Audience): readonly SoldModel[];
   embeddings(audience: Audience): readonly SoldEmbedding[];
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */

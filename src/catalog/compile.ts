@@ -29,6 +29,9 @@ export interface CatalogOptions extends SaleRules {
 
 const DAY_MS = 86_400_000;
 
+/** Names of models that a caller makes up: they end up in headers and logs. */
+const ANY_NAME = /^[\x21-\x7e]{1,200}$/;
+
 /** What one audience can ask for on one day. */
 interface Shelf {
   readonly day: string;
@@ -61,6 +64,7 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: St
   const spec = adapter?.spec[kind]?.anyModel;
   const price = spec === undefined ? null : priceOn(day, spec.prices);
   if (split === null || adapter === undefined || spec === undefined || price === null) return null;
+  if (!ANY_NAME.test(split.rest)) return null;
   const named = split.rest === NAMED_MODEL ? namedModelOf(adapter.id, env) : split.rest;
   const upstreamModel = named ?? NAMED_MODEL;
   return {

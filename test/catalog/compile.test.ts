@@ -178,7 +178,9 @@ describe("servers of the operator's own", () => {
     const model = catalogOf(stock, { env: BASE }).model("any/llama3.2:3b", LIVE);
     expect(model).toMatchObject({ slug: "any/llama3.2:3b", sale: { input: 0, output: 0 } });
     expect(model?.offers[0]).toMatchObject({ upstreamModel: "llama3.2:3b", adapter: { keys: [] } });
-    expect(catalogOf(stock, { env: BASE }).model("any/", LIVE)).toBeNull();
+    for (const name of ["", "two words", "line\nbreak", "x".repeat(201), "caf\u00e9"]) {
+      expect(catalogOf(stock, { env: BASE }).model(`any/${name}`, LIVE)).toBeNull();
+    }
   });
 
   test("keep slashes in the names of models", () => {
