@@ -18,6 +18,12 @@ export interface Line {
   reset(): void;
 }
 
+function writePieces(response: ServerResponse, bytes: Buffer, size: number, written: () => void): void {
+  for (let at = 0; at < bytes.length; at += size) {
+    response.write(bytes.subarray(at, at + size), at + size >= bytes.length ? written : undefined);
+  }
+}
+
 /** `pieceBytes` above zero writes everything in pieces of that size, each a chunk of the transfer coding of its own. */
 export function createLine(
   request: IncomingMessage,
@@ -44,11 +50,7 @@ export function createLine(
         resolve();
       };
       if (options.pieceBytes === 0) return void response.write(text, written);
-      const bytes = Buffer.from(text);
-      const lastAt = bytes.length - options.pieceBytes;
-      for (let at = 0; at < bytes.length; at += options.pieceBytes) {
-        response.write(bytes.subarray(at, at + options.pieceBytes), at >= lastAt ? written : undefined);
-      }
+      writePieces(response, Buffer.from(text), options.pieceBytes, written);
     });
 
   return {
