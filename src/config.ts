@@ -118,7 +118,7 @@ export const SETTINGS = {
     "SIGNUP_CREDIT_CENTS_PER_DAY",
     "10000",
     cents(),
-    "Most welcome credit given to signups in a day, in cents",
+    "Most welcome credit given to signups in a day, in cents (not used yet)",
   ),
   trustProxy: setting(
     "TRUST_PROXY",
@@ -126,10 +126,8 @@ export const SETTINGS = {
     whole(0, 10),
     "How many proxies in front to believe for the client's address",
   ),
-  signingSecret: secret(
-    optional("SIGNING_SECRET", secretText, "Signs file links; without it one is made at the first start"),
-  ),
-  contact: optional("CONTACT", text, "Name and mail in the User-Agent of keyless public APIs that ask for it"),
+  signingSecret: secret(optional("SIGNING_SECRET", secretText, "Signs file links (not used yet)")),
+  contact: optional("CONTACT", text, "Name and mail in the User-Agent of keyless public APIs (not used yet)"),
   overlayDir: optional(
     "OVERLAY_DIR",
     text.transform((value) => resolve(value)),

@@ -30,6 +30,9 @@ export function ensureAdminToken(dataDir: string): string {
 
 /** Makes the check of an Authorization header against the token. Its time does not depend on what was sent. */
 export function adminCheck(token: string): (authorization: string | undefined) => boolean {
-  const wanted = hash("sha256", `Bearer ${token}`, "buffer");
-  return (authorization) => timingSafeEqual(hash("sha256", authorization ?? "", "buffer"), wanted);
+  const wanted = hash("sha256", token, "buffer");
+  return (authorization) => {
+    const sent = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
+    return timingSafeEqual(hash("sha256", sent, "buffer"), wanted);
+  };
 }

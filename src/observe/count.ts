@@ -11,6 +11,7 @@ const NONE = "_none";
 
 /** All that is counted for one combination of operation, provider and models. */
 interface ModelCells {
+  readonly labels: ModelLabels;
   /** By the error's code; the empty one is success. */
   readonly duration: (code: string) => HistogramCell;
   readonly firstToken: HistogramCell;
@@ -43,6 +44,7 @@ function modelCells(metrics: Metrics, labels: ModelLabels): ModelCells {
   const tokens = (type: string) => metrics.tokenUsage.cell({ ...genAi, gen_ai_token_type: type });
   const durations = new Map<string, HistogramCell>();
   return {
+    labels,
     duration(code) {
       let cell = durations.get(code);
       if (cell === undefined) {
@@ -89,55 +91,50 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
   const byModel = new Map<string, ModelCells>();
   const known = (name: string) => (isKnown(name) ? name : OTHER);
 
-  /** Found by what the record says, so that `isKnown` is asked once per combination and not once per request. */
   function cellsOf(record: RequestRecord, operation: string, last: AttemptRecord, sandbox: string): ModelCells {
-    const asked = record.asked ?? OTHER;
-    const served = record.served ?? last.model;
+    const asked = known(record.asked ?? OTHER);
+    const served = known(record.served ?? last.model);
     const provider = record.provider ?? last.provider;
     const key = `${sandbox}${operation}\n${provider}\n${asked}\n${served}`;
-    let cells = byModel.get(key);
-    if (cells === undefined) {
-      const full = byModel.size >= MODEL_CELLS_MAX;
-      const models = full ? { asked: OTHER, served: OTHER } : { asked: known(asked), served: known(served) };
-      cells = modelCells(metrics, { operation, provider, ...models, sandbox });
-      if (!full) byModel.set(key, cells);
-    }
+    const found = byModel.get(key);
+    if (found !== undefined) return found;
+    const room = byModel.size < MODEL_CELLS_MAX;
+    const models = room ? { asked, served } : { asked: OTHER, served: OTHER };
+    const cells = modelCells(metrics, { operation, provider, ...models, sandbox });
+    if (room) byModel.set(key, cells);
     return cells;
   }
 
-  function countAttempts(record: RequestRecord, sandbox: string): number {
+  /** Answers how long all attempts took. */
+  function countAttempts(record: RequestRecord, { labels }: ModelCells): number {
+    const { asked, sandbox } = labels;
     let attemptsMs = 0;
-    for (const [index, attempt] of record.attempts.entries()) {
-      const { provider, failure } = attempt;
-      attemptsMs += attempt.ms;
+    for (const [index, { provider, failure, ms, firstTokenMs }] of record.attempts.entries()) {
+      attemptsMs += ms;
       metrics.attempts.cell({ provider, outcome: failure ?? "ok", sandbox }).total += 1;
-      if (attempt.firstTokenMs !== null) {
-        metrics.attemptFirstToken.cell({ provider, sandbox }).observe(attempt.firstTokenMs / 1000);
-      }
-      if (failure !== null && index < record.attempts.length - 1) {
-        const asked = known(record.asked ?? OTHER);
-        const served = record.served === null ? NONE : known(record.served);
-        metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
-      }
+      if (firstTokenMs !== null) metrics.attemptFirstToken.cell({ provider, sandbox }).observe(firstTokenMs / 1000);
+      if (failure === null || index === record.attempts.length - 1) continue;
+      const served = record.served === null ? NONE : labels.served;
+      metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
     }
     return attemptsMs;
   }
 
   function countPaid(record: RequestRecord, operation: string, sandbox: string): void {
-    const attemptsMs = countAttempts(record, sandbox);
     metrics.outcomes.cell({ operation, outcome: record.outcome ?? "failed", sandbox }).total += 1;
     if (record.absorbedNano > 0) {
       metrics.absorbed.cell({ reason: record.absorbReason ?? OTHER, sandbox }).total += record.absorbedNano;
     }
     const last = record.attempts.at(-1);
     if (last === undefined) return;
+    const cells = cellsOf(record, operation, last, sandbox);
+    const attemptsMs = countAttempts(record, cells);
     if (record.outcome === "success") {
       metrics.overhead.cell({ operation, sandbox }).observe(Math.max(0, record.durationMs - attemptsMs) / 1000);
     }
     if (record.skippedEvents > 0) {
-      metrics.skippedEvents.cell({ provider: record.provider ?? last.provider, sandbox }).total += record.skippedEvents;
+      metrics.skippedEvents.cell({ provider: cells.labels.provider, sandbox }).total += record.skippedEvents;
     }
-    const cells = cellsOf(record, operation, last, sandbox);
     countTimes(cells, record);
     countTokens(cells, record);
     cells.charged.total += record.chargedNano;

@@ -69,6 +69,7 @@ describe("the admin token", () => {
   test("lets in nothing but itself", () => {
     const isAdmin = adminCheck("right-token");
     expect(isAdmin("Bearer right-token")).toBe(true);
+    expect(isAdmin("bearer right-token")).toBe(true);
     for (const wrong of [undefined, "", "Bearer", "right-token", "Bearer right-toke", "Bearer right-token "]) {
       expect(isAdmin(wrong)).toBe(false);
     }
