@@ -34,8 +34,9 @@ export default defineAdapter({
   headers: { "anthropic-version": "2023-06-01" },
   chat: {
     dialect: "messages",
+    reasoningFormat: "anthropic-claude-v1",
     models: {
-      "claude-fable-5": { ...newer, prices: fable },
+      "claude-fable-5": { ...newer, reasoning: "effort-always", prices: fable },
       "claude-opus-5": { ...newer, prices: opus },
       "claude-opus-4-8": { ...newer, slug: "anthropic/claude-opus-4.8", prices: opus },
       "claude-opus-4-7": { ...newer, slug: "anthropic/claude-opus-4.7", prices: opus },

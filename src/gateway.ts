@@ -52,7 +52,7 @@ export interface GatewayOptions {
 const CHAT_ATTEMPTS_MAX = 6;
 const LEASE_MS = 60_000;
 const DRAIN_LOOK_MS = 20;
-const MODELS_LABEL_MAX = 5_000;
+const RECORDS_SWEPT_MAX = 1_000;
 
 /** The one file of a data folder that holds all that is kept. */
 export function storeFile(config: Config): string {
@@ -83,12 +83,22 @@ async function openCatalog(config: Config, sandboxOrigin: string | null) {
       allowLoss: config.allowLoss,
     });
   let current = await load();
+  let names = soldNames(current);
   return {
     current: () => current,
+    names: () => names,
     async reload() {
       current = await load();
+      names = soldNames(current);
     },
   };
+}
+
+/** What may be a metric label: models and tiers by the names the catalog gives them, never those that callers make up. */
+function soldNames(catalog: Catalog): ReadonlySet<string> {
+  const live = { sandbox: false };
+  const models = [...catalog.models(live), ...catalog.embeddings(live)].map(({ slug }) => slug);
+  return new Set([...models, ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`])]);
 }
 
 function chatSettings(config: Config) {
@@ -120,20 +130,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const upstream = createUpstream(clock);
   const counter = createTokenCounter();
 
-  const known = new Set<string>();
-  const observer = createObserver({
-    clock,
-    log,
-    isKnown: (name) => known.has(name) || isSold(name),
-  });
-  function isSold(name: string): boolean {
-    const sold =
-      catalog.current().tiers.has(name.replace(/^core\//, "")) ||
-      catalog.current().model(name, { sandbox: false }) !== null ||
-      catalog.current().embedding(name, { sandbox: false }) !== null;
-    if (sold && known.size < MODELS_LABEL_MAX) known.add(name);
-    return sold && known.has(name);
-  }
+  const observer = createObserver({ clock, log, isKnown: (name) => catalog.names().has(name) });
   observer.onScrape({
     totals: () => ledger.totals(),
     restingRoutes: () => upstream.health.resting(),
@@ -144,7 +141,14 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
   const windows = createRequestWindows({ clock });
   const owner = `gateway-${process.pid}-${Math.floor(clock.epochMs())}`;
-  const leases = keepLeases({ ledger, clock, owner, leaseMs: LEASE_MS, onBroken: (error) => log.logger.error(error) });
+  const leases = keepLeases({
+    ledger,
+    clock,
+    owner,
+    leaseMs: LEASE_MS,
+    onBroken: (err) => log.logger.error({ err }, "leases"),
+    alsoSweep: () => records.sweep(RECORDS_SWEPT_MAX),
+  });
   await leases.recover();
   let draining = false;
 

@@ -241,9 +241,11 @@ export interface EndpointShape {
   readonly path: string;
   readonly auth: "none" | "key" | "admin";
   readonly bodyBytesMax: number;
-  /** Whose error shape the caller expects. */
-  readonly errors: "openai" | "envelope";
+  readonly errors: ErrorShape;
 }
+
+/** How an endpoint's callers expect errors: as the chat wire has them, or in the envelope. */
+export type ErrorShape = "chat" | "envelope";
 
 /** An HTTP path we serve: free ones answer, paid ones make a plan. */
 export type Endpoint = EndpointShape &

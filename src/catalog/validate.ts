@@ -63,6 +63,7 @@ const chat = z.strictObject({
   cacheReadAt: pointers.optional(),
   cacheWriteAt: pointers.optional(),
   reasoningOutside: z.boolean().optional(),
+  reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
   billsAfterAbort: z.boolean().optional(),
   models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),

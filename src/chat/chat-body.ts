@@ -8,11 +8,14 @@ export const OUTPUT_TOKENS_MAX = 16_384;
 
 const count = z.number().int().min(1).max(10_000_000);
 
+/** A longer-lived cache costs more to write than the price we sell at. */
+const cacheControl = z.looseObject({ ttl: z.literal("5m", "only the five-minute cache is sold").nullish() }).nullish();
+
 const part = z.looseObject({
   type: z.string(),
   text: z.string().nullish(),
   image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
-  cache_control: z.looseObject({ ttl: z.literal("5m").nullish() }).nullish(),
+  cache_control: cacheControl,
 });
 
 const message = z.looseObject({
@@ -23,6 +26,13 @@ const message = z.looseObject({
     .nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
+  cache_control: cacheControl,
+});
+
+const tool = z.looseObject({
+  type: z.string(),
+  function: z.looseObject({ name: z.string() }).nullish(),
+  cache_control: cacheControl,
 });
 
 const chatBody = z.looseObject({
@@ -40,9 +50,8 @@ const chatBody = z.looseObject({
   presence_penalty: z.number().min(-2).max(2).nullish(),
   seed: z.number().int().nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
-  tools: z
-    .array(z.looseObject({ type: z.string(), function: z.looseObject({ name: z.string() }).nullish() }))
-    .nullish(),
+  tools: z.array(tool).nullish(),
+  cache_control: cacheControl,
   tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: z.looseObject({ type: z.string() }).nullish(),
@@ -116,10 +125,21 @@ function pricedField(body: Record<string, unknown>): GatewayError | null {
   return null;
 }
 
+/** Nothing a model is asked is nested deeper, and what is could not be written down again without overflowing. */
+const DEPTH_MAX = 128;
+
+function isTooDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (depth === 0) return true;
+  for (const inner of Object.values(value)) if (isTooDeep(inner, depth - 1)) return true;
+  return false;
+}
+
 /** The body as JSON; the message names the place of a syntax error as the parser gives it. */
 export function parseJson(bytes: Buffer): unknown | GatewayError {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    const json: unknown = JSON.parse(bytes.toString("utf8"));
+    return isTooDeep(json, DEPTH_MAX) ? invalid("", `nested deeper than ${DEPTH_MAX} levels`) : json;
   } catch (error) {
     return invalid("", `not valid JSON: ${error instanceof Error ? error.message.slice(0, 200) : "unreadable"}`);
   }

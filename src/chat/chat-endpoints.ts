@@ -13,8 +13,8 @@ export interface PriceAnswers {
   pricing(): unknown;
 }
 
-const OPEN = { auth: "none", bodyBytesMax: 0, errors: "openai" } as const;
-const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: "openai" } as const;
+const OPEN = { auth: "none", bodyBytesMax: 0, errors: "chat" } as const;
+const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: "chat" } as const;
 
 function notYet(path: string): Endpoint {
   const detail = `${path} is not offered yet; use POST /api/llm/v1/chat/completions.`;

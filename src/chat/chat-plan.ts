@@ -116,7 +116,8 @@ function quoteOf(
   const bound = (textTokens: number): Nano => {
     const bounds = candidates.map(({ model, partTokens, outputTokensMax }) =>
       boundOf(model.sale, {
-        inputTokensMax: textTokens + partTokens,
+        // No prompt longer than the model's context is ever served.
+        inputTokensMax: Math.min(textTokens + partTokens, model.contextTokens),
         outputTokensMax: outputTokensMax * chat.choices,
       }),
     );
@@ -132,7 +133,7 @@ function quoteOf(
     },
     affordable(free) {
       const each = candidates.map(({ model, partTokens }) => {
-        const inputTokensMax = textTokens + partTokens;
+        const inputTokensMax = Math.min(textTokens + partTokens, model.contextTokens);
         const left = minus(free, boundOf(model.sale, { inputTokensMax, outputTokensMax: 0 }));
         const tokens = affordable(left, ratesOf(model.sale, inputTokensMax).output);
         return tokens === null ? chat.outputTokensMax : Math.floor(tokens / chat.choices);

@@ -37,7 +37,6 @@ export async function admit(
   reply: Reply,
   deps: PipelineDeps,
 ): Promise<Caller | null | GatewayError> {
-  if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
     const refused = takeAddress(request, reply, deps);
@@ -45,6 +44,7 @@ export async function admit(
     if (deps.isAdmin(authorization)) return null;
     return refused ?? new GatewayError("invalid_token", { detail: { detail: "The admin token is missing or wrong." } });
   }
+  if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
   const known = deps.authenticate(authorization);
   const caller = known instanceof Promise ? await known : known;
   if (caller instanceof GatewayError) return takeAddress(request, reply, deps) ?? caller;

@@ -48,8 +48,10 @@ export async function handle(
     const refused = await serve(request, endpoint, reply, record, deps);
     if (refused !== null) refuse(refused, endpoint, reply, record);
   } catch (error) {
+    // A store that is away rejects with what the caller is to be told; everything else is our own fault.
+    const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     deps.onBroken(error, request.id);
-    refuse(new GatewayError("internal_error", { cause: error }), endpoint, reply, record);
+    refuse(told, endpoint, reply, record);
   } finally {
     deps.observer.end(record);
   }
@@ -75,8 +77,10 @@ async function serve(
     if (answer instanceof GatewayError) return answer;
     for (const [name, value] of Object.entries(answer.headers ?? {})) reply.header(name, value);
     if (answer.headers?.["content-type"] === undefined) reply.header("content-type", "application/json");
+    const body = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
     record.status = answer.status;
-    reply.send(answer.status, typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+    record.bytesOut = Buffer.byteLength(body);
+    reply.send(answer.status, body);
     return null;
   }
   if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
@@ -182,5 +186,5 @@ function refuse(error: GatewayError, endpoint: Endpoint, reply: Reply, record: R
   record.code = error.code;
   record.outcome ??= "refused";
   if (reply.closed) return;
-  sendError(reply, error, endpoint.errors);
+  record.bytesOut = sendError(reply, error, endpoint.errors);
 }

@@ -1,6 +1,6 @@
 // A request that the transport itself turns away still gets the headers of every reply, and a record.
 import type { GatewayError } from "../errors.ts";
-import type { GatewayRequest, Reply } from "../plan.ts";
+import type { ErrorShape, GatewayRequest, Reply } from "../plan.ts";
 import { takeAddress } from "./admit.ts";
 import type { PipelineDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
@@ -10,12 +10,12 @@ export function refuseAtEdge(
   request: GatewayRequest,
   reply: Reply,
   error: GatewayError,
-  { shape, deps }: { readonly shape: "openai" | "envelope"; readonly deps: PipelineDeps },
+  { shape, deps }: { readonly shape: ErrorShape; readonly deps: PipelineDeps },
 ): void {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   const told = takeAddress(request, reply, deps) ?? error;
   record.status = told.status;
   record.code = told.code;
-  sendError(reply, told, shape);
+  record.bytesOut = sendError(reply, told, shape);
   deps.observer.end(record);
 }

@@ -1,6 +1,6 @@
 // An error as the caller's kind of body: OpenAI's on the language-model endpoints, the envelope elsewhere.
 import { ERRORS, type GatewayError } from "../errors.ts";
-import type { Reply } from "../plan.ts";
+import type { ErrorShape, Reply } from "../plan.ts";
 
 /** OpenAI's error object; `code` is the contract's stable code. */
 export function openAiError(error: GatewayError): Record<string, unknown> {
@@ -29,12 +29,13 @@ export function envelopeError(error: GatewayError): Record<string, unknown> {
   };
 }
 
-/** Sends an error as a whole answer. SDKs read `x-should-retry` before any rule of their own. */
-export function sendError(reply: Reply, error: GatewayError, shape: "openai" | "envelope"): void {
+/** Sends an error as a whole answer and tells its length. SDKs read `x-should-retry` before any rule of their own. */
+export function sendError(reply: Reply, error: GatewayError, shape: ErrorShape): number {
   const { retryAfterSeconds } = error.options;
   reply.header("content-type", "application/json");
   reply.header("x-should-retry", String(error.retry));
   if (retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.max(1, Math.ceil(retryAfterSeconds))));
-  const body = shape === "openai" ? { error: openAiError(error) } : envelopeError(error);
-  reply.send(error.status, JSON.stringify(body));
+  const body = JSON.stringify(shape === "chat" ? { error: openAiError(error) } : envelopeError(error));
+  reply.send(error.status, body);
+  return Buffer.byteLength(body);
 }

@@ -27,7 +27,9 @@ export async function settle(
     if (dispatched?.outcome === "success" || dispatched?.outcome === "left_after_content") {
       return await post(hold, plan, dispatched, parts);
     }
+    const fromMs = deps.clock.elapsedMs();
     await deps.ledger.void(hold, dispatched?.outcome ?? "broken");
+    deps.observer.ledgerTook("void", deps.clock.elapsedMs() - fromMs);
     return { kind: "voided" };
   } catch (cause) {
     deps.onBroken(cause, record.requestId);

@@ -17,9 +17,12 @@ export function lastAt(json: unknown, pointers: readonly string[]): unknown {
   return found;
 }
 
+/** No answer has more tokens than this; a vendor that says so is not believed. */
+const COUNT_MAX = 1_000_000_000;
+
 /** A token count as vendors send it: anything but a finite number above zero counts as none. */
 export function countOf(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.ceil(value) : 0;
+  return typeof value === "number" && value > 0 ? Math.min(Math.ceil(value), COUNT_MAX) : 0;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

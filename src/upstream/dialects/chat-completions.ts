@@ -16,7 +16,7 @@ function request(body: ChatBody, context: ChatContext): UpstreamBody {
   sent[wire.maxTokensField ?? "max_tokens"] = context.outputTokensMax;
   if (context.stream) {
     sent.stream = true;
-    if (spec.streamUsage !== "always") sent.stream_options = { include_usage: true };
+    if (spec.streamUsage !== "always") sent.stream_options = { include_usage: true, ...spec.streamOptions };
   }
   return { path: "/chat/completions", body: Object.assign(sent, wire.extraFields) };
 }
@@ -39,7 +39,11 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
   const { usage: _usage, x_groq: _groq, ...body } = json;
-  return { ...readUsage(json, context), body: { ...body, id: context.completionId, model: context.servedSlug }, text: textOf(json.choices) };
+  return {
+    ...readUsage(json, context),
+    body: { ...body, id: context.completionId, model: context.servedSlug },
+    text: textOf(json.choices),
+  };
 }
 
 export const chatCompletions: Dialect = {
