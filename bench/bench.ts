@@ -26,6 +26,8 @@ export interface Bench {
   readonly folder: string;
   readonly quick: boolean;
   readonly rounds: number;
+  /** A checkout to compare with. */
+  readonly base: string | null;
   /** Null: all. */
   readonly only: ReadonlySet<string> | null;
   readonly say: (line: string) => void;
@@ -52,6 +54,7 @@ export async function startSubjects(
   const { upstreamPort = bench.upstream.port, nodeFlags = [] } = options;
   const ground = { ...bench, upstreamPort, nodeFlags, folder: join(bench.folder, String(grounds)) };
   for (const name of names) {
+    if (name === "base" && bench.base === null) continue;
     if (bench.only !== null && !bench.only.has(name)) continue;
     try {
       subjects.set(name, await startSubject(name, ground));

@@ -16,7 +16,7 @@ import { unary } from "./scenarios/unary.ts";
 import { printTable, saveTable } from "./table.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = { unary, streams, latency, many, slow, micro };
-const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--json] [--save]
+const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]
 npm run bench -- profile unary|streams [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
@@ -25,6 +25,7 @@ const { values: flags, positionals: names } = parseArgs({
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     save: { type: "boolean", default: false },
+    base: { type: "string" },
     subjects: { type: "string" },
     rounds: { type: "string" },
   },
@@ -49,6 +50,7 @@ async function prepare(): Promise<Bench> {
     folder,
     quick: flags.quick,
     rounds: Number(flags.rounds ?? (flags.quick ? 2 : 5)),
+    base: flags.base ?? null,
     only: flags.subjects === undefined ? null : new Set(flags.subjects.split(",")),
     say,
   };

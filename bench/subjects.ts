@@ -1,6 +1,7 @@
 // Who is measured: what stands between the client and the upstream, from nothing at all to the gateway.
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { startNginx } from "./peers/nginx.ts";
 import { startPortkey } from "./peers/portkey.ts";
 import { startTollgate } from "./peers/tollgate.ts";
@@ -17,7 +18,7 @@ export interface Subject {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export type SubjectName = "direct" | "nginx" | "bare" | "portkey" | "tollgate";
+export type SubjectName = "direct" | "nginx" | "bare" | "portkey" | "tollgate" | "base";
 
 /** What a subject is started with. */
 export interface Ground {
@@ -25,6 +26,8 @@ export interface Ground {
   readonly upstreamPort: number;
   /** An empty folder of its own, on a real disk. */
   readonly folder: string;
+  /** A checkout of another revision of the gateway; null where none was given. */
+  readonly base: string | null;
   /** Flags for Node, where the subject runs in it. */
   readonly nodeFlags: readonly string[];
   readonly say: (line: string) => void;
@@ -32,6 +35,8 @@ export interface Ground {
 
 /** A subject that cannot run here; the message is for the reader of the table. */
 export class Unavailable extends Error {}
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 export const OPENAI_PATH = "/v1/chat/completions";
 export const OPENAI_MODEL = "gpt-4o-mini";
@@ -51,7 +56,8 @@ const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject
   nginx: startNginx,
   bare: startBare,
   portkey: startPortkey,
-  tollgate: startTollgate,
+  tollgate: (ground) => startTollgate(ground, "tollgate", ROOT),
+  base: (ground) => startTollgate(ground, "base", ground.base),
 };
 
 /** Starts a subject; throws `Unavailable` where it cannot run on this machine. */

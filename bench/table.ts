@@ -13,7 +13,7 @@ export function printTable(rows: readonly Row[]): string {
   const cells = [HEAD, ...rows.map((row) => [row.scenario, row.measure, row.value, row.bar, row.verdict])];
   const widths = HEAD.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0), 3));
   const lines = cells.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
-  lines.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
+  lines.splice(1, 0, `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`);
   return lines.join("\n");
 }
 
@@ -23,6 +23,6 @@ export function saveTable(rows: readonly Row[]): void {
   const to = text.indexOf(END);
   if (from < 0 || to < from) throw new Error("bench/README.md has lost its markers");
   const day = new Date().toISOString().slice(0, 10);
-  const table = `${BEGIN}\n${day}, ${describeMachine()}\n\n${printTable(rows)}\n`;
+  const table = `${BEGIN}\n\n${day}, ${describeMachine()}\n\n${printTable(rows)}\n\n`;
   writeFileSync(README, text.slice(0, from) + table + text.slice(to));
 }

@@ -1,12 +1,9 @@
 // The gateway itself, as `npm start` runs it, with everything on: key check, hold, meter, durable post, metrics, log.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { freePort } from "../processes.ts";
-import { type Ground, type Subject, Unavailable } from "../subjects.ts";
+import { type Ground, type Subject, type SubjectName, Unavailable } from "../subjects.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const MAIN = join(ROOT, "src/main.ts");
 const CREDIT_CENTS = 100_000_000;
 
 interface Created {
@@ -29,19 +26,22 @@ async function openAccount(adminPort: number, dataFolder: string): Promise<strin
   const created = (await admin(accounts, token, "POST", { name: "bench", credit_cents: CREDIT_CENTS })) as Created;
   await admin(`${accounts}/${created.account_id}`, token, "PATCH", {
     inference_cap_cents: CREDIT_CENTS,
-    rate_limit: { requests_per_minute: 100_000_000, in_flight: 20_000 },
+    rate_limit: { requests_per_minute: 10_000_000, in_flight: 20_000 },
   });
   return created.api_key;
 }
 
-export async function startTollgate(ground: Ground): Promise<Subject> {
-  if (!existsSync(MAIN)) throw new Unavailable("src/main.ts is not there");
+/** Starts the gateway of the checkout `root`. */
+export async function startTollgate(ground: Ground, name: SubjectName, root: string | null): Promise<Subject> {
+  if (root === null) throw new Unavailable("no --base was given");
+  const main = resolve(root, "src/main.ts");
+  if (!existsSync(main)) throw new Unavailable(`${main} is not there`);
   const { folder } = ground;
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const adminPort = await freePort();
   const data = join(folder, "data");
-  const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, MAIN];
+  const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, main];
   const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
     port,
     logFile: join(folder, "output.log"),
@@ -57,7 +57,7 @@ export async function startTollgate(ground: Ground): Promise<Subject> {
   });
   const key = await openAccount(adminPort, data);
   return {
-    name: "tollgate",
+    name,
     port,
     pid,
     child,

@@ -42,7 +42,7 @@ const PICKS: Readonly<Record<string, Pick>> = {
 
 export async function latency(bench: Bench): Promise<Row[]> {
   const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["direct", "nginx", "bare", "tollgate"]);
+  const subjects = await startSubjects(bench, ["direct", "nginx", "bare", "tollgate", "base"]);
   const rounds = new Map<SubjectName, Round[]>();
   const syncs: { p50: number; p99: number }[] = [];
   const ms = bench.quick ? 1_500 : 3_000;
@@ -78,7 +78,7 @@ function rowsOf(rounds: ReadonlyMap<SubjectName, Round[]>, syncs: readonly { p50
   for (const name of rounds.keys()) {
     if (name === "direct") continue;
     for (const [what, pick] of Object.entries(PICKS)) {
-      const value = `+${over(name, pick, "p50").toFixed(2)} / +${over(name, pick, "p99").toFixed(2)} ms`;
+      const value = `${over(name, pick, "p50").toFixed(2)} / ${over(name, pick, "p99").toFixed(2)} ms`;
       rows.push(told(NAME, `${name}: ${what} over direct, p50 / p99`, value));
     }
   }

@@ -12,6 +12,7 @@ async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
   const client = await startClient(bench);
   const pid = subject.pid ?? process.pid;
   const request = requestText(subject, { stream: true });
+  const descriptors = openDescriptors(pid);
   // A first crowd of ordinary readers, so that what a program allocates once is not taken for buffering.
   const crowd = await client.run({
     kind: "streams",
@@ -23,11 +24,10 @@ async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
   });
   expectWhole(subject, crowd);
   const beforeMb = residentMb(pid);
-  const descriptors = openDescriptors(pid);
   const watch = watchResident(pid);
   let held = 0;
   const look = setInterval(() => {
-    held = Math.floor((openDescriptors(pid) - descriptors) / 2);
+    held = Math.min(READERS, Math.max(0, Math.floor((openDescriptors(pid) - descriptors) / 2)));
   }, 500);
   const ms = bench.quick ? 8_000 : 25_000;
   const result = await client.run({ kind: "slow", port: subject.port, request, connections: READERS, ms });

@@ -21,7 +21,7 @@ const PER_SECOND = 100;
 
 export async function streams(bench: Bench): Promise<Row[]> {
   const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["nginx", "bare", "tollgate"]);
+  const subjects = await startSubjects(bench, ["nginx", "bare", "tollgate", "base"]);
   const gaps = new Map<SubjectName, number[]>();
   const costs = new Map<SubjectName, number[]>();
   const chunks = bench.quick ? 200 : 400;

@@ -24,7 +24,7 @@ export function medianRatio(of: readonly number[] | undefined, over: readonly nu
 
 export async function unary(bench: Bench): Promise<Row[]> {
   const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["nginx", "bare", "tollgate", "portkey"]);
+  const subjects = await startSubjects(bench, ["nginx", "bare", "tollgate", "base", "portkey"]);
   const costs = new Map<SubjectName, number[]>();
   const rates = new Map<SubjectName, number[]>();
   for (let round = 0; round <= bench.rounds; round++) {
