@@ -1,7 +1,7 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
 import { classify } from "../classify.ts";
 import { isRecord } from "../json-pointer.ts";
-import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
 import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 
@@ -50,6 +50,7 @@ class ChatCompletionsReader implements ChatStreamReader {
   readonly #context: ChatContext;
   readonly #out: ChatStreamOut;
   #template: EventTemplate | null = null;
+  #bore = false;
 
   constructor(context: ChatContext, out: ChatStreamOut) {
     this.#context = context;
@@ -97,6 +98,11 @@ class ChatCompletionsReader implements ChatStreamReader {
     const { bearing, finish, text } = survey(choices);
     if (finish === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
+      return;
+    }
+    this.#bore ||= bearing;
+    if (finish === "stop" && !this.#bore) {
+      this.#out.fail(emptyAnswer());
       return;
     }
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;

@@ -1,6 +1,6 @@
 // What OpenAI-shaped bodies and chunks say beside the answer: usage in disjoint buckets, the vendor's cost, errors.
 import { type Nano, parseUsd } from "../../money.ts";
-import type { TokenUsage } from "../../plan.ts";
+import type { AttemptFailure, TokenUsage } from "../../plan.ts";
 import { atPointer, countOf, isRecord, lastAt } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
@@ -53,6 +53,11 @@ export function readError(body: unknown): VendorError {
     .map((word) => String(word).toLowerCase());
   const message = [inner.message, body.error, inner.detail, body.message].find((text) => typeof text === "string");
   return { words, message: message === undefined ? JSON.stringify(inner).slice(0, 500) : String(message) };
+}
+
+/** A vendor that stops before it has said anything has failed: another route may do better, and nobody pays for it. */
+export function emptyAnswer(): AttemptFailure {
+  return { kind: "provider_malformed", status: 200, message: "the answer is empty", retryAfterMs: null };
 }
 
 /** The status that an error inside a 200 names itself, as OpenRouter's numeric `code` does; 200 where it names none. */

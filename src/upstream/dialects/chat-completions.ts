@@ -1,8 +1,8 @@
 // OpenAI's own wire, as OpenAI and everyone who copies it speak it; their differences are fields of the adapter.
 import { classify } from "../classify.ts";
 import { atPointer, isRecord } from "../json-pointer.ts";
-import { createChatCompletionsReader } from "./chat-completions-stream.ts";
-import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
+import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatBody, ChatContext, Dialect, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 
 /** Fields of ours and of other gateways that no vendor should see. */
@@ -33,11 +33,19 @@ function textOf(choices: readonly unknown[]): string {
     .join("");
 }
 
+/** Whether a choice stopped without text, call, refusal or sound. */
+function isEmpty(choice: unknown): boolean {
+  if (atPointer(choice, "/finish_reason") !== "stop") return false;
+  const message = atPointer(choice, "/message");
+  return isRecord(message) && !bearsContent(message);
+}
+
 function answer(json: unknown, context: ChatContext): UnaryAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
   if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0) {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
+  if (json.choices.every(isEmpty)) return emptyAnswer();
   const { usage: _usage, x_groq: _groq, ...body } = json;
   return {
     ...readUsage(json, context),
