@@ -1,0 +1,50 @@
+// Opens ledgers and records for tests: real files in temporary folders, a clock that the test moves.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Clock, type ManualClock, manualClock } from "../../src/clock.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import type { DiskBounds } from "../../src/storage/disk-guard.ts";
+import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+
+/** What every implementation of the ledger gives its tests. */
+export interface TestStore {
+  readonly ledger: Ledger;
+  readonly clock: ManualClock;
+  /** Closes the store and opens it again on what it has kept. */
+  reopen(): Promise<Ledger>;
+  dispose(): Promise<void>;
+}
+
+export const NO_BOUNDS: DiskBounds = { freeBytesMin: 0, ballastBytes: 0 };
+
+/** 2026-03-12 10:00 UTC, a Thursday. */
+export const START_MS = Date.UTC(2026, 2, 12, 10);
+
+export function openLedgerThread(file: string, clock: Clock, disk: DiskBounds = NO_BOUNDS): Promise<SqliteThread> {
+  const onFatal = (error: Error) => console.error("the store broke:", error);
+  return openSqliteThread({ file, units: { ledger: LEDGER_UNIT }, clock, disk, onFatal });
+}
+
+export async function sqliteStore(): Promise<TestStore> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
+  const file = join(folder, "tollgate.db");
+  const clock = manualClock(START_MS);
+  let ledger = sqliteLedger(await openLedgerThread(file, clock));
+  return {
+    clock,
+    get ledger() {
+      return ledger;
+    },
+    async reopen() {
+      await ledger.close();
+      ledger = sqliteLedger(await openLedgerThread(file, clock));
+      return ledger;
+    },
+    async dispose() {
+      await ledger.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
