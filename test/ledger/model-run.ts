@@ -33,8 +33,8 @@ const key = fc.nat({ max: 2 });
 
 const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
   inference: fc.boolean(),
-  effect: fc.constantFrom("read", "write"),
-  onExpire: fc.constantFrom("void", "post-accrued"),
+  effect: fc.constantFrom("read", "write", "write"),
+  onExpire: fc.constantFrom("void", "void", "post-accrued"),
   owner: fc.constantFrom(PROCESS, PROCESS, "process-0", "job:7"),
   leaseMs: fc.constantFrom(5_000, 60_000),
   slots: fc.constantFrom([], [{ scope: "calls", max: 2, code: "concurrency_limit" as const }]),
@@ -44,8 +44,8 @@ const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
       weight: 3,
       arbitrary: fc.record({
         key: fc.constantFrom("a", "a", "b"),
-        fingerprint: fc.constantFrom("x", "x", "x", "y"),
-        keepMs: fc.constantFrom(10_000, 24 * HOUR_MS),
+        fingerprint: fc.constantFrom("x", "x", "x", "x", "x", "y"),
+        keepMs: fc.constantFrom(10_000, 24 * HOUR_MS, 24 * HOUR_MS),
       }),
     },
   ),
@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant("extend" as const), hold: recent, more: amount, accrued: amount }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const), holds: fc.array(hold, { maxLength: 4 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("sweep" as const), orphans: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("sweep" as const), orphans: fc.boolean() }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -98,7 +98,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant("time" as const),
-      ms: fc.constantFrom(1, 6_000, 61_000, HOUR_MS, 15 * HOUR_MS, 24 * HOUR_MS, 6 * 24 * HOUR_MS),
+      ms: fc.constantFrom(1, 6_000, 61_000, 61_000, 61_000, HOUR_MS, 15 * HOUR_MS, 24 * HOUR_MS, 6 * 24 * HOUR_MS),
       backward: fc.constantFrom(true, false, false),
     }),
   },
