@@ -4,6 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 
 /** Before this version a checkpoint could corrupt the file (the WAL-reset bug). */
 const SQLITE_VERSION_MIN = [3, 51, 3];
+/** Pages in the write-ahead log before they are written into the database: 16 MB. */
+export const CHECKPOINT_PAGES = 4_000;
 const BUSY_MS_MAX = 250;
 const SQLITE_BUSY = 5;
 
@@ -21,7 +23,8 @@ export function openDatabase(file: string): DatabaseSync {
     requireVersion(database);
     // In this mode the lock is kept from the first transaction to the end of the process, and no shared memory is used.
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-    database.exec("PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864");
+    database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    database.exec("PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864");
     database.exec("BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (error) {

@@ -55,7 +55,10 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   const disk = options.disk ?? DISK_BOUNDS;
   const time = { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() };
   const start: ThreadStart = { file: options.file, units, disk, ...time };
-  const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { workerData: start });
+  const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
+    workerData: start,
+    execArgv: [...process.execArgv, "--disable-warning=ExperimentalWarning"],
+  });
   const entries = await whenReady(worker);
   return new ThreadClient(worker, entries, options);
 }

@@ -25,13 +25,14 @@ const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
 await openUnits();
+let backups: Promise<void> = Promise.resolve();
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 
 port.on("message", (message: ToThread) => {
   if (typeof message === "string") answerBatch(JSON.parse(message) as Batch);
-  else if (message.kind === "close") close();
-  else void answerBackup(message.path);
+  else if (message.kind === "close") void close();
+  else answerBackup(message.path);
 });
 say({ kind: "ready", operations: entries });
 
@@ -111,16 +112,19 @@ function undo(error: unknown): void {
   for (const unit of units) unit.reload();
 }
 
-async function answerBackup(path: string): Promise<void> {
-  const error = await backupTo(database, path).then(
-    () => null,
-    (reason: unknown) => String(reason),
-  );
-  say({ kind: "backup", error });
+/** One at a time, and `close` waits for the last. */
+function answerBackup(path: string): void {
+  backups = backups.then(async () => {
+    const error = await backupTo(database, start.file, path).then(
+      () => null,
+      (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
+    );
+    say({ kind: "backup", error });
+  });
 }
 
-function close(): void {
+async function close(): Promise<void> {
+  await backups;
   database.close();
-  say({ kind: "closed" });
   port?.close();
 }

@@ -29,7 +29,6 @@ export type FromThread =
   | string
   | { readonly kind: "ready"; readonly operations: readonly OperationEntry[] }
   | { readonly kind: "backup"; readonly error: string | null }
-  | { readonly kind: "closed" }
   | { readonly kind: "fatal"; readonly error: string };
 
 /** An operation's number is its place in the list. */
