@@ -101,8 +101,17 @@ function candidateOf(
     .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}) !== null)
     .map((offer) => upstream.chatRoute(offer, order));
   const routes = made.filter((route) => typeof route !== "string");
-  if (routes.length === 0) return made.find((route) => typeof route === "string") ?? `${model.slug} cannot serve this`;
+  if (routes.length === 0) {
+    const reason = made.find((route) => typeof route === "string") ?? "content of this kind is not taken";
+    return `${model.slug} cannot be asked for this: ${reason}`;
+  }
   return { model, routes, partTokens, outputTokensMax };
+}
+
+/** The field of the request that a reason names first; most are about what is in the messages. */
+function fieldNamedIn(reason: string, body: ChatRequest["body"]): string {
+  const words = reason.slice(reason.indexOf(": ") + 1).match(/\w+/g) ?? [];
+  return words.find((word) => Object.hasOwn(body, word)) ?? "messages";
 }
 
 /** The most that any candidate can cost: of several, the dearest. */
@@ -162,8 +171,10 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
   );
   const candidates = made.filter((candidate) => typeof candidate !== "string");
   if (candidates.length === 0 || shape.unknownPart !== null) {
-    const why = shape.unknownPart === null ? made[0] : `content parts of type ${shape.unknownPart} are not known here`;
-    return new GatewayError("bad_request", { param: "messages", detail: { detail: `messages: ${String(why)}` } });
+    const unknown = `content parts of type ${shape.unknownPart} are not known here`;
+    const why = shape.unknownPart === null ? String(made[0]) : unknown;
+    const param = fieldNamedIn(why, chat.body);
+    return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
   }
   const byRoute = new Map<Route, Candidate>(candidates.flatMap((one) => one.routes.map((route) => [route, one])));
   return {

@@ -123,7 +123,7 @@ export function generateContentUnsupported(body: ChatBody, context: ChatContext)
   const foreign = foreignField(asked);
   if (foreign !== null) return foreign;
   if ((numberOf(asked.n) ?? 1) > CANDIDATES_MAX) return `n above ${CANDIDATES_MAX} is refused by its wire`;
-  if (stopsOf(asked).length > STOPS_MAX) return `more than ${STOPS_MAX} stops are refused by its wire`;
+  if (stopsOf(asked).length > STOPS_MAX) return `stop with more than ${STOPS_MAX} stops is refused by its wire`;
   if (asked.parallel_tool_calls === false && toolsOf(asked).length > 0) {
     return "parallel_tool_calls: false has no place in its wire";
   }

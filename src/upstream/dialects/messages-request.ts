@@ -125,7 +125,7 @@ export function messagesUnsupported(body: ChatBody, context: ChatContext): strin
     return "a stop of nothing but white space is refused by its wire";
   const format = responseFormatOf(asked);
   if (format?.kind === "schema" && guaranteedSchema(format.schema) === null) {
-    return "a json_schema with free keys (additionalProperties) cannot be guaranteed by its wire";
+    return "a response_format with free keys (additionalProperties) cannot be guaranteed by its wire";
   }
   return conversationOf(messagesOf(asked), formatOf(context)).reason;
 }
