@@ -35,9 +35,13 @@ export interface TestGateway extends Gateway {
   stop(): Promise<void>;
 }
 
-/** Looks until `read` gives something, for at most five seconds: for what has no event to wait for. */
-export async function eventually<T>(read: () => T | undefined | Promise<T | undefined>, what: string): Promise<T> {
-  const deadline = Date.now() + 5_000;
+/** Looks until `read` gives something, five seconds unless told otherwise: for what has no event to wait for. */
+export async function eventually<T>(
+  read: () => T | undefined | Promise<T | undefined>,
+  what: string,
+  msMax = 5_000,
+): Promise<T> {
+  const deadline = Date.now() + msMax;
   for (;;) {
     const found = await read();
     if (found !== undefined) return found;
