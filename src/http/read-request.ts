@@ -5,59 +5,89 @@ import type { Endpoint, GatewayRequest } from "../plan.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
-/** The request headers that anything in the gateway may read; the rest is dropped here. */
+/** The request headers that anything in the gateway may read; the rest is dropped here. Each costs a native call. */
 export const KEPT_HEADERS = [
   "authorization",
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "transfer-encoding",
   "idempotency-key",
-  "x-request-id",
-  "x-forwarded-for",
-  "host",
-  "origin",
   "user-agent",
   "x-tollgate-trace",
   "x-tollgate-keepalive",
   "x-tollgate-sandbox-fault",
 ] as const;
 
+/** Those kept of requests that can have a body. */
+export const BODY_HEADERS = ["content-type", "content-length", "content-encoding", "transfer-encoding"] as const;
+
 const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** A request while the edge is still filling it in. */
-export type RequestDraft = { -readonly [Name in keyof GatewayRequest]: GatewayRequest[Name] };
-
-/**
- * Copies what we keep of a request's head; the native request is dead once its handler has returned. `trustProxy` is the number
- * of proxies believed. Id, start, params and body are left to be filled in.
- */
-export function readHead(res: HttpResponse, req: HttpRequest, trustProxy: number): RequestDraft {
-  const headers = new Map<string, string>();
-  for (const name of KEPT_HEADERS) {
-    const value = req.getHeader(name);
-    if (value !== "") headers.set(name, value);
-  }
-  const query = req.getQuery();
-  const socketAddress = addressText(res.getRemoteAddress());
-  return {
-    id: "",
-    startedMs: 0,
-    method: req.getCaseSensitiveMethod(),
-    path: req.getUrl(),
-    query: query === "" ? NO_QUERY : new URLSearchParams(query),
-    params: NO_PARAMS,
-    headers,
-    body: NO_BODY,
-    address: clientAddress(socketAddress, headers.get("x-forwarded-for") ?? "", trustProxy),
-  };
+/** Who knows the address of the other end of a connection, as bytes. */
+export interface Peer {
+  /** Empty once the connection is no longer ours. */
+  remoteAddress(): ArrayBuffer;
 }
 
-/** Whether a request has a body to wait for. A body of a GET means nothing (RFC 9110, 9.3.1) and is not read. */
-export function hasBody({ method, headers }: GatewayRequest): boolean {
-  if (method === "GET" || method === "HEAD") return false;
+/** What a request is given by us rather than by its sender. */
+export interface RequestMade {
+  readonly id: string;
+  readonly startedMs: number;
+  readonly trustProxy: number;
+  /** Which headers are kept of a request that has no body, and of one that can have one. */
+  readonly bareHeaders: readonly string[];
+  readonly allHeaders: readonly string[];
+}
+
+/** A request as the edge read it; params and body are filled in when they are known. */
+export class EdgeRequest implements GatewayRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly startedMs: number;
+  params: Readonly<Record<string, string>> = NO_PARAMS;
+  body: Buffer = NO_BODY;
+  readonly #peer: Peer;
+  readonly #trustProxy: number;
+  #address: string | null = null;
+
+  /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
+  constructor(req: HttpRequest, peer: Peer, made: RequestMade) {
+    const method = req.getCaseSensitiveMethod();
+    const headers = new Map<string, string>();
+    for (const name of method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders) {
+      const value = req.getHeader(name);
+      if (value !== "") headers.set(name, value);
+    }
+    // Unlike its type says, this is undefined where there is no question mark.
+    const query: string | undefined = req.getQuery();
+    this.id = made.id;
+    this.startedMs = made.startedMs;
+    this.method = method;
+    this.path = req.getUrl();
+    this.query = query ? new URLSearchParams(query) : NO_QUERY;
+    this.headers = headers;
+    this.#peer = peer;
+    this.#trustProxy = made.trustProxy;
+  }
+
+  /**
+   * Found out when first asked for, since it costs a system call that most requests, having a key, can do without. It is empty if that is
+   * only after the request was answered or its client has left.
+   */
+  get address(): string {
+    this.#address ??= clientAddress(
+      addressText(this.#peer.remoteAddress()),
+      this.headers.get("x-forwarded-for") ?? "",
+      this.#trustProxy,
+    );
+    return this.#address;
+  }
+}
+
+/** Whether a request has a body to wait for. A body of a GET means nothing (RFC 9110, 9.3.1), so its length is not even read. */
+export function hasBody({ headers }: GatewayRequest): boolean {
   return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
 }
 
@@ -104,68 +134,80 @@ function tooLarge(bodyBytesMax: number): GatewayError {
   return new GatewayError("body_too_large", { detail: { limit_mib } });
 }
 
-export interface BodyOptions {
-  readonly res: HttpResponse;
-  readonly bodyBytesMax: number;
+export interface BodyLimits {
   readonly slowClients: SlowClients;
-  /** `clock.elapsedMs()` by which the whole body must have come. */
-  readonly deadlineMs: number;
+  /** How long a whole body may take. */
   readonly bodyMsMax: number;
-  readonly done: (body: Buffer) => void;
-  readonly refused: (refusal: BodyRefusal) => void;
 }
 
-/** Collects a body. `abandon` must be called when the client leaves; nothing is kept or called after that. */
+export interface BodyOptions {
+  readonly request: GatewayRequest;
+  readonly bodyBytesMax: number;
+  /** Called once, unless the body is abandoned. */
+  readonly done: (body: Buffer | BodyRefusal) => void;
+}
+
+/**
+ * Collects a body. Most come whole with their head, so watching for slowness begins with the first part that is not the last; of a
+ * body of known length uWebSockets hands over what it has at once, even if that is nothing. `abandon` must be called
+ * when the client leaves; nothing is kept or called after that.
+ */
 export class BodyReader implements SlowClient {
   readonly deadlineMs: number;
+  readonly #res: HttpResponse;
+  readonly #limits: BodyLimits;
   readonly #options: BodyOptions;
-  #parts: Buffer[] = [];
+  #parts: Buffer[] | null = null;
   #bytes = 0;
   #over = false;
 
-  constructor(options: BodyOptions) {
+  constructor(res: HttpResponse, limits: BodyLimits, options: BodyOptions) {
+    this.#res = res;
+    this.#limits = limits;
     this.#options = options;
-    this.deadlineMs = options.deadlineMs;
-    options.slowClients.watch(this);
-    options.res.onData((part, isLast) => this.#take(part, isLast));
+    this.deadlineMs = options.request.startedMs + limits.bodyMsMax;
+    if (options.request.headers.has("transfer-encoding")) this.#watch();
+    res.onData((part, isLast) => this.#take(part, isLast));
   }
 
   keepOpen(): void {
-    this.#options.res.pause();
-    this.#options.res.resume();
+    this.#res.pause();
+    this.#res.resume();
   }
 
   expired(): void {
-    const detail = { seconds: Math.round(this.#options.bodyMsMax / 1_000) };
-    this.#refuse({ error: new GatewayError("request_timeout", { detail }), rest: "close" });
+    const detail = { seconds: Math.round(this.#limits.bodyMsMax / 1_000) };
+    this.#end({ error: new GatewayError("request_timeout", { detail }), rest: "close" });
   }
 
   abandon(): void {
     this.#over = true;
+    if (this.#parts !== null) this.#limits.slowClients.forget(this);
+    this.#parts = null;
+  }
+
+  #watch(): Buffer[] {
+    this.#limits.slowClients.watch(this);
     this.#parts = [];
-    this.#options.slowClients.forget(this);
+    return this.#parts;
   }
 
   /** uWebSockets takes `part` back when this returns, so it is copied, once. It goes on sending what comes after a refusal. */
   #take(part: ArrayBuffer, isLast: boolean): void {
     if (this.#over) return;
     this.#bytes += part.byteLength;
-    if (this.#bytes > this.#options.bodyBytesMax) {
-      this.#refuse({ error: tooLarge(this.#options.bodyBytesMax), rest: "close" });
+    const { bodyBytesMax } = this.#options;
+    if (this.#bytes > bodyBytesMax) {
+      this.#end({ error: tooLarge(bodyBytesMax), rest: "close" });
       return;
     }
     const copy = Buffer.from(new Uint8Array(part));
-    if (!isLast) {
-      this.#parts.push(copy);
-      return;
-    }
-    const body = this.#parts.length === 0 ? copy : Buffer.concat([...this.#parts, copy], this.#bytes);
-    this.abandon();
-    this.#options.done(body);
+    if (!isLast) (this.#parts ?? this.#watch()).push(copy);
+    else this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
   }
 
-  #refuse(refusal: BodyRefusal): void {
+  #end(ending: Buffer | BodyRefusal): void {
     this.abandon();
-    this.#options.refused(refusal);
+    this.#options.done(ending);
   }
 }

@@ -4,7 +4,16 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../plan.ts";
 import { type ErrorShape, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
-import { BodyReader, type BodyRefusal, hasBody, type RequestDraft, readHead, refuseBody } from "./read-request.ts";
+import {
+  BODY_HEADERS,
+  type BodyLimits,
+  BodyReader,
+  type BodyRefusal,
+  EdgeRequest,
+  hasBody,
+  KEPT_HEADERS,
+  refuseBody,
+} from "./read-request.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
 import { type ReplyHost, UwsReply } from "./uws-reply.ts";
@@ -93,28 +102,33 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
 }
 
 /** Takes the requests of one listener from their first line to the pipeline. */
-class Edge implements ReplyHost {
+class Edge implements ReplyHost, BodyLimits {
   readonly clock: Clock;
   readonly slowClients: SlowClients;
   readonly stalledMsMax: number;
   draining = false;
   open = 0;
   readonly #options: HttpOptions;
-  readonly #bodyMsMax: number;
+  readonly bodyMsMax: number;
   readonly #match: MatchEndpoint;
   readonly #hosts: ReadonlySet<string> | null;
   readonly #fixedHeaders: string;
+  readonly #bareHeaders: readonly string[];
+  readonly #allHeaders: readonly string[];
   readonly #newId = requestIds();
 
   constructor(options: HttpOptions) {
     this.#options = options;
     this.clock = options.clock;
-    this.#bodyMsMax = options.bodyMsMax ?? 30_000;
+    this.bodyMsMax = options.bodyMsMax ?? 30_000;
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
-    this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.#bodyMsMax / 4, this.stalledMsMax / 4));
+    this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
     this.#match = matchEndpoint(options.endpoints);
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
+    const forwarded = options.trustProxy > 0 ? ["x-forwarded-for"] : [];
+    this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"]), ...forwarded];
+    this.#allHeaders = [...this.#bareHeaders, ...BODY_HEADERS];
     this.#fixedHeaders = options.cors === true ? CORS : "";
   }
 
@@ -124,10 +138,16 @@ class Edge implements ReplyHost {
 
   accept(res: HttpResponse, req: HttpRequest): void {
     this.open += 1;
-    const request = readHead(res, req, this.#options.trustProxy);
-    request.id = this.#newId();
-    request.startedMs = this.clock.elapsedMs();
-    const reply = new UwsReply(res, this, request.method, `${this.#fixedHeaders}\r\nx-request-id: ${request.id}`);
+    const id = this.#newId();
+    const reply = new UwsReply(res, this, `${this.#fixedHeaders}\r\nx-request-id: ${id}`);
+    const request = new EdgeRequest(req, reply, {
+      id,
+      startedMs: this.clock.elapsedMs(),
+      trustProxy: this.#options.trustProxy,
+      bareHeaders: this.#bareHeaders,
+      allHeaders: this.#allHeaders,
+    });
+    if (request.method === "HEAD") reply.withoutBody();
     if (request.method === "OPTIONS" && this.#options.cors === true) {
       preflight(reply, req.getHeader("access-control-request-headers"));
       return;
@@ -157,29 +177,19 @@ class Edge implements ReplyHost {
     });
   }
 
-  #readBody(res: HttpResponse, request: RequestDraft, endpoint: Endpoint, reply: UwsReply): void {
-    const refused = (refusal: BodyRefusal) => {
-      if (refusal.rest === "close") reply.closeAfterwards();
-      this.#options.refuse(request, reply, refusal.error, endpoint.errors);
+  #readBody(res: HttpResponse, request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    const done = (ending: Buffer | BodyRefusal): void => {
+      if (!("error" in ending)) {
+        request.body = ending;
+        this.#handle(request, endpoint, reply);
+        return;
+      }
+      if (ending.rest === "close") reply.closeAfterwards();
+      this.#options.refuse(request, reply, ending.error, endpoint.errors);
     };
     const refusal = refuseBody(request.headers, endpoint);
-    if (refusal !== null) {
-      refused(refusal);
-      return;
-    }
-    const reader = new BodyReader({
-      res,
-      bodyBytesMax: endpoint.bodyBytesMax,
-      bodyMsMax: this.#bodyMsMax,
-      slowClients: this.slowClients,
-      deadlineMs: request.startedMs + this.#bodyMsMax,
-      refused,
-      done: (body) => {
-        request.body = body;
-        this.#handle(request, endpoint, reply);
-      },
-    });
-    reply.whileReading(reader);
+    if (refusal !== null) done(refusal);
+    else reply.whileReading(new BodyReader(res, this, { request, bodyBytesMax: endpoint.bodyBytesMax, done }));
   }
 
   #handle(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {

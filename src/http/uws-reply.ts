@@ -18,14 +18,15 @@ export interface ReplyHost {
   finished(): void;
 }
 
-/** uWebSockets takes a larger answer in parts, as the client reads it, without copying it. */
-const WHOLE_BYTES_MAX = 64 * 1024;
+/**
+ * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More than
+ * that would be lost when the client has no room: this version forgets data that it could not put behind gathered data.
+ */
+const SLICE_BYTES = 14 * 1024;
+/** After a client had no room: a write of this size tells whether all earlier bytes have left, and adds but so many if not. */
+const PROBE_BYTES = 4 * 1024;
 /** Enough for a caller who stops when told to, and who may have a last part to send. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
-/** A write of at most this size tells whether all earlier bytes have left, at the price of adding so many if they have not. */
-const PROBE_BYTES = 4 * 1024;
-const SLICE_BYTES = 64 * 1024;
-
 const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]));
 const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
 
@@ -36,9 +37,9 @@ const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
 export class UwsReply implements Reply, SlowClient {
   deadlineMs = 0;
   readonly #host: ReplyHost;
-  readonly #withBody: boolean;
   #res: HttpResponse | null;
   #headers: string;
+  #withBody = true;
   #hasContentType = false;
   /** The status line and headers, while they wait for the first bytes. */
   #head: string | null = null;
@@ -46,22 +47,24 @@ export class UwsReply implements Reply, SlowClient {
   #ended = false;
   #gone = false;
   #closesConnection = false;
+  /** The client had no room at the last write. */
   #blocked = false;
+  /** It had none before that, and nothing has shown yet that all has left. */
+  #probing = false;
   /** What the client has no room for yet, and its size. */
-  #held: Uint8Array[] = [];
+  #held: Uint8Array[] | null = null;
   #heldBytes = 0;
   #body: { abandon(): void } | null = null;
-  #goneListeners: (() => void)[] = [];
+  #goneListener: (() => void) | null = null;
   #roomListener: (() => void) | null = null;
   /** The argument of `#writeCorked`, so that a write needs no closure. */
   #next: Uint8Array | string = "";
-  readonly #writeCorked = () => this.#put(this.#next);
+  #writeCorked: (() => void) | null = null;
 
   /** `headers` are those that every answer has, each as `\r\nname: value`. Must be made in the route handler itself. */
-  constructor(res: HttpResponse, host: ReplyHost, method: string, headers: string) {
+  constructor(res: HttpResponse, host: ReplyHost, headers: string) {
     this.#res = res;
     this.#host = host;
-    this.#withBody = method !== "HEAD";
     this.#headers = headers;
     res.onAborted(() => this.#leave());
   }
@@ -71,8 +74,15 @@ export class UwsReply implements Reply, SlowClient {
   }
 
   onGone(listener: () => void): void {
+    const first = this.#goneListener;
     if (this.#gone) listener();
-    else if (!this.#ended) this.#goneListeners.push(listener);
+    else if (first === null) this.#goneListener = listener;
+    else {
+      this.#goneListener = () => {
+        first();
+        listener();
+      };
+    }
   }
 
   onRoom(listener: () => void): void {
@@ -82,7 +92,17 @@ export class UwsReply implements Reply, SlowClient {
   header(name: string, value: string): void {
     // A line break in a value would begin a header of the sender's choice.
     this.#headers += `\r\n${name}: ${value.replace(UNSAFE_HEADER, "?")}`;
-    if (name.toLowerCase() === "content-type") this.#hasContentType = true;
+    if (name.length === 12 && name.toLowerCase() === "content-type") this.#hasContentType = true;
+  }
+
+  /** The address of the other end; empty once the answer has left. */
+  remoteAddress(): ArrayBuffer {
+    return this.#res?.getRemoteAddress() ?? new ArrayBuffer(0);
+  }
+
+  /** Answers a HEAD: what is written is described and left out. */
+  withoutBody(): void {
+    this.#withBody = false;
   }
 
   /** Whether bytes of the answer may have left, so that another answer is no longer possible. */
@@ -106,17 +126,17 @@ export class UwsReply implements Reply, SlowClient {
     if (this.#host.draining || this.#closesConnection) this.header("connection", "close");
     this.#begun = true;
     this.#head = this.#headText(status);
+    this.#writeCorked = () => this.#writeSlice();
     this.#res.onWritable(() => this.#writable());
   }
 
   write(bytes: Uint8Array | string): boolean {
-    if (this.closed || this.#res === null || bytes.length === 0) return !this.#blocked;
+    if (this.closed || this.#res === null || this.#writeCorked === null || bytes.length === 0) return !this.#blocked;
     if (this.#blocked) {
       this.#hold(bytes);
       return false;
     }
-    this.#next = bytes;
-    this.#res.cork(this.#writeCorked);
+    this.#put(bytes);
     if (this.#blocked) this.#waitForClient();
     return !this.#blocked;
   }
@@ -124,9 +144,10 @@ export class UwsReply implements Reply, SlowClient {
   end(bytes: Uint8Array | string = ""): void {
     if (this.closed || this.#res === null) return;
     this.#ended = true;
-    if (bytes.length > 0 && (this.#blocked || bytes.length > WHOLE_BYTES_MAX)) {
+    if (bytes.length > 0 && (this.#blocked || bytes.length > SLICE_BYTES / 3)) {
+      const wait = this.#blocked;
       this.#hold(bytes);
-      if (!this.#blocked) this.#writable();
+      if (!wait) this.#writable();
       return;
     }
     if (this.#blocked) return;
@@ -144,8 +165,8 @@ export class UwsReply implements Reply, SlowClient {
     if (this.closed || res === null) return;
     this.#ended = true;
     const close = this.#closesConnection || this.#host.draining;
-    const bytes = typeof body === "string" && body.length > WHOLE_BYTES_MAX / 4 ? Buffer.from(body) : body;
-    if (this.#withBody && bytes.length > WHOLE_BYTES_MAX && typeof bytes !== "string") {
+    const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
+    if (this.#withBody && typeof bytes !== "string" && bytes.length > SLICE_BYTES) {
       if (close) this.header("connection", "close");
       this.#head = this.#headText(status);
       this.#sendInParts(res, bytes);
@@ -166,7 +187,7 @@ export class UwsReply implements Reply, SlowClient {
     const res = this.#res;
     if (res === null || this.#gone) return;
     this.#ended = true;
-    this.#goneListeners = [];
+    this.#goneListener = null;
     // Closing inside uWebSockets' own parser would free what it is still working on.
     setImmediate(() => {
       if (this.#res !== null) res.close();
@@ -200,31 +221,43 @@ export class UwsReply implements Reply, SlowClient {
     this.#head = null;
   }
 
-  /** Writes as much as the client takes and holds the rest. Must be called corked. */
+  /** Writes as much as the client takes and holds the rest. */
   #put(bytes: Uint8Array | string): void {
     const res = this.#res;
-    if (res === null) return;
-    this.#writeHead(res);
-    if (!this.#withBody) return;
+    const write = this.#writeCorked;
+    if (res === null || write === null) return;
     if (bytes.length <= PROBE_BYTES / 3) {
-      this.#blocked = !res.write(bytes);
+      this.#next = bytes;
+      res.cork(write);
       return;
     }
     const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
     let from = 0;
     while (from < whole.length && !this.#blocked) {
-      const to = from + (from === 0 ? PROBE_BYTES : SLICE_BYTES);
-      this.#blocked = !res.write(whole.subarray(from, to));
+      const to = from + (this.#probing ? PROBE_BYTES : SLICE_BYTES);
+      this.#next = from === 0 && to >= whole.length ? whole : whole.subarray(from, to);
+      res.cork(write);
       from = to;
     }
     if (from < whole.length) {
-      this.#held.unshift(whole.subarray(from));
+      this.#held = [whole.subarray(from), ...(this.#held ?? [])];
       this.#heldBytes += whole.length - from;
     }
   }
 
+  /** Called corked. What this writes is taken in any case; the answer says whether what was written before it has left. */
+  #writeSlice(): void {
+    const res = this.#res;
+    if (res === null) return;
+    this.#writeHead(res);
+    if (!this.#withBody) return;
+    this.#blocked = !res.write(this.#next);
+    if (!this.#blocked) this.#probing = false;
+  }
+
   #hold(bytes: Uint8Array | string): void {
     const held = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    this.#held ??= [];
     this.#held.push(held);
     this.#heldBytes += held.length;
     if (this.#heldBytes > HELD_BYTES_MAX) this.cut();
@@ -234,17 +267,20 @@ export class UwsReply implements Reply, SlowClient {
   #writable(): boolean {
     const res = this.#res;
     if (res === null) return true;
+    this.#probing ||= this.#blocked;
     this.#blocked = false;
-    res.cork(() => {
-      for (let next = this.#held.shift(); next !== undefined; next = this.#blocked ? undefined : this.#held.shift()) {
-        this.#heldBytes -= next.length;
-        this.#put(next);
-      }
-      if (this.#ended && !this.#blocked) res.end();
-    });
+    res.cork(() => {});
+    while (!this.#blocked) {
+      const next = this.#held?.shift();
+      if (next === undefined) break;
+      this.#heldBytes -= next.length;
+      this.#put(next);
+    }
     if (this.#blocked) this.#waitForClient();
-    else if (this.#ended) this.#finish();
-    else {
+    else if (this.#ended) {
+      res.cork(() => void res.end());
+      this.#finish();
+    } else {
       this.#host.slowClients.forget(this);
       this.#roomListener?.();
     }
@@ -271,19 +307,18 @@ export class UwsReply implements Reply, SlowClient {
   }
 
   #leave(): void {
-    const listeners = this.#goneListeners;
-    const told = !this.#ended;
+    const listener = this.#ended ? null : this.#goneListener;
     this.#gone = true;
     this.#body?.abandon();
     this.#finish();
-    if (told) for (const listener of listeners) listener();
+    listener?.();
   }
 
   #finish(): void {
     this.#res = null;
-    this.#held = [];
+    this.#held = null;
     this.#body = null;
-    this.#goneListeners = [];
+    this.#goneListener = null;
     this.#roomListener = null;
     this.#host.slowClients.forget(this);
     this.#host.finished();

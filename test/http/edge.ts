@@ -31,7 +31,7 @@ const ENDPOINTS = [
   endpoint("GET", "/hello"),
   endpoint("GET", "/things/{id}"),
   endpoint("DELETE", "/things/{id}"),
-  endpoint("POST", "/api/llm/v1/chat/completions", "openai"),
+  endpoint("POST", "/api/llm/v1/chat/completions", "chat"),
 ];
 
 const cleanups: (() => void)[] = [];
