@@ -57,7 +57,8 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   const start: ThreadStart = { file: options.file, units, disk, ...time };
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
     workerData: start,
-    execArgv: [...process.execArgv, "--disable-warning=ExperimentalWarning"],
+    // Not the process's own flags: some of them are not for threads.
+    execArgv: ["--disable-warning=ExperimentalWarning"],
   });
   const entries = await whenReady(worker);
   return new ThreadClient(worker, entries, options);

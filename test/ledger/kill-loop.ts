@@ -1,0 +1,55 @@
+// Kills a process that uses the ledger, again and again, and looks at what it left behind.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { openLedgerThread } from "./store.ts";
+
+const CHILD = fileURLToPath(new URL("./kill-child.ts", import.meta.url));
+
+/** Runs the child until it has said `charges` charges, kills it, and answers all it has said. */
+async function runAndKill(file: string, run: string, charges: number): Promise<Map<string, number>> {
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CHILD, file, run], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const acked = new Map<string, number>();
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [holdId = "", amount = ""] = line.split(" ");
+    acked.set(holdId, Number(amount));
+    if (acked.size === charges) child.kill("SIGKILL");
+  }
+  expect(acked.size).toBeGreaterThanOrEqual(charges);
+  return acked;
+}
+
+/**
+ * Each acknowledged charge must be there once and with its amount, the dead process's holds must be resolved, and the
+ * doctor must find nothing. Answers how many charges were acknowledged in all.
+ */
+export async function killLoop(kills: number, chargesMax: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-kill-"));
+  const file = join(folder, "tollgate.db");
+  let acknowledged = 0;
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      const acked = await runAndKill(file, `run-${kill}`, 1 + Math.floor(Math.random() * chargesMax));
+      acknowledged += acked.size;
+      const ledger = sqliteLedger(await openLedgerThread(file, systemClock));
+      while ((await ledger.sweep(1_000, "the checker")).length > 0);
+      const rows = await Promise.all([...acked.keys()].map((holdId) => ledger.transaction(null, holdId)));
+      const lost = [...acked].filter(([, amount], at) => rows[at]?.amountNano !== amount);
+      expect(lost).toEqual([]);
+      expect(await ledger.totals()).toMatchObject({ holdsOpen: 0, heldNano: 0 });
+      expect((await ledger.doctor({ file: true })).findings).toEqual([]);
+      await ledger.close();
+    }
+    return acknowledged;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
