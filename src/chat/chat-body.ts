@@ -107,12 +107,14 @@ const PRICED_FIELDS: Readonly<Record<string, PricedField>> = {
   prediction: { why: "rejected predictions are billed beyond max_tokens" },
 };
 
+const PRICED_ENTRIES = Object.entries(PRICED_FIELDS);
+
 function invalid(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param || "body"}: ${detail}` } });
 }
 
 function pricedField(body: Record<string, unknown>): GatewayError | null {
-  for (const [field, { why, neutral }] of Object.entries(PRICED_FIELDS)) {
+  for (const [field, { why, neutral }] of PRICED_ENTRIES) {
     const value = body[field];
     if (value === undefined || value === null || neutral?.(value)) continue;
     return new GatewayError("unsupported_field", { param: field, detail: { detail: why } });

@@ -71,14 +71,14 @@ const EMBEDDINGS: Speech = { dialect: embeddings, spec: { dialect: "chat-complet
 export function createUpstream(clock: Clock): Upstream {
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const health = createRouteHealth(clock);
-  const rings = new WeakMap<Adapter, KeyRing>();
+  const vendors = new WeakMap<Adapter, Vendor>();
 
-  function ringOf(adapter: Adapter): KeyRing {
-    const known = rings.get(adapter);
+  function vendorOf(adapter: Adapter): Vendor {
+    const known = vendors.get(adapter);
     if (known !== undefined) return known;
-    const ring = createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock);
-    rings.set(adapter, ring);
-    return ring;
+    const vendor = readyVendor(adapter, clock);
+    vendors.set(adapter, vendor);
+    return vendor;
   }
 
   /** A failure that is our key's fault rests the key; the route may go again at once where another is fit. */
@@ -103,7 +103,8 @@ export function createUpstream(clock: Clock): Upstream {
     };
     const unsupported = dialect.unsupported(order.body, context);
     if (unsupported !== null) return unsupported;
-    const ring = ringOf(offer.adapter);
+    const vendor = vendorOf(offer.adapter);
+    const { ring } = vendor;
     return {
       offer,
       contextTokens: order.contextTokens,
@@ -122,7 +123,7 @@ export function createUpstream(clock: Clock): Upstream {
           {
             dialect,
             context,
-            request: exchangeRequest(offer.adapter, key, dialect.request(order.body, context), order.requestId),
+            request: exchangeRequest(vendor, key, dialect.request(order.body, context), order.requestId),
             firstTokenMsMax,
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
@@ -144,21 +145,35 @@ export function createUpstream(clock: Clock): Upstream {
   };
 }
 
-/** Where a path below the adapter's base address lies, and the headers that the vendor wants. */
+/** What all requests to one vendor share, made once. */
+interface Vendor {
+  readonly ring: KeyRing;
+  /** Scheme and authority of the base address, and the path that every call's path is below. */
+  readonly origin: string;
+  readonly basePath: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly auth: Adapter["spec"]["auth"];
+}
+
+function readyVendor(adapter: Adapter, clock: Clock): Vendor {
+  const { origin } = new URL(adapter.origin);
+  return {
+    ring: createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock),
+    origin,
+    basePath: new URL(adapter.origin).pathname.replace(/\/$/, ""),
+    headers: { "content-type": "application/json", ...adapter.spec.headers },
+    auth: adapter.spec.auth,
+  };
+}
+
 function exchangeRequest(
-  adapter: Adapter,
+  vendor: Vendor,
   key: string,
   { path, body }: UpstreamBody,
   requestId: string,
 ): ExchangeRequest {
-  const pathAt = adapter.origin.indexOf("/", adapter.origin.indexOf("://") + 3);
-  const origin = pathAt < 0 ? adapter.origin : adapter.origin.slice(0, pathAt);
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    "x-request-id": requestId,
-    ...adapter.spec.headers,
-  };
-  const { auth } = adapter.spec;
+  const { origin, basePath, auth } = vendor;
+  const headers: Record<string, string> = { ...vendor.headers, "x-request-id": requestId };
   if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
-  return { origin, path: adapter.origin.slice(origin.length) + path, headers, body: JSON.stringify(body) };
+  return { origin, path: basePath + path, headers, body: JSON.stringify(body) };
 }
