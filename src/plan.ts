@@ -219,7 +219,14 @@ export interface Plan {
 }
 
 /** How a paid request ended, for its record. */
-export type Outcome = "success" | "refused" | "failed" | "broken" | "left_before_content" | "left_after_content";
+export type Outcome =
+  | "success"
+  | "replayed"
+  | "refused"
+  | "failed"
+  | "broken"
+  | "left_before_content"
+  | "left_after_content";
 
 /** What an endpoint that costs nothing answers. */
 export interface Answer {

@@ -84,10 +84,10 @@ async function serve(
     return null;
   }
   if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
-  if (caller.frozen) return new GatewayError("account_frozen");
-  if (caller.paused) return new GatewayError("key_paused");
   const plan = await endpoint.plan({ request, caller });
   if (plan instanceof GatewayError) return plan;
+  if (caller.frozen) return new GatewayError("account_frozen");
+  if (caller.paused) return new GatewayError("key_paused");
   return pay({ plan, caller, reply, record, endpoint, deps }, request.id);
 }
 
@@ -104,7 +104,7 @@ async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> 
     record.outcome = "refused";
     return hold;
   }
-  if ("replayOf" in hold) return replay(hold.replayOf, reply, deps);
+  if ("replayOf" in hold) return replay({ accountId: caller.payer.accountId, holdId: hold.replayOf }, paid);
   deps.leases.keep(hold);
   let dispatched: Dispatched | null = null;
   let settled: Settled;
