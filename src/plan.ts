@@ -185,8 +185,8 @@ export interface Frame {
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string;
   /** The last bytes of a stream that broke after it had begun. */
   broken(error: GatewayError): Uint8Array | string;
-  /** What shows a waiting client that we are alive. */
-  readonly keepAlive: string;
+  /** What shows a waiting client that we are alive, and the headers of an answer that begins with it; null: nothing can. */
+  readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
 
 /** A paid request, ready for the pipeline. What varies between endpoints, vendors and models is data here. */

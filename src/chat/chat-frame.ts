@@ -46,8 +46,14 @@ export interface ChatFrameOptions {
   readonly errorJson: (error: GatewayError) => Record<string, unknown>;
 }
 
+function streamHeaders(reply: Reply): void {
+  reply.header("content-type", "text/event-stream");
+  reply.header("cache-control", "no-cache");
+  reply.header("x-accel-buffering", "no");
+}
+
 class ChatFrame implements Frame {
-  readonly keepAlive = ": keep-alive\n\n";
+  readonly keepAlive = { text: ": keep-alive\n\n", headers: streamHeaders };
   readonly #options: ChatFrameOptions;
   #servedSlug = "";
 
@@ -66,9 +72,7 @@ class ChatFrame implements Frame {
       if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
       return;
     }
-    reply.header("content-type", "text/event-stream");
-    reply.header("cache-control", "no-cache");
-    reply.header("x-accel-buffering", "no");
+    streamHeaders(reply);
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string {

@@ -33,7 +33,7 @@ function inputText(input: z.infer<typeof embeddingsBody>["input"]): string {
 }
 
 const frame: Frame = {
-  keepAlive: "",
+  keepAlive: null,
   head(reply, served, attempts, charge) {
     reply.header("content-type", "application/json");
     reply.header("x-tollgate-model", served.model);

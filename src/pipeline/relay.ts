@@ -81,12 +81,13 @@ export class Relay {
   }
 
   #beat(): void {
-    if (this.#reply.closed) return;
+    const { keepAlive } = this.#plan.frame;
+    if (this.#reply.closed || keepAlive === null) return;
     if (!this.#begun) {
-      this.#reply.header("content-type", "text/event-stream");
+      keepAlive.headers(this.#reply);
       this.#begun = true;
       this.#reply.begin(200);
     }
-    this.#reply.write(this.#plan.frame.keepAlive);
+    this.#reply.write(keepAlive.text);
   }
 }
