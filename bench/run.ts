@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Bench, type Row, type Scenario, told } from "./bench.ts";
+import { atMost, type Bench, type Row, type Scenario } from "./bench.ts";
 import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
@@ -61,11 +61,11 @@ async function measure(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
     if (names.length > 0 && !names.includes(name)) continue;
-    say(`${name} ...`);
+    say(`${name} ... (${Math.round(performance.now() / 1000)} s since the start)`);
     rows.push(...(await scenario(bench)));
   }
   await processes.stopAll();
-  rows.push(told("machine", "CPU taken by others meanwhile", `${(work() * 100).toFixed(0)} % of a core`));
+  rows.push(atMost("machine", "CPU taken by others meanwhile", work() * 100, 10, " % of a core"));
   return rows;
 }
 

@@ -26,6 +26,8 @@ http {
   upstream openai {
     server 127.0.0.1:${upstreamPort};
     keepalive 512;
+    # Shorter than the upstream's ten seconds, or a request meets a connection that is just being closed.
+    keepalive_timeout 5s;
     keepalive_requests 100000000;
   }
   server {

@@ -18,7 +18,7 @@ function descriptorsMax(): number {
 
 async function measure(bench: Bench, subject: Subject, name: string): Promise<Row[]> {
   const client = await startClient(bench);
-  const chunks = bench.quick ? 12 : 24;
+  const chunks = bench.quick ? 9 : 24;
   const pid = subject.pid ?? process.pid;
   const idleMb = residentMb(pid);
   const watch = watchResident(pid);
@@ -27,7 +27,7 @@ async function measure(bench: Bench, subject: Subject, name: string): Promise<Ro
     port: subject.port,
     request: requestText(subject, { stream: true, chunks, perSecond: 1 }),
     streams: STREAMS,
-    rampMs: bench.quick ? 6_000 : 9_000,
+    rampMs: bench.quick ? 5_000 : 9_000,
     events: eventsOf(chunks),
   });
   const mostMb = watch.stop();
