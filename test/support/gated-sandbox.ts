@@ -1,6 +1,7 @@
 // A sandbox upstream behind a gate: calls wait there until the test lets them through, so that they overlap for sure.
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 
 export interface GatedSandbox {
@@ -26,7 +27,8 @@ export async function startGatedSandbox(): Promise<GatedSandbox> {
       const onward = request(`${sandbox.url}${incoming.url}`, { method: incoming.method, headers: incoming.headers });
       onward.on("response", (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
+        // A body that breaks off upstream breaks off here.
+        pipeline(answer, outgoing, () => {});
       });
       onward.on("error", () => outgoing.destroy());
       outgoing.on("close", () => onward.destroy());
