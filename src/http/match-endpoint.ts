@@ -1,8 +1,6 @@
 // Finds the endpoint that a method and a path mean.
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, EndpointShape } from "../plan.ts";
-
-export type ErrorShape = EndpointShape["errors"];
+import type { Endpoint, ErrorShape } from "../plan.ts";
 
 /** Where a request goes, or why it goes nowhere. `allow` is the Allow header of a 405. */
 export type Match =

@@ -2,8 +2,8 @@
 import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, GatewayRequest, Reply } from "../plan.ts";
-import { type ErrorShape, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import type { Endpoint, ErrorShape, GatewayRequest, Reply } from "../plan.ts";
+import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
   BODY_HEADERS,
   type BodyLimits,
