@@ -1,0 +1,250 @@
+// A store that fails in the middle of a paid call: what the caller is told, and what becomes of the money.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { readConfig } from "../../src/config.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { openStores } from "../../src/gateway.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { nano, ZERO } from "../../src/money.ts";
+import { createLog } from "../../src/observe/log.ts";
+import { createObserver } from "../../src/observe/observer.ts";
+import type { PipelineDeps } from "../../src/pipeline/deps.ts";
+import { handle } from "../../src/pipeline/handle.ts";
+import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
+import type { AnswerSink, Caller, Endpoint, GatewayRequest, Plan, Reading, Route } from "../../src/plan.ts";
+import type { Records } from "../../src/records/records.ts";
+import { newAccount } from "../ledger/requests.ts";
+
+const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
+const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
+const READING: Reading = {
+  usage: USAGE,
+  delivered: { text: "hi", bytes: 2 },
+  upstreamCostNano: null,
+  skippedEvents: 0,
+};
+const HOLD = nano(1_000);
+const COST = nano(400);
+
+const CALLER: Caller = {
+  payer: { id: "acct:ada", accountId: "ada", keyId: "ada.key", sandbox: false },
+  primary: true,
+  paused: false,
+  frozen: false,
+  requestsPerMinute: 600,
+  inFlightMax: 64,
+  inferenceCapNano: nano(1e12),
+};
+
+let folder: string;
+let stores: Awaited<ReturnType<typeof openStores>>;
+let broken: unknown[];
+let lines: Record<string, unknown>[];
+let opened: number;
+let number = 0;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-faults-"));
+  stores = await openStores(readConfig({ DATA_DIR: folder }), (error) => {
+    throw error;
+  });
+  await stores.ledger.openAccount(newAccount("ada", 100));
+});
+
+afterAll(async () => {
+  await stores.thread.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+beforeEach(() => {
+  broken = [];
+  lines = [];
+  opened = 0;
+});
+
+function depsWith(faults: { ledger?: Partial<Ledger>; records?: Partial<Records> }): PipelineDeps {
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const log = createLog({ level: "info", clock: systemClock, stream });
+  return {
+    clock: systemClock,
+    observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
+    ledger: { ...stores.ledger, ...faults.ledger },
+    records: { ...stores.records, ...faults.records },
+    leases: { keep() {}, release() {} },
+    health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
+    authenticate: () => CALLER,
+    isAdmin: () => false,
+    takeWindow: (_kind, _key, limit) => {
+      return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
+    },
+    addressRequestsPerMinute: 600,
+    owner: "process-1",
+    leaseMs: 60_000,
+    draining: () => false,
+    onBroken: (error) => broken.push(error),
+  };
+}
+
+type Play = (sink: AnswerSink) => void;
+
+const streamed: Play = (sink) => {
+  sink.content(Buffer.from("data: hi\n\n"));
+  setImmediate(() => sink.done({ kind: "stream", tail: Buffer.from("data: finish\n\n") }));
+};
+const whole: Play = (sink) => sink.done({ kind: "body", body: { text: "hi" } });
+const failing: Play = (sink) =>
+  sink.failed({ kind: "provider_overloaded", status: 503, message: "", retryAfterMs: null });
+
+function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endpoint {
+  const route: Route = {
+    provider: "acme",
+    model: "acme/small",
+    healthKey: "acme",
+    firstTokenMsMax: 1_000,
+    lastFirstTokenMsMax: 1_000,
+    pointlessAfter: () => false,
+    open(sink) {
+      opened++;
+      setImmediate(() => play(sink));
+      return { pause() {}, resume() {}, abort() {}, reading: () => READING };
+    },
+  };
+  const plan: Plan = {
+    operation: "chat",
+    asked: "acme/small",
+    streamed: play === streamed,
+    effect: "read",
+    quote: { nano: HOLD, tighten: null, affordable: () => ({}) },
+    slots: [],
+    inference: true,
+    idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: "same" },
+    routes: [route],
+    wholeMsMax: 5_000,
+    attemptsMax: 1,
+    keepAliveMs: null,
+    failedStatus: 502,
+    timedOutStatus: 504,
+    whenClientLeaves: "abort",
+    cost: () => ({ chargeNano: COST, upstreamNano: ZERO, usage: USAGE, estimated: false, priceVersion: "1" }),
+    frame: {
+      head() {},
+      last: (final, _cost, charge) =>
+        final.kind === "body" ? JSON.stringify({ ...final.body, charged: charge.chargedNano }) : "data: [DONE]\n\n",
+      broken: (error) => `data: ${error.code}\n\n`,
+      keepAlive: null,
+    },
+  };
+  return { method: "POST", path: "/paid", auth: "key", bodyBytesMax: 1_000, errors: "chat", plan: () => plan };
+}
+
+function request(): GatewayRequest {
+  return {
+    id: `req_${++number}`,
+    method: "POST",
+    path: "/paid",
+    query: new URLSearchParams(),
+    params: {},
+    headers: new Map(),
+    body: Buffer.from("{}"),
+    address: "127.0.0.1",
+    startedMs: systemClock.elapsedMs(),
+  };
+}
+
+async function send(endpoint: Endpoint, deps: PipelineDeps): Promise<MemoryReply> {
+  const reply = createMemoryReply();
+  await handle(request(), endpoint, reply, deps);
+  return reply;
+}
+
+function told(reply: MemoryReply): unknown[] {
+  const { error } = JSON.parse(reply.text()) as { error?: { code: string } };
+  return [reply.status, error?.code, reply.headers.get("retry-after")];
+}
+
+async function spentNano(): Promise<number> {
+  return (await stores.ledger.account("ada"))?.spentNano ?? -1;
+}
+
+/** Everything that holds money for this process is ended, as after its death. */
+async function holdsLeft(): Promise<readonly string[]> {
+  return stores.ledger.sweep(100, "another process");
+}
+
+describe("a ledger that fails", () => {
+  it("at the hold: 503, nothing goes upstream, and a hold that was placed all the same is released", async () => {
+    const before = await spentNano();
+    const reserve: Ledger["reserve"] = async (wish) => {
+      await stores.ledger.reserve(wish);
+      throw AWAY;
+    };
+    expect(told(await send(endpointPlaying(whole), depsWith({ ledger: { reserve } })))).toEqual([
+      503,
+      "ledger_unavailable",
+      "5",
+    ]);
+    expect(opened).toBe(0);
+    expect(await holdsLeft()).toEqual([]);
+    expect(await spentNano()).toBe(before);
+  });
+
+  it("at the charge of a whole answer: 503 instead of the answer, and the hold stays for its lease to end", async () => {
+    const before = await spentNano();
+    const deps = depsWith({ ledger: { post: () => Promise.reject(AWAY) } });
+    expect(told(await send(endpointPlaying(whole), deps))).toEqual([503, "ledger_unavailable", "5"]);
+    expect(broken).toEqual([AWAY]);
+    expect(await holdsLeft()).toHaveLength(1);
+    expect(await spentNano()).toBe(before);
+  });
+
+  it("at the charge of a stream: the stream ends with the error and without its goodbye", async () => {
+    const deps = depsWith({ ledger: { post: () => Promise.reject(AWAY) } });
+    const reply = await send(endpointPlaying(streamed), deps);
+    expect([reply.status, reply.text()]).toEqual([200, "data: hi\n\ndata: ledger_unavailable\n\n"]);
+    expect(await holdsLeft()).toHaveLength(1);
+  });
+
+  it("at the release: the caller is told what went wrong upstream", async () => {
+    const deps = depsWith({ ledger: { void: () => Promise.reject(AWAY) } });
+    expect(told(await send(endpointPlaying(failing), deps)).slice(0, 2)).toEqual([502, "upstream_error"]);
+    expect(broken).toEqual([AWAY]);
+    expect(await holdsLeft()).toHaveLength(1);
+  });
+});
+
+describe("records that fail or are slow", () => {
+  it("cost the caller nothing: an answer that was charged is sent, and is not charged again", async () => {
+    const before = await spentNano();
+    const deps = depsWith({ records: { put: () => Promise.reject(AWAY) } });
+    const reply = await send(endpointPlaying(whole, "order-1"), deps);
+    expect([reply.status, reply.text()]).toEqual([200, JSON.stringify({ text: "hi", charged: COST })]);
+    expect(broken).toEqual([AWAY]);
+    expect(told(await send(endpointPlaying(whole, "order-1"), deps))).toEqual([409, "idempotency_in_progress", "1"]);
+    const later = { ...deps, clock: { ...systemClock, epochMs: () => systemClock.epochMs() + 20_000 } };
+    expect(told(await send(endpointPlaying(whole, "order-1"), later)).slice(0, 2)).toEqual([409, "replay_unavailable"]);
+    expect([await spentNano(), opened]).toEqual([before + COST, 1]);
+  });
+
+  it("make a replay wait that comes between the charge and the keeping", async () => {
+    const keeping = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const put: Records["put"] = async (record) => {
+      begun.resolve();
+      await keeping.promise;
+      return stores.records.put(record);
+    };
+    const deps = depsWith({ records: { put } });
+    const first = send(endpointPlaying(whole, "order-2"), deps);
+    await begun.promise;
+    expect(told(await send(endpointPlaying(whole, "order-2"), deps))).toEqual([409, "idempotency_in_progress", "1"]);
+    keeping.resolve();
+    const answer = (await first).text();
+    const again = await send(endpointPlaying(whole, "order-2"), deps);
+    expect([again.status, again.text(), again.headers.get("idempotent-replayed")]).toEqual([200, answer, "true"]);
+    expect(lines.at(-1)).toMatchObject({ outcome: "replayed", status: 200, charged_nano_usd: 0 });
+    expect(opened).toBe(1);
+  });
+});
