@@ -1,0 +1,202 @@
+// Live accounts against every vendor's wire: keys and addresses from the environment, one key alone, several keys in turn.
+import type OpenAI from "openai";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+
+/** How each vendor is shown our key, and the path its calls end with. */
+const BEARER = { header: "authorization", prefix: "Bearer ", path: "/chat/completions" };
+const VENDORS = {
+  openai: BEARER,
+  anthropic: { header: "x-api-key", prefix: "", path: "/messages" },
+  gemini: { header: "x-goog-api-key", prefix: "", path: /\/models\/[\w.-]+:(generateContent|streamGenerateContent)/ },
+  groq: BEARER,
+  mistral: BEARER,
+  deepseek: BEARER,
+  xai: BEARER,
+  together: BEARER,
+  fireworks: BEARER,
+  cerebras: BEARER,
+  openrouter: BEARER,
+};
+const LOCAL = ["ollama", "vllm", "custom"];
+
+let vendor: RecordingVendor;
+
+beforeAll(async () => {
+  vendor = await startRecordingVendor();
+});
+
+afterAll(() => vendor.close());
+
+beforeEach(() => vendor.forget());
+
+/** The settings that configure one vendor, with its address at ours. */
+function configured(id: string, keys = `key-of-${id}`): Record<string, string> {
+  const name = id.toUpperCase();
+  return { [`${name}_API_KEY`]: keys, [`${name}_BASE_URL`]: `${vendor.url}/${id}/v1` };
+}
+
+async function withGateway(environment: Record<string, string>, work: (gateway: TestGateway) => Promise<void>) {
+  const gateway = await startTestGateway(environment);
+  try {
+    await work(gateway);
+    expect(await gateway.doctor()).toEqual([]);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+const HELLO: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "hello [[pace: 100000]]" }];
+
+function words(text: string | null | undefined): number {
+  return (text ?? "").split(" ").filter(Boolean).length;
+}
+
+async function bothWays(client: OpenAI, model: string) {
+  const { data, request_id } = await client.chat.completions.create({ model, messages: HELLO }).withResponse();
+  const streamed = await client.chat.completions.stream({ model, messages: HELLO }).finalChatCompletion();
+  expect(words(data.choices[0]?.message.content)).toBe(60);
+  expect(streamed.choices[0]?.message.content).toBe(data.choices[0]?.message.content);
+  return { slug: data.model, requestId: request_id };
+}
+
+interface Row {
+  readonly id: string;
+  readonly kind: string;
+  readonly available: boolean;
+}
+
+describe.each(Object.entries(VENDORS))("with a key of %s alone", (id, { header, prefix, path }) => {
+  it("its models answer, streamed and not, and tiers use them as far as they go", async () => {
+    await withGateway(configured(id), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 100_000 });
+      const rows = (await client.models.list()).data as unknown as Row[];
+      const [first] = rows.filter(({ kind, available }) => kind === "chat" && available);
+      expect(first).toBeDefined();
+      const { slug, requestId } = await bothWays(client, first?.id ?? "");
+      expect(slug).toBe(first?.id);
+      expect(vendor.arrivals).toHaveLength(2);
+      for (const arrival of vendor.arrivals) {
+        expect(arrival.path.startsWith(`/${id}/v1/`)).toBe(true);
+        if (typeof path === "string") expect(arrival.path.endsWith(path)).toBe(true);
+        else expect(arrival.path).toMatch(path);
+        expect(arrival.headers[header]).toBe(`${prefix}key-of-${id}`);
+        expect(Object.values(arrival.headers).join(" ")).not.toContain("tg_sk_");
+        expect(arrival.headers["user-agent"] ?? "").not.toContain("OpenAI/JS");
+      }
+      expect(vendor.arrivals[0]?.headers["x-request-id"]).toBe(requestId);
+      const available = new Set(rows.filter((row) => row.available).map((row) => row.id));
+      const { tiers } = (await (await fetch(`${gateway.url}/api/llm/v1/pricing`)).json()) as {
+        tiers: Record<string, string[]>;
+      };
+      for (const [tier, slugs] of Object.entries(tiers)) {
+        const expected = slugs.find((one) => available.has(one));
+        const call = client.chat.completions.create({ model: `core/${tier}`, messages: HELLO });
+        if (expected === undefined) {
+          await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
+        } else expect((await call).model).toBe(expected);
+      }
+      const other = id === "openai" ? "anthropic/claude-haiku-4.5" : "openai/gpt-5-nano";
+      if (!available.has(other)) {
+        const call = client.chat.completions.create({ model: other, messages: HELLO });
+        await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
+      }
+    });
+  });
+});
+
+describe("servers of the operator's own", () => {
+  it("need no key, serve any model, and cost what the environment says", async () => {
+    const environment = {
+      OLLAMA_BASE_URL: `${vendor.url}/ollama/v1`,
+      OLLAMA_MODEL: "llama3.2",
+      VLLM_BASE_URL: `${vendor.url}/vllm/v1`,
+      CUSTOM_BASE_URL: `${vendor.url}/custom/v1`,
+      CUSTOM_PROMPT_USD_PER_MILLION: "3",
+      CUSTOM_COMPLETION_USD_PER_MILLION: "7",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client, key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      for (const id of LOCAL) expect((await bothWays(client, `${id}/any:model-7b`)).slug).toBe(`${id}/any:model-7b`);
+      for (const { path, headers, body } of vendor.arrivals) {
+        expect(path).toMatch(/^\/(ollama|vllm|custom)\/v1\/chat\/completions$/);
+        expect(headers.authorization).toBe(undefined);
+        expect(body.model).toBe("any:model-7b");
+      }
+      const free = await client.chat.completions.create({ model: "ollama/x", messages: HELLO });
+      expect((free.usage as unknown as { cost: number }).cost).toBe(0);
+      const { usage } = await client.chat.completions.create({ model: "custom/x", messages: HELLO });
+      const { prompt_tokens, completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(prompt_tokens * 3_000 + completion_tokens * 7_000);
+      // A tier reaches the one model that the operator names.
+      const tier = await client.chat.completions.create({ model: "core/best", messages: HELLO });
+      expect(tier.model).toBe("ollama/llama3.2");
+      const account = await fetch(`${gateway.url}/api/v1/account`, { headers: { authorization: `Bearer ${key}` } });
+      expect(await account.json()).toMatchObject({ kind: "personal", held_cents: 0 });
+    });
+  });
+});
+
+describe("several keys of one vendor", () => {
+  const MODEL = "openai/gpt-5-nano";
+  const keysSeen = () => vendor.arrivals.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
+
+  it.each([
+    [401, {}],
+    [403, {}],
+    [429, { "retry-after": "30" }],
+    [429, {}],
+  ])("after %i the next key is asked at once, and the first one rests", async (status, headers) => {
+    await withGateway(configured("openai", "first, second"), async (gateway) => {
+      vendor.refuse("first", status, headers);
+      const { client } = await gateway.account({ kind: "personal" });
+      const startedMs = performance.now();
+      const { data, response } = await client.chat.completions.create({ model: MODEL, messages: HELLO }).withResponse();
+      expect(performance.now() - startedMs).toBeLessThan(1_500);
+      expect(words(data.choices[0]?.message.content)).toBe(60);
+      expect(response.headers.get("x-tollgate-attempts")).toBe("2");
+      expect(keysSeen()).toEqual(["first", "second"]);
+      for (let more = 0; more < 3; more++) await client.chat.completions.create({ model: MODEL, messages: HELLO });
+      expect(keysSeen()).toEqual(["first", "second", "second", "second", "second"]);
+    });
+  });
+
+  it("are taken in turn while all are good, and all bad ones are our fault, not the caller's", async () => {
+    await withGateway(configured("openai", "first,second"), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal" });
+      for (let more = 0; more < 4; more++) await client.chat.completions.create({ model: MODEL, messages: HELLO });
+      expect(keysSeen()).toEqual(["first", "second", "first", "second"]);
+      vendor.refuse("first", 401);
+      vendor.refuse("second", 402);
+      const call = client.withOptions({ maxRetries: 2 }).chat.completions.create({ model: MODEL, messages: HELLO });
+      await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
+      expect(keysSeen()).toEqual(["first", "second", "first", "second", "first", "second"]);
+    });
+  });
+});
+
+describe("with every vendor configured", () => {
+  it("play accounts reach no vendor, and live ones no sandbox", async () => {
+    const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
+    await withGateway(all, async (gateway) => {
+      const play = await gateway.account();
+      for (const model of ["core/cheap", "core/mid", "core/best", "openai/gpt-5-nano", "ollama/any", "sandbox/ok"]) {
+        await bothWays(play.client, model);
+      }
+      await play.client.embeddings.create({ model: "openai/text-embedding-3-small", input: "x" });
+      expect(vendor.arrivals).toEqual([]);
+      const served = (await gateway.books()).requests.length;
+      expect(served).toBe(13);
+      const live = await gateway.account({ kind: "personal", creditCents: 10_000 });
+      for (const model of ["sandbox/ok", "sandbox-messages/ok", "sandbox-gemini/ok"]) {
+        const call = live.client.chat.completions.create({ model, messages: HELLO });
+        await expect(call).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+      }
+      for (const model of ["core/cheap", "core/mid", "core/best"]) await bothWays(live.client, model);
+      await live.client.embeddings.create({ model: "openai/text-embedding-3-small", input: "x" });
+      expect(vendor.arrivals).toHaveLength(7);
+      expect((await gateway.books()).requests.length).toBe(served);
+    });
+  });
+});
