@@ -6,6 +6,8 @@ import { openDatabase, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
 import type { Batch, BatchAnswer, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
+/** Pages in the write-ahead log before it is emptied, once the disk has been full: 1 MB. */
+const CHECKPOINT_PAGES_TIGHT = 250;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
@@ -26,6 +28,8 @@ const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
 await openUnits();
 let backups: Promise<void> = Promise.resolve();
+/** While the file is copied no checkpoint may change it. */
+let copying = false;
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 
@@ -65,23 +69,30 @@ function answerBatch(batch: Batch): void {
 }
 
 /** Runs all calls in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
-function runBatch(calls: readonly unknown[]): BatchAnswer {
+function runBatch(calls: readonly unknown[], roomMade = false): BatchAnswer {
   try {
     return transact(calls);
   } catch (error) {
     undo(error);
-    if (sqliteCode(error) === SQLITE_FULL && disk.dropBallast()) return runBatch(calls);
-    if (calls.length === 2) return { values: [null], errors: { 0: String(error) } };
+    const full = sqliteCode(error) === SQLITE_FULL;
+    if (full && !roomMade && makeRoom()) return runBatch(calls, true);
+    if (full || calls.length === 2) return rejected(calls, String(error));
   }
   const values: unknown[] = [];
   const errors: Record<number, string> = {};
   for (let at = 0; at < calls.length; at += 2) {
-    const alone = runBatch(calls.slice(at, at + 2));
+    const alone = runBatch(calls.slice(at, at + 2), roomMade);
     values.push(alone.values[0] ?? null);
     const error = alone.errors?.[0];
     if (error !== undefined) errors[at / 2] = error;
   }
   return { values, errors };
+}
+
+function rejected(calls: readonly unknown[], error: string): BatchAnswer {
+  const errors: Record<number, string> = {};
+  for (let at = 0; at < calls.length / 2; at++) errors[at] = error;
+  return { values: [], errors };
 }
 
 function transact(calls: readonly unknown[]): BatchAnswer {
@@ -104,6 +115,20 @@ function transact(calls: readonly unknown[]): BatchAnswer {
   return { values, errors };
 }
 
+/** On a full disk: gives up the ballast, and empties the write-ahead log into the database, whose pages are mostly there. */
+function makeRoom(): boolean {
+  const dropped = disk.dropBallast();
+  if (copying) return dropped;
+  // From now on the log is emptied while there is still room for the few pages that the database grows by.
+  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES_TIGHT}`);
+  try {
+    return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0 || dropped;
+  } catch (error) {
+    if (FATAL.has(sqliteCode(error))) throw error;
+    return dropped;
+  }
+}
+
 /** Takes a failed transaction back, in the file and in memory. Throws on where nothing can be trusted any more. */
 function undo(error: unknown): void {
   if (FATAL.has(sqliteCode(error))) throw error;
@@ -115,10 +140,12 @@ function undo(error: unknown): void {
 /** One at a time, and `close` waits for the last. */
 function answerBackup(path: string): void {
   backups = backups.then(async () => {
+    copying = true;
     const error = await backupTo(database, start.file, path).then(
       () => null,
       (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
     );
+    copying = false;
     say({ kind: "backup", error });
   });
 }

@@ -1,0 +1,89 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
+
+const BALLAST_BYTES = 2 * 1024 * 1024;
+const RUNNING = 2_000;
+const HALF = RUNNING / 2;
+const folder = mkdtempSync(join(tmpdir(), "tollgate-full-"));
+const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=10m", "tmpfs", folder]).status === 0;
+if (!mounted) console.log("skipped: a small file system cannot be mounted here (that takes root and CAP_SYS_ADMIN)");
+afterAll(() => {
+  if (mounted) spawnSync("umount", ["-l", folder]);
+  rmSync(folder, { recursive: true });
+});
+
+const broken: Error[] = [];
+const open = (): Promise<SqliteThread> =>
+  openSqliteThread({
+    file: join(folder, "tollgate.db"),
+    units: { ledger: LEDGER_UNIT },
+    clock: systemClock,
+    disk: { freeBytesMin: 0, ballastBytes: BALLAST_BYTES },
+    onFatal: (error) => broken.push(error),
+  });
+
+/** Takes all the room there is. */
+function fill(path: string): void {
+  const handle = openSync(path, "w");
+  const block = Buffer.alloc(4096, 1);
+  try {
+    for (;;) writeSync(handle, block);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ENOSPC") throw error;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+test.skipIf(!mounted)(
+  "a full disk: running calls end on the ballast, nothing acknowledged is lost, and room heals it",
+  async () => {
+    const ledger = sqliteLedger(await open());
+    const [ballast, filler] = [join(folder, "ballast"), join(folder, "filler")];
+    expect(existsSync(ballast)).toBe(true);
+    const hold = (holdId: string, cents: number) => ({ accountId: "a", holdId, cents, nowMs: Date.now() });
+    await ledger.openAccount(newAccount("a", 1_000_000));
+    const running = Array.from({ length: RUNNING }, (_, at) => hold(`running-${at}`, 2));
+    await Promise.all(running.map((hold) => ledger.reserve(holdRequest(hold))));
+    fill(filler);
+
+    const post = (hold: { accountId: string; holdId: string; cents: number }) =>
+      ledger.post(postRequest({ ...hold, cents: 1 })).then(({ outcome }) => outcome);
+    for (const hold of running.slice(0, HALF)) expect(await post(hold)).toBe("posted");
+    expect(existsSync(ballast)).toBe(false);
+
+    fill(`${filler}-2`);
+    const acked: string[] = [];
+    let refusal: unknown = null;
+    for (const hold of running.slice(HALF)) {
+      await post(hold).then(
+        () => acked.push(hold.holdId),
+        (error: unknown) => {
+          refusal = error;
+        },
+      );
+      if (refusal !== null) break;
+    }
+    expect(refusal).toMatchObject({ code: "ledger_unavailable" });
+    const together = await Promise.allSettled(running.slice(-100).map(post));
+    expect(together.every(({ status }) => status === "rejected")).toBe(true);
+
+    rmSync(filler);
+    rmSync(`${filler}-2`);
+    for (const hold of running) expect(await post(hold)).toBe("posted");
+    await ledger.close();
+    const again = sqliteLedger(await open());
+    for (const holdId of acked) expect(await again.transaction("a", holdId)).not.toBeNull();
+    expect(await again.account("a")).toMatchObject({ spentNano: RUNNING * CENT, heldNano: 0 });
+    expect((await again.doctor({ file: true })).findings).toEqual([]);
+    await again.close();
+    expect(broken).toEqual([]);
+  },
+);
