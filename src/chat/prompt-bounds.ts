@@ -12,15 +12,16 @@ const OTHER_TOKENIZERS_SLACK = 256;
 
 type PartKind = "image" | "audio" | "file";
 
-const KINDS: Readonly<Record<string, PartKind>> = {
-  image_url: "image",
-  image: "image",
-  input_image: "image",
-  input_audio: "audio",
-  file: "file",
-  input_file: "file",
-  document: "file",
-};
+/** A map, because callers name the types: `constructor` must not find what every object has. */
+const KINDS: ReadonlyMap<string, PartKind> = new Map([
+  ["image_url", "image"],
+  ["image", "image"],
+  ["input_image", "image"],
+  ["input_audio", "audio"],
+  ["file", "file"],
+  ["input_file", "file"],
+  ["document", "file"],
+]);
 
 /** What a prompt holds beside text, and how many of its bytes are data rather than text. */
 export interface PromptShape {
@@ -48,7 +49,7 @@ export function shapeOf(body: ChatBody): PromptShape {
   for (const message of body.messages) {
     if (!Array.isArray(message.content)) continue;
     for (const part of message.content as readonly ChatPart[]) {
-      const kind = KINDS[part.type];
+      const kind = KINDS.get(part.type);
       if (kind !== undefined) {
         parts[kind]++;
         dataBytes += longestString(part);
