@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
 import type { ChatBody } from "../upstream/dialects/dialect.ts";
+import { invalid, parseJson } from "./parse-json.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;
@@ -109,10 +110,6 @@ const PRICED_FIELDS: Readonly<Record<string, PricedField>> = {
 
 const PRICED_ENTRIES = Object.entries(PRICED_FIELDS);
 
-function invalid(param: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param || "body"}: ${detail}` } });
-}
-
 function pricedField(body: Record<string, unknown>): GatewayError | null {
   for (const [field, { why, neutral }] of PRICED_ENTRIES) {
     const value = body[field];
@@ -127,33 +124,13 @@ function pricedField(body: Record<string, unknown>): GatewayError | null {
   return null;
 }
 
-/** Nothing a model is asked is nested deeper, and what is could not be written down again without overflowing. */
-const DEPTH_MAX = 128;
-
-function isTooDeep(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (depth === 0) return true;
-  for (const inner of Object.values(value)) if (isTooDeep(inner, depth - 1)) return true;
-  return false;
-}
-
-/** The body as JSON; the message names the place of a syntax error as the parser gives it. */
-export function parseJson(bytes: Buffer): unknown | GatewayError {
-  try {
-    const json: unknown = JSON.parse(bytes.toString("utf8"));
-    return isTooDeep(json, DEPTH_MAX) ? invalid("", `nested deeper than ${DEPTH_MAX} levels`) : json;
-  } catch (error) {
-    return invalid("", `not valid JSON: ${error instanceof Error ? error.message.slice(0, 200) : "unreadable"}`);
-  }
-}
-
 /** The first thing wrong with a body, as an error that names the field. */
 export function schemaError(error: z.ZodError): GatewayError {
   const [issue] = error.issues;
   const path = issue?.path.join(".") ?? "";
   const fields = error.issues.slice(0, 20).map(({ path, message }) => ({ field: path.join("."), message }));
   return new GatewayError("bad_request", {
-    param: path,
+    ...(path === "" ? {} : { param: path }),
     detail: { detail: `${path || "body"}: ${issue?.message ?? "invalid"}` },
     data: { fields },
   });

@@ -5,9 +5,10 @@ import { GatewayError } from "../errors.ts";
 import { affordable, usdText } from "../money.ts";
 import type { Call, Caller, Frame, Plan } from "../plan.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
-import { parseJson, schemaError } from "./chat-body.ts";
+import { schemaError } from "./chat-body.ts";
 import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
+import { parseJson } from "./parse-json.ts";
 import { tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.looseObject({
