@@ -1,0 +1,109 @@
+// What every store of records must do, whatever keeps it. A store's test calls `recordsContract` with the way to open one.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ManualClock } from "../../src/clock.ts";
+import type { PutRecord, Records } from "../../src/records/records.ts";
+
+export interface TestRecords {
+  readonly records: Records;
+  readonly clock: ManualClock;
+  /** Closes the store and opens it again on what it has kept. */
+  reopen(): Promise<Records>;
+  dispose(): Promise<void>;
+}
+
+export function recordsContract(name: string, open: () => Promise<TestRecords>): void {
+  describe(`${name}: the records' contract`, () => {
+    let store: TestRecords;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.dispose());
+
+    const put = (id: string, more: Partial<PutRecord> = {}) =>
+      store.records.put({ kind: "job", id, payer: "acct:a", value: "{}", ttlMs: null, ifVersion: null, ...more });
+
+    test("a record is read back as it was put, and each put is a new version", async () => {
+      const createdAtMs = store.clock.epochMs();
+      expect(await put("one", { value: '{"text":"é\\u0000 💶"}' })).toBe(1);
+      store.clock.advance(5);
+      expect(await put("one", { value: "second", payer: null })).toBe(2);
+      expect(await store.records.get("job", "one")).toEqual({
+        ...{ kind: "job", id: "one", payer: null, version: 2, value: "second", createdAtMs, expiresAtMs: null },
+      });
+      expect(await store.records.get("file", "one")).toBeNull();
+      expect(await store.records.get("job", "none")).toBeNull();
+    });
+
+    test("of many who put on the same version, one wins", async () => {
+      expect(await put("raced", { ifVersion: 1 })).toBeNull();
+      const first = await Promise.all([1, 2, 3].map((at) => put("raced", { ifVersion: 0, value: String(at) })));
+      expect(first.filter((version) => version !== null)).toEqual([1]);
+      const second = await Promise.all([1, 2, 3].map(() => put("raced", { ifVersion: 1 })));
+      expect(second.filter((version) => version !== null)).toEqual([2]);
+    });
+
+    test("past its time a record is gone for every reader, and its id is free", async () => {
+      await put("brief", { ttlMs: 1_000, payer: "acct:brief" });
+      store.clock.advance(999);
+      expect(await store.records.get("job", "brief")).not.toBeNull();
+      store.clock.advance(1);
+      expect(await store.records.get("job", "brief")).toBeNull();
+      expect((await store.records.list("job", "acct:brief", 10, null)).rows).toEqual([]);
+      expect(await store.records.delete("job", "brief")).toBe(false);
+      expect(await put("brief", { ifVersion: 0 })).toBe(1);
+    });
+
+    test("a put renews or removes the time to live", async () => {
+      await put("renewed", { ttlMs: 1_000 });
+      store.clock.advance(900);
+      await put("renewed", { ttlMs: 1_000 });
+      store.clock.advance(900);
+      expect(await put("renewed")).toBe(3);
+      store.clock.advance(9_000);
+      expect(await store.records.get("job", "renewed")).toMatchObject({ version: 3, expiresAtMs: null });
+    });
+
+    test("a deleted record is gone, and its versions begin again", async () => {
+      await put("gone");
+      expect(await store.records.delete("job", "gone")).toBe(true);
+      expect(await store.records.delete("job", "gone")).toBe(false);
+      expect(await store.records.get("job", "gone")).toBeNull();
+      expect(await put("gone", { ifVersion: 0 })).toBe(1);
+    });
+
+    test("a payer's records of a kind are listed newest first, page by page", async () => {
+      for (let at = 0; at < 7; at++) await put(`l${at}`, { payer: "acct:lister" });
+      await put("l-other", { payer: "acct:other" });
+      await put("l-file", { payer: "acct:lister", kind: "file" });
+      await put("l2", { payer: "acct:lister", value: "changed" });
+      const ids: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page = await store.records.list("job", "acct:lister", 3, cursor);
+        ids.push(...page.rows.map((row) => row.id));
+        cursor = page.next;
+      } while (cursor !== null);
+      expect(ids).toEqual(["l6", "l5", "l4", "l3", "l2", "l1", "l0"]);
+      expect((await store.records.list("job", "acct:lister", 7, null)).next).toBeNull();
+      expect((await store.records.list("job", "acct:nobody", 7, null)).rows).toEqual([]);
+    });
+
+    test("the sweep removes what has expired, no more than it was told, and nothing else", async () => {
+      await store.records.sweep(1_000);
+      for (let at = 0; at < 5; at++) await put(`s${at}`, { ttlMs: 10 });
+      await put("kept", { ttlMs: 1_000_000 });
+      store.clock.advance(10);
+      expect(await store.records.sweep(3)).toBe(3);
+      expect(await store.records.sweep(3)).toBe(2);
+      expect(await store.records.sweep(3)).toBe(0);
+      expect(await store.records.get("job", "kept")).not.toBeNull();
+    });
+
+    test("records are there after closing and opening again", async () => {
+      await put("lasting", { value: "x".repeat(1_000_000) });
+      const before = await store.records.get("job", "lasting");
+      const records = await store.reopen();
+      expect(await records.get("job", "lasting")).toEqual(before);
+    });
+  });
+}
