@@ -1,0 +1,140 @@
+// Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { envName } from "../src/catalog/configure.ts";
+import { loadCatalog } from "../src/catalog/load.ts";
+import { run } from "../src/cli/run.ts";
+import { systemClock } from "../src/clock.ts";
+import { ERRORS, type ErrorRow, FAILURES, type FailureRow } from "../src/errors.ts";
+import { METRICS } from "../src/observe/metrics.ts";
+
+/** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */
+interface Page {
+  readonly path: string;
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+const ROOT = new URL("../", import.meta.url);
+
+/** Text for a cell; code is shown as it is, so only what is not code may need an entity. */
+function cell(text: string): string {
+  const parts = text.replaceAll("|", "\\|").split("`");
+  return parts.map((part, at) => (at % 2 === 0 ? part.replaceAll("<", "&lt;") : part)).join("`");
+}
+
+function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(heading), `|${"---|".repeat(heading.length)}`, ...rows.map(line)].join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** The settings exactly as `tollgate config --markdown` prints them. */
+async function settings(): Promise<string> {
+  const lines: string[] = [];
+  const keep = (text: string) => lines.push(text);
+  await run(["config", "--markdown"], { environment: {}, out: keep, err: keep });
+  return lines.join("\n");
+}
+
+async function catalogTables() {
+  const catalog = await loadCatalog({
+    env: {},
+    clock: systemClock,
+    sandboxOrigin: null,
+    overlayDir: null,
+    markupPercent: 0,
+    allowLoss: false,
+  });
+  const providers = [...catalog.adapters({ sandbox: false }).values()].map(({ id, spec }) => [
+    spec.name,
+    (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or "),
+    code(envName(id, "BASE_URL")),
+    spec.local ? `any, as ${code(`${id}/<model>`)}` : String(Object.keys(spec.chat?.models ?? {}).length),
+    spec.local ? "any" : String(Object.keys(spec.embeddings?.models ?? {}).length),
+    `[${id}.ts](adapters/${id}.ts)`,
+  ]);
+  const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
+    code(`core/${id}`),
+    purpose,
+    String(models.length),
+    `[${id}.ts](tiers/${id}.ts)`,
+  ]);
+  return {
+    providers: table(["Provider", "Key", "Base URL", "Chat models", "Embedding models", "File"], providers),
+    tiers: table(["Tier", "For", "Candidates", "File"], tiers),
+  };
+}
+
+/** A message with its `{name}` places shown as such. */
+function errorRows(): readonly (readonly string[])[] {
+  return Object.entries<ErrorRow>(ERRORS).map(([name, row]) => [
+    code(name),
+    String(row.status),
+    row.retry ? "yes" : "no",
+    code(row.type),
+    row.message,
+    row.hint,
+  ]);
+}
+
+function failureRows(): readonly (readonly string[])[] {
+  const yes = (value: boolean) => (value ? "yes" : "no");
+  return Object.entries<FailureRow>(FAILURES).map(([name, row]) => [
+    code(name),
+    row.fault,
+    yes(row.sameRoute),
+    yes(row.nextRoute),
+    yes(row.rests),
+    code(row.code),
+  ]);
+}
+
+function metricRows(): readonly (readonly string[])[] {
+  return Object.values(METRICS).map(({ name, type, labels, help }) => [
+    code(name),
+    type,
+    labels.map(code).join(" "),
+    help,
+  ]);
+}
+
+/** Every page with the parts that belong into it. */
+export async function pages(): Promise<readonly Page[]> {
+  return [
+    { path: "README.md", parts: { settings: await settings(), ...(await catalogTables()) } },
+    {
+      path: "docs/errors.md",
+      parts: {
+        codes: table(["Code", "Status", "Retry", "OpenAI type", "Message", "Hint"], errorRows()),
+        failures: table(
+          ["Class", "Fault", "Same route again", "Next route", "Counts against the route", "Code for the caller"],
+          failureRows(),
+        ),
+      },
+    },
+    { path: "docs/operations.md", parts: { metrics: table(["Metric", "Type", "Labels", "Meaning"], metricRows()) } },
+  ];
+}
+
+/** The page's text with its parts put in. Throws where the page has no place for one. */
+export function filled(text: string, { path, parts }: Page): string {
+  let page = text;
+  for (const [name, part] of Object.entries(parts)) {
+    const place = new RegExp(`(<!-- ${name}: begin[^>]*-->\\n)[\\s\\S]*?(<!-- ${name}: end -->)`);
+    if (!place.test(page)) throw new Error(`${path} has no place for ${name}`);
+    page = page.replace(place, (_, begin: string, end: string) => `${begin}${part}\n${end}`);
+  }
+  return page;
+}
+
+/** The text of a page as it lies in the repository. */
+export function pageText(path: string): Promise<string> {
+  return readFile(new URL(path, ROOT), "utf8");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const page of await pages()) await writeFile(new URL(page.path, ROOT), filled(await pageText(page.path), page));
+}

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, normalize } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { filled, pages, pageText } from "../docs/generate.ts";
+import { COMMANDS } from "../src/cli/run.ts";
+import { type Sandbox, startSandbox } from "../src/sandbox/server.ts";
+import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const PAGES = [
+  "README.md",
+  "bench/README.md",
+  ...readdirSync(join(ROOT, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
+];
+const README = read("README.md");
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** A page without its blocks of code, which are no prose. */
+function prose(path: string): string {
+  return read(path)
+    .replace(/^```[\s\S]*?^```/gm, "")
+    .replace(/^ {4}.*$/gm, "");
+}
+
+function linksOf(path: string): { text: string; target: string }[] {
+  const found = prose(path).matchAll(/\[([^\]]+)\]\(([^)]+)\)/g);
+  return [...found].map(([, text = "", target = ""]) => ({ text, target }));
+}
+
+/** The anchors that a page's headings make, as GitHub makes them. */
+function anchorsOf(path: string): string[] {
+  return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function section(title: string): string {
+  const text = README.slice(README.indexOf(`## ${title}\n`));
+  return text.slice(0, text.indexOf("\n## ", 1));
+}
+
+/** The block of code after a comment that names it. */
+function example(name: string): string {
+  const found = new RegExp(`<!-- ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(README)?.[1];
+  if (found === undefined) throw new Error(`the README has no ${name}`);
+  return found;
+}
+
+describe("the pages", () => {
+  test.each(PAGES)("%s links to what is there", (path) => {
+    const broken = linksOf(path)
+      .filter(({ target }) => !/^https?:/.test(target))
+      .filter(({ target }) => {
+        const [file = "", anchor] = target.split("#");
+        const linked = file === "" ? path : normalize(join(dirname(path), file));
+        if (!existsSync(join(ROOT, linked))) return true;
+        return anchor !== undefined && !anchorsOf(linked).includes(anchor);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  test("have the tables that the code gives: after a change, run npm run docs", async () => {
+    for (const page of await pages()) {
+      const text = await pageText(page.path);
+      expect(filled(text, page), page.path).toBe(text);
+    }
+  });
+
+  test.each(PAGES)("%s names commands that there are", (path) => {
+    const named = [...read(path).matchAll(/(?:tollgate -- |`tollgate |npx tollgate )([a-z]+)(?: ([a-z]+))?/g)];
+    const unknown = named
+      .map(([, first = "", second = ""]) => [first, `${first} ${second}`])
+      .filter((words) => !COMMANDS.some(({ name }) => words.includes(name)) && words[0] !== "help")
+      .map((words) => words[1]);
+    expect(unknown).toEqual([]);
+  });
+
+  test.each(PAGES)("%s names npm scripts that there are", (path) => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    const named = [...read(path).matchAll(/npm (?:run (?:-s )?([a-z:]+)|(test|start)\b)/g)];
+    expect(named.map(([, run, short]) => run ?? short ?? "").filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+describe("the README's path of a request", () => {
+  test("names what the files that it links hold", () => {
+    const links = [...section("How a request goes").matchAll(/\[`(\w+)`\]\(([^)]+)\)/g)];
+    expect(links.length).toBeGreaterThan(8);
+    const wrong = links.filter(([, name = "", file = ""]) => !new RegExp(`export .*\\b${name}\\b`).test(read(file)));
+    expect(wrong.map(([whole]) => whole)).toEqual([]);
+  });
+});
+
+describe("what the README promises of a running gateway", () => {
+  let sandbox: Sandbox;
+  let gateway: TestGateway;
+  let overlay: string;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+    overlay = mkdtempSync(join(tmpdir(), "tollgate-overlay-"));
+    for (const [folder, file, name] of [
+      ["adapters", "acme.ts", "acme adapter"],
+      ["tiers", "code.ts", "code tier"],
+    ] as const) {
+      mkdirSync(join(overlay, folder));
+      writeFileSync(join(overlay, folder, file), example(name));
+    }
+    gateway = await startTestGateway({
+      OVERLAY_DIR: overlay,
+      ACME_API_KEY: "k",
+      ACME_BASE_URL: `${sandbox.url}/acme`,
+    });
+  });
+
+  afterAll(async () => {
+    await gateway.stop();
+    await sandbox.close();
+    rmSync(overlay, { recursive: true, force: true });
+  });
+
+  test("a provider of OpenAI's wire is one file of fewer than 60 lines", async () => {
+    expect(example("acme adapter").split("\n").length).toBeLessThan(60);
+    const { client } = await gateway.account({ kind: "personal" });
+    const answer = await client.chat.completions.create({
+      model: "acme/large",
+      messages: [{ role: "user", content: "[[say: Hello from Acme]]" }],
+    });
+    expect(answer.model).toBe("acme/large");
+    expect(answer.choices[0]?.message.content).toBe("Hello from Acme");
+    expect(sandbox.books().requests).toHaveLength(1);
+  });
+
+  test("a tier is one file", async () => {
+    const { client } = await gateway.account();
+    const answer = await client.chat.completions.create({
+      model: "core/code",
+      messages: [{ role: "user", content: "Hello" }],
+    });
+    expect(answer.model).toBe("anthropic/claude-sonnet-5");
+  });
+
+  test("every endpoint of its tables is served", async () => {
+    const [publicTable = "", adminTable = ""] = section("Endpoints").split("Admin listener.");
+    const missing: string[] = [];
+    let count = 0;
+    for (const [table, origin] of [
+      [publicTable, gateway.url],
+      [adminTable, gateway.adminUrl],
+    ] as const) {
+      for (const [, method = "", path = ""] of table.matchAll(/^\| `([A-Z]+) (\S+)`/gm)) {
+        const filledIn = path.replace("{slug}", "openai/gpt-5-mini").replaceAll(/\{\w+\}/g, "x");
+        const body = method === "GET" || method === "DELETE" ? {} : { body: "{}" };
+        const response = await fetch(`${origin}${filledIn}`, { method, ...body });
+        count += 1;
+        const text = await response.text();
+        if (response.status === 405 || text.includes("There is nothing at")) missing.push(`${method} ${path}`);
+      }
+    }
+    expect(missing).toEqual([]);
+    expect(count).toBeGreaterThan(25);
+  });
+});

@@ -1,0 +1,23 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const SCRIPT = fileURLToPath(new URL("../src/node-version.cjs", import.meta.url));
+
+/** Runs the check as the given version of Node would. */
+function check(version: string) {
+  const pretend = `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
+  const { status, stderr } = spawnSync(process.execPath, ["-e", `${pretend} require(${JSON.stringify(SCRIPT)})`]);
+  return { status, said: stderr.toString() };
+}
+
+test.each(["22.23.3", "22.23.10", "22.24.0"])("Node %s will do", (version) => {
+  expect(check(version)).toEqual({ status: 0, said: "" });
+});
+
+test.each(["8.17.0", "20.20.2", "22.22.9", "22.23.2", "24.0.0"])("Node %s is turned away in one line", (version) => {
+  const { status, said } = check(version);
+  expect(status).toBe(1);
+  expect(said).toMatch(/^tollgate: Node 22\.23\.3 or a later 22 is needed, .*`npm ci --include=optional .*\n$/);
+  expect(said).toContain(version);
+});
