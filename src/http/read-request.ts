@@ -60,6 +60,7 @@ export class EdgeRequest implements GatewayRequest {
       const value = req.getHeader(name);
       if (value !== "") headers.set(name, value);
     }
+    if (made.trustProxy > 0) headers.set("x-forwarded-for", allLines(req, "x-forwarded-for"));
     // Unlike its type says, this is undefined where there is no question mark.
     const query: string | undefined = req.getQuery();
     this.id = made.id;
@@ -84,6 +85,15 @@ export class EdgeRequest implements GatewayRequest {
     );
     return this.#address;
   }
+}
+
+/** A header that came in several lines, as the one that it means (RFC 9110, 5.3); `getHeader` knows but the first. */
+function allLines(req: HttpRequest, wanted: string): string {
+  const lines: string[] = [];
+  req.forEach((name, value) => {
+    if (name === wanted) lines.push(value);
+  });
+  return lines.join(", ");
 }
 
 /** Whether a request has a body to wait for. A body of a GET means nothing (RFC 9110, 9.3.1), so its length is not even read. */

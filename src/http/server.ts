@@ -126,8 +126,7 @@ class Edge implements ReplyHost, BodyLimits {
     this.#match = matchEndpoint(options.endpoints);
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
-    const forwarded = options.trustProxy > 0 ? ["x-forwarded-for"] : [];
-    this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"]), ...forwarded];
+    this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
     this.#allHeaders = [...this.#bareHeaders, ...BODY_HEADERS];
     this.#fixedHeaders = options.cors === true ? CORS : "";
   }

@@ -164,23 +164,12 @@ export class UwsReply implements Reply, SlowClient {
     const res = this.#res;
     if (this.closed || res === null) return;
     this.#ended = true;
-    const close = this.#closesConnection || this.#host.draining;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
-    if (this.#withBody && typeof bytes !== "string" && bytes.length > SLICE_BYTES) {
-      if (close) this.header("connection", "close");
-      this.#head = this.#headText(status);
-      this.#sendInParts(res, bytes);
-      return;
-    }
-    const bare = !this.#withBody || status === 204;
-    if (bare) this.#describeBody(status, bytes, close);
-    res.cork(() => {
-      res.writeStatus(this.#headText(status));
-      // With arguments, this version's endWithoutBody would leave the response open.
-      if (bare) res.endWithoutBody();
-      else res.end(bytes, close);
-    });
-    this.#finish();
+    const close = this.#closesConnection || this.#host.draining;
+    if (close) this.header("connection", "close");
+    if (!this.#withBody || status === 204) this.#sendBare(res, status, bytes);
+    else if (close && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
+    else this.#sendInParts(res, status, bytes);
   }
 
   cut(): void {
@@ -203,10 +192,24 @@ export class UwsReply implements Reply, SlowClient {
     this.#res?.close();
   }
 
-  /** The headers that uWebSockets writes by itself only where a body follows. */
-  #describeBody(status: number, body: Uint8Array | string, close: boolean): void {
+  /** An answer of which only the head is sent. */
+  #sendBare(res: HttpResponse, status: number, body: Uint8Array | string): void {
     if (status !== 204) this.header("content-length", String(Buffer.byteLength(body)));
-    if (close) this.header("connection", "close");
+    res.cork(() => {
+      res.writeStatus(this.#headText(status));
+      // With arguments, this version's endWithoutBody would leave the response open.
+      res.endWithoutBody();
+    });
+    this.#finish();
+  }
+
+  /** The last answer of a connection. */
+  #sendLast(res: HttpResponse, status: number, body: Uint8Array | string): void {
+    res.cork(() => {
+      res.writeStatus(this.#headText(status));
+      res.end(body, true);
+    });
+    this.#finish();
   }
 
   /** Status and headers in the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: one native call for all. */
@@ -287,18 +290,33 @@ export class UwsReply implements Reply, SlowClient {
     return true;
   }
 
-  /** Sends a large answer as the client reads it; uWebSockets remembers how far it has come. */
-  #sendInParts(res: HttpResponse, bytes: Uint8Array): void {
-    const attempt = (): boolean => {
-      res.cork(() => {
-        this.#writeHead(res);
-        this.#blocked = !res.tryEnd(bytes.subarray(res.getWriteOffset()), bytes.length)[0];
-      });
+  /**
+   * Sends as much as the client takes, and the rest as it reads; uWebSockets remembers how far it has come and keeps no copy. Small answers go this
+   * way too: while one waits for its client, uWebSockets ends the connection at the next request, so that somebody who asks and
+   * never reads cannot fill our memory with answers.
+   */
+  #sendInParts(res: HttpResponse, status: number, body: Uint8Array | string): void {
+    const length = Buffer.byteLength(body);
+    let rest: Uint8Array | string = body;
+    const attempt = (): void => {
+      this.#writeHead(res);
+      this.#blocked = !res.tryEnd(rest, length)[0];
+    };
+    this.#head = this.#headText(status);
+    res.cork(attempt);
+    if (!this.#blocked) {
+      this.#finish();
+      return;
+    }
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    this.#waitForClient();
+    res.onWritable(() => {
+      rest = bytes.subarray(res.getWriteOffset());
+      res.cork(attempt);
       if (this.#blocked) this.#waitForClient();
       else this.#finish();
       return !this.#blocked;
-    };
-    if (!attempt()) res.onWritable(attempt);
+    });
   }
 
   #waitForClient(): void {

@@ -251,6 +251,10 @@ describe("listening", () => {
     const { port } = await startEdge({ trustProxy: 1 });
     const { json } = await call(port, "/hello", { headers: { "x-forwarded-for": "6.6.6.6, 203.0.113.9" } });
     expect(json.address).toBe("203.0.113.9");
+    // Some proxies add a line of their own rather than to the client's.
+    const client = await rawClient(port);
+    client.send(request("GET /hello", ["x-forwarded-for: 6.6.6.6", "x-forwarded-for: 203.0.113.7"]));
+    await client.sees(/"address":"203\.0\.113\.7"/);
   });
 });
 

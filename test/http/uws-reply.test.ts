@@ -142,6 +142,23 @@ describe("a whole answer", () => {
   });
 });
 
+test("a client that asks and asks and never reads is left, rather than answered into memory", async () => {
+  const server = await startEdge();
+  const client = await rawClient(server.port);
+  client.socket.pause();
+  const before = process.memoryUsage.rss();
+  // Lengths that do not divide uWebSockets' buffer would be cut in a first line, which it does not put together again.
+  const asked = request("GET /hello", ["x: ".padEnd(64 - request("GET /hello", [""]).length, "x")]);
+  expect(asked).toHaveLength(64);
+  const many = asked.repeat(1_024);
+  for (let i = 0; i < 1_000 && !client.socket.destroyed; i++) {
+    const room = new Promise<void>((resolve) => client.socket.once("drain", resolve));
+    if (!client.socket.write(many)) await Promise.race([room, client.closed]);
+  }
+  expect(client.socket.destroyed).toBe(true);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(60_000_000);
+});
+
 describe("a streamed answer", () => {
   test("goes out part by part as it is written", async () => {
     const { client, reply } = await held();
