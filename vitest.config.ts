@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["test/faults/**"],
     pool: "forks",
+    execArgv: ["--disable-warning=ExperimentalWarning"],
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },

@@ -5,7 +5,10 @@ export default defineConfig({
   test: {
     include: ["test/faults/**/*.test.ts"],
     pool: "forks",
+    execArgv: ["--disable-warning=ExperimentalWarning"],
     fileParallelism: false,
+    // What runs side by side within a file is waiting for clocks, not working.
+    maxConcurrency: 100,
     testTimeout: 300_000,
     hookTimeout: 60_000,
   },
