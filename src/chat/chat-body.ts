@@ -15,13 +15,13 @@ const cacheControl = z.looseObject({ ttl: z.literal("5m", "only the five-minute 
 const part = z.looseObject({
   type: z.string(),
   text: z.string().nullish(),
-  image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
+  image_url: z.union([z.string(), z.looseObject({ url: z.string() })], "must be an object with a url").nullish(),
   cache_control: cacheControl,
 });
 
 const message = z.looseObject({
   role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
-  content: z.union([z.string(), z.array(part)]).nullish(),
+  content: z.union([z.string(), z.array(part)], "must be text or a list of content parts").nullish(),
   tool_calls: z
     .array(z.looseObject({ id: z.string().nullish(), function: z.looseObject({ name: z.string() }).nullish() }))
     .nullish(),
@@ -50,10 +50,10 @@ const chatBody = z.looseObject({
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   seed: z.number().int().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(16)], "must be text or a list of at most 16 texts").nullish(),
   tools: z.array(tool).nullish(),
   cache_control: cacheControl,
-  tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
+  tool_choice: z.union([z.string(), z.looseObject({})], "must be text or an object").nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: z.looseObject({ type: z.string() }).nullish(),
   user: z.string().nullish(),
@@ -124,14 +124,34 @@ function pricedField(body: Record<string, unknown>): GatewayError | null {
   return null;
 }
 
+interface Wrong {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** What a schema found wrong; of a field that may be one of several things, with the one it comes nearest to. */
+function wrongOf(issue: z.core.$ZodIssue): Wrong {
+  if (issue.code === "invalid_type" && issue.message.endsWith("received undefined")) {
+    return { path: issue.path, message: `is missing, must be ${issue.expected}` };
+  }
+  if (issue.code !== "invalid_union") return issue;
+  const ofItsKind = issue.errors.filter(([first]) => first?.code !== "invalid_type" || first.path.length > 0);
+  const [nearest] = ofItsKind.sort((a, b) => a.length - b.length)[0] ?? [];
+  if (nearest === undefined) return issue;
+  const { path, message } = wrongOf(nearest);
+  return { path: [...issue.path, ...path], message };
+}
+
 /** The first thing wrong with a body, as an error that names the field. */
 export function schemaError(error: z.ZodError): GatewayError {
-  const [issue] = error.issues;
-  const path = issue?.path.join(".") ?? "";
-  const fields = error.issues.slice(0, 20).map(({ path, message }) => ({ field: path.join("."), message }));
+  const fields = error.issues.slice(0, 20).map((issue) => {
+    const { path, message } = wrongOf(issue);
+    return { field: path.join("."), message };
+  });
+  const { field, message } = fields[0] ?? { field: "", message: "invalid" };
   return new GatewayError("bad_request", {
-    ...(path === "" ? {} : { param: path }),
-    detail: { detail: `${path || "body"}: ${issue?.message ?? "invalid"}` },
+    ...(field === "" ? {} : { param: field }),
+    detail: { detail: `${field || "body"}: ${message}` },
     data: { fields },
   });
 }

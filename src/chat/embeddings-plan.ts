@@ -13,15 +13,18 @@ import { tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.looseObject({
   model: z.string().min(1).max(200),
-  input: z.union([
-    z.string().min(1),
-    z.array(z.string().min(1)).min(1).max(2_048),
-    z.array(z.number().int().min(0)).min(1),
-    z
-      .array(z.array(z.number().int().min(0)).min(1))
-      .min(1)
-      .max(2_048),
-  ]),
+  input: z.union(
+    [
+      z.string().min(1),
+      z.array(z.string().min(1)).min(1).max(2_048),
+      z.array(z.number().int().min(0)).min(1),
+      z
+        .array(z.array(z.number().int().min(0)).min(1))
+        .min(1)
+        .max(2_048),
+    ],
+    "must be text, tokens, or a list of at most 2048 of either",
+  ),
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).nullish(),
   user: z.string().nullish(),
