@@ -1,10 +1,9 @@
 // Writes an answer to a uWebSockets response: whole, or as a stream that stops when the client does not read.
-
 import type { HttpResponse } from "uWebSockets.js";
-import { STATUS_CODES } from "node:http";
 import type { Clock } from "../clock.ts";
 import type { Reply } from "../plan.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
+import { statusLine } from "./status-line.ts";
 
 /** What all replies of one listener share. */
 export interface ReplyHost {
@@ -27,7 +26,6 @@ const SLICE_BYTES = 14 * 1024;
 const PROBE_BYTES = 4 * 1024;
 /** Enough for a caller who stops when told to, and who may have a last part to send. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
-const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]));
 const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
 
 /**
@@ -151,13 +149,7 @@ export class UwsReply implements Reply, SlowClient {
       return;
     }
     if (this.#blocked) return;
-    const res = this.#res;
-    res.cork(() => {
-      this.#writeHead(res);
-      if (this.#withBody) res.end(bytes);
-      else res.endWithoutBody();
-    });
-    this.#finish();
+    this.#endStream(this.#res, bytes);
   }
 
   send(status: number, body: Uint8Array | string): void {
@@ -166,10 +158,13 @@ export class UwsReply implements Reply, SlowClient {
     this.#ended = true;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
     const close = this.#closesConnection || this.#host.draining;
-    if (close) this.header("connection", "close");
-    if (!this.#withBody || status === 204) this.#sendBare(res, status, bytes);
-    else if (close && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
-    else this.#sendInParts(res, status, bytes);
+    const bare = !this.#withBody || status === 204;
+    if (close && !bare && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
+    else {
+      if (close) this.header("connection", "close");
+      if (bare) this.#sendBare(res, status, bytes);
+      else this.#sendInParts(res, status, bytes);
+    }
   }
 
   cut(): void {
@@ -203,7 +198,7 @@ export class UwsReply implements Reply, SlowClient {
     this.#finish();
   }
 
-  /** The last answer of a connection. */
+  /** The last answer of a connection, which uWebSockets announces and ends. */
   #sendLast(res: HttpResponse, status: number, body: Uint8Array | string): void {
     res.cork(() => {
       res.writeStatus(this.#headText(status));
@@ -215,7 +210,7 @@ export class UwsReply implements Reply, SlowClient {
   /** Status and headers in the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: one native call for all. */
   #headText(status: number): string {
     const type = this.#hasContentType || status === 204 ? "" : "\r\ncontent-type: application/json";
-    return `${STATUS_LINES.get(status) ?? `${status} Status`}${type}${this.#headers}`;
+    return `${statusLine(status)}${type}${this.#headers}`;
   }
 
   #writeHead(res: HttpResponse): void {
@@ -280,20 +275,27 @@ export class UwsReply implements Reply, SlowClient {
       this.#put(next);
     }
     if (this.#blocked) this.#waitForClient();
-    else if (this.#ended) {
-      res.cork(() => void res.end());
-      this.#finish();
-    } else {
+    else if (this.#ended) this.#endStream(res, "");
+    else {
       this.#host.slowClients.forget(this);
       this.#roomListener?.();
     }
     return true;
   }
 
+  #endStream(res: HttpResponse, last: Uint8Array | string): void {
+    res.cork(() => {
+      this.#writeHead(res);
+      if (this.#withBody) res.end(last);
+      else res.endWithoutBody();
+    });
+    this.#finish();
+  }
+
   /**
-   * Sends as much as the client takes, and the rest as it reads; uWebSockets remembers how far it has come and keeps no copy. Small answers go this
-   * way too: while one waits for its client, uWebSockets ends the connection at the next request, so that somebody who asks and
-   * never reads cannot fill our memory with answers.
+   * Sends as much as the client takes, and the rest as it reads; uWebSockets remembers how far it has come and keeps no copy.
+   * Small answers go this way too: while one waits for its client, uWebSockets ends the connection at the next request, so
+   * that somebody who asks and never reads cannot fill our memory with answers.
    */
   #sendInParts(res: HttpResponse, status: number, body: Uint8Array | string): void {
     const length = Buffer.byteLength(body);

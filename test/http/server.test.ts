@@ -281,6 +281,7 @@ describe("stopping", () => {
     idle.send(request("GET /hello"));
     await idle.closed;
     expect(idle.text()).toMatch(/HTTP\/1\.1 503 .*connection: close.*"draining"/is);
+    expect(idle.text().match(/connection: close/gi)).toHaveLength(1);
     expect(server.openRequests()).toBe(1);
     streams[0]?.end();
     await streaming.sees(/two\r\n0\r\n\r\n$/);
