@@ -89,6 +89,7 @@ class ThreadClient implements SqliteThread {
   #scheduled = false;
   #broken: Error | null = null;
   #closing: Pending | null = null;
+  #closed: Promise<void> | null = null;
   readonly #backups: Pending[] = [];
 
   constructor(worker: Worker, entries: readonly OperationEntry[], options: SqliteThreadOptions) {
@@ -174,10 +175,11 @@ class ThreadClient implements SqliteThread {
 
   close(): Promise<void> {
     if (this.#broken !== null) return Promise.resolve();
-    return new Promise((resolve, reject) => {
+    this.#closed ??= new Promise((resolve, reject) => {
       this.#closing = { resolve, reject };
       this.#schedule();
     });
+    return this.#closed;
   }
 
   #exited(): void {

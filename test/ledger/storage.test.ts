@@ -60,6 +60,7 @@ test("closing answers what was under way and refuses what comes after", async ()
   await expect(ledger.account("a")).rejects.toMatchObject({ code: "ledger_unavailable" });
   expect(new Set((await Promise.all(running)).map(({ outcome }) => outcome))).toEqual(new Set(["held"]));
   await closed;
+  await ledger.close();
 });
 
 test("with little room on the disk no new hold is taken on, and running ones are posted", async () => {
