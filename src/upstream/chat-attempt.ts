@@ -108,11 +108,13 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   data(chunk: Buffer): void {
     if (this.#body === null) {
+      const running = !this.#stream.finished;
       try {
         this.#scanner.push(chunk);
       } catch (error) {
         this.#fail(malformed(String(error)));
       }
+      if (running && this.#stream.finished) this.#exchange.hurry();
       return;
     }
     if (this.#body.push(chunk)) return;

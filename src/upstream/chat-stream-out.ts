@@ -28,7 +28,9 @@ export class ChatStream implements ChatStreamOut {
   #preamble: Buffer[] = [];
   #held: Buffer[] = [];
   #committed = false;
-  #finished = false;
+  /** Choices that have begun, and those of them that have ended. */
+  readonly #begun = new Set<number>();
+  readonly #ended = new Set<number>();
   #over = false;
   #skipped = 0;
   #usage: TokenUsage | null = null;
@@ -48,9 +50,9 @@ export class ChatStream implements ChatStreamOut {
     return this.#committed;
   }
 
-  /** The answer itself is complete; only usage and the vendor's goodbye can still come. */
+  /** The answer itself is complete, every choice of it; only usage and the vendor's goodbye can still come. */
   get finished(): boolean {
-    return this.#finished;
+    return this.#ended.size > 0 && this.#ended.size === this.#begun.size;
   }
 
   reading(): Reading {
@@ -67,10 +69,14 @@ export class ChatStream implements ChatStreamOut {
     this.#skipped++;
   }
 
+  choice(index: number, ended: boolean): void {
+    this.#begun.add(index);
+    if (ended) this.#ended.add(index);
+  }
+
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {
     if (this.#over) return;
     if (kind === "finish") {
-      this.#finished = true;
       this.#held.push(event);
       return;
     }
@@ -83,6 +89,7 @@ export class ChatStream implements ChatStreamOut {
 
   delta(index: number, delta: Readonly<Record<string, unknown>>): void {
     if (this.#over) return;
+    this.choice(index, false);
     const text = textOf(delta);
     const bearing = text !== "" || Array.isArray(delta.tool_calls) || Array.isArray(delta.images);
     this.raw(this.#chunk({ index, delta, finish_reason: null }), bearing ? "content" : "preamble");
@@ -90,6 +97,7 @@ export class ChatStream implements ChatStreamOut {
   }
 
   finish(index: number, reason: FinishReason, native: string): void {
+    this.choice(index, true);
     const choice = { index, delta: {}, finish_reason: reason, native_finish_reason: native };
     this.raw(this.#chunk(choice), "finish");
   }
@@ -111,7 +119,7 @@ export class ChatStream implements ChatStreamOut {
   /** The vendor, or the end of its body, ends the stream: whole if it finished, cut if it did not. */
   end(): void {
     if (this.#over) return;
-    if (!this.#finished) {
+    if (!this.finished) {
       const message = "the stream ended before the answer was finished";
       this.fail({ kind: "provider_cut", status: 200, message, retryAfterMs: null });
       return;

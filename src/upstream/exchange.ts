@@ -70,6 +70,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#arm(this.#clocks.gapMsMax());
   }
 
+  /** The answer is complete: what can still come has the shorter bound on silence, from now on. */
+  hurry(): void {
+    if (this.#over) return;
+    this.#answering = true;
+    this.#lastMs = this.#clock.elapsedMs();
+    this.#arm(this.#clocks.gapMsMax());
+  }
+
   pause(): void {
     if (this.#over || this.#paused) return;
     this.#paused = true;

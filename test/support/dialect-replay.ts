@@ -46,6 +46,7 @@ export class RecordedStream implements ChatStreamOut {
     this.ended = true;
   }
   upstreamCost(): void {}
+  choice(): void {}
   raw(): void {
     throw new Error("a translating reader has no finished events");
   }

@@ -36,14 +36,18 @@ function survey(choices: readonly unknown[]) {
   let bearing = false;
   let finish: string | null = null;
   let text = "";
+  const indices: (readonly [index: number, ended: boolean])[] = [];
   for (const choice of choices) {
     if (!isRecord(choice)) continue;
-    if (typeof choice.finish_reason === "string") finish = choice.finish_reason;
+    // Some write an empty reason into every chunk: that ends nothing.
+    const ended = typeof choice.finish_reason === "string" && choice.finish_reason !== "" ? choice.finish_reason : null;
+    finish = ended ?? finish;
+    indices.push([typeof choice.index === "number" ? choice.index : 0, ended !== null]);
     if (!isRecord(choice.delta)) continue;
     bearing ||= bearsContent(choice.delta);
     text += textOf(choice.delta);
   }
-  return { bearing, finish, text };
+  return { bearing, finish, text, indices };
 }
 
 class ChatCompletionsReader implements ChatStreamReader {
@@ -95,7 +99,7 @@ class ChatCompletionsReader implements ChatStreamReader {
   }
 
   #pass(chunk: Record<string, unknown>, choices: readonly unknown[], latin1: string): void {
-    const { bearing, finish, text } = survey(choices);
+    const { bearing, finish, text, indices } = survey(choices);
     if (finish === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
       return;
@@ -110,6 +114,7 @@ class ChatCompletionsReader implements ChatStreamReader {
     sent.model = this.#context.servedSlug;
     const data = JSON.stringify(sent);
     const event = Buffer.from(`data: ${data}\n\n`);
+    for (const [index, ended] of indices) this.#out.choice(index, ended);
     this.#out.raw(event, finish !== null ? "finish" : bearing ? "content" : "preamble");
     if (text !== "") {
       const escaped = Buffer.from(JSON.stringify(text));

@@ -57,6 +57,8 @@ export interface ChatStreamOut {
   fail(failure: AttemptFailure): void;
   /** The vendor said that the stream is complete. */
   end(): void;
+  /** Says of each choice in a finished event, before `raw` takes the event, whether it ended normally with it. */
+  choice(index: number, ended: boolean): void;
   /** Finished events in OpenAI's wire, sent as they are: `event` is a whole `data: ...\n\n`. */
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void;
   /** Text that `raw` delivered, as JSON-escaped UTF-8, for counting tokens where no usage comes. */

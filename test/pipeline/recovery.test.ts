@@ -1,0 +1,61 @@
+// How the gateway behaves around a provider's trouble in time: it comes back to one that has recovered, and waits for no goodbye.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callChat, type SeenCall } from "../support/chat-call.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account();
+});
+
+afterAll(() => gateway.stop());
+
+function call(models: readonly string[], content: string): Promise<SeenCall> {
+  const request = { models, messages: [{ role: "user", content }], stream: true };
+  return callChat(request, { url: gateway.url, key: account.key });
+}
+
+/** The attempts of a model that the sandbox has counted. */
+async function asked(model: string): Promise<number> {
+  return (await gateway.books()).requests.filter((row) => `${row.adapter}/${row.model}` === model).length;
+}
+
+describe.concurrent("a provider in trouble", () => {
+  it("is rested while it fails, asked again by one call, and back as soon as it answers", async () => {
+    const startedMs = performance.now();
+    const served: { model: string | null; atMs: number }[] = [];
+    while (served.at(-1)?.model !== "sandbox/flap-3" && performance.now() - startedMs < 12_000) {
+      const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], "flap");
+      expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
+      served.push({ model: seen.headers.get("x-tollgate-model"), atMs: performance.now() - startedMs });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    // Three failures in a row rest it; once the rest is over it is healthy again, and stays first.
+    expect(served.filter(({ model }) => model === "sandbox-messages/ok").length).toBeGreaterThanOrEqual(10);
+    expect(served.at(-1)?.atMs).toBeLessThan(8_000);
+    expect(await asked("sandbox/flap-3")).toBe(4);
+    const after = await Promise.all([1, 2, 3].map(() => call(["sandbox/flap-3", "sandbox-messages/ok"], "flap")));
+    expect(after.map(({ headers }) => headers.get("x-tollgate-attempts"))).toEqual(["1", "1", "1"]);
+  });
+
+  it("is asked even while it rests where nobody else can answer", async () => {
+    for (let times = 0; times < 5; times++) {
+      const seen = await call(["sandbox/503-at-7"], `once ${times}`);
+      expect([seen.status, seen.error?.code]).toEqual([502, "upstream_error"]);
+    }
+    expect(await asked("sandbox/503-at-7")).toBe(5);
+  });
+
+  it.each(["sandbox", "sandbox-messages", "sandbox-gemini"])(
+    "that never says goodbye is not waited for as long as one that is still answering (%s)",
+    async (vendor) => {
+      const startedMs = performance.now();
+      const seen = await call([`${vendor}/no-done-open-60`], "hello");
+      expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
+      expect(performance.now() - startedMs).toBeLessThan(8_000);
+    },
+  );
+});

@@ -1,0 +1,77 @@
+// When a streamed answer is whole: every choice that began has ended, and nothing less.
+import { expect, test } from "vitest";
+import type { AttemptFailure, FinalPart } from "../../src/plan.ts";
+import { ChatStream } from "../../src/upstream/chat-stream-out.ts";
+import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
+import { chatContext, feed } from "../support/dialect-replay.ts";
+
+function chunk(index: number, text: string | null, finish_reason: string | null = null): string {
+  const delta = text === null ? {} : { content: text };
+  return JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index, delta, finish_reason }] });
+}
+
+/** What the relay is told after these events and the end of the body. */
+function told(...data: string[]) {
+  let sent = "";
+  let failure: AttemptFailure | null = null;
+  let final: FinalPart | null = null;
+  const context = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
+  const stream = new ChatStream(context, {
+    content: (bytes) => {
+      sent += Buffer.from(bytes).toString();
+    },
+    done: (part) => {
+      final = part;
+    },
+    failed: (said) => {
+      failure = said;
+    },
+  });
+  feed(
+    chatCompletions,
+    context,
+    data.map((event) => ({ name: null, data: event })),
+    stream,
+  );
+  const finished = stream.finished;
+  stream.end();
+  return { sent, finished, failure: failure as AttemptFailure | null, final: final as FinalPart | null };
+}
+
+test("an answer is whole when its choices have all ended", () => {
+  const { failure, final, finished } = told(
+    chunk(0, "a"),
+    chunk(1, "b"),
+    chunk(0, null, "stop"),
+    chunk(1, null, "length"),
+  );
+  expect([failure, finished]).toEqual([null, true]);
+  expect(final?.kind === "stream" && Buffer.from(final.tail).toString()).toMatch(/"stop".*\n\n.*"length"/s);
+});
+
+test("a choice that never ended makes it a broken one, whatever the others did, and whatever the vendor says", () => {
+  const half = [chunk(0, "a"), chunk(1, "b"), chunk(0, null, "stop")];
+  for (const { finished, failure, final } of [told(...half), told(...half, "[DONE]"), told(...half, chunk(1, "c"))]) {
+    expect([finished, failure?.kind, final]).toEqual([false, "provider_cut", null]);
+  }
+});
+
+test("a choice that goes on after another has ended loses nothing of either", () => {
+  const { sent, failure } = told(
+    chunk(0, "a"),
+    chunk(1, "b"),
+    chunk(0, null, "stop"),
+    chunk(1, "c"),
+    chunk(1, "d", "stop"),
+  );
+  expect(failure).toBe(null);
+  expect(sent.match(/"content":"."/g)).toEqual(['"content":"a"', '"content":"b"', '"content":"c"']);
+  expect(sent.indexOf('"stop"')).toBeLessThan(sent.indexOf('"c"'));
+});
+
+test("an empty reason in every chunk ends nothing, and a reason that is repeated ends once", () => {
+  const { failure, sent } = told(chunk(0, "a", ""), chunk(0, "b", ""), chunk(0, null, "stop"), chunk(0, "", "stop"));
+  expect(failure).toBe(null);
+  expect(sent.match(/"content":"[ab]"/g)).toHaveLength(2);
+  expect(told(chunk(0, "a", ""), chunk(0, "b", "")).failure?.kind).toBe("provider_cut");
+});
