@@ -18,8 +18,8 @@ import { type Dispatched, dispatch } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";
 import { Relay } from "./relay.ts";
 import { sendError } from "./render-error.ts";
-import { keepAnswer, replay } from "./replay.ts";
-import { type Hold, reserve } from "./reserve.ts";
+import { replay } from "./replay.ts";
+import { reserve } from "./reserve.ts";
 import { type Settled, settle } from "./settle.ts";
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
@@ -116,24 +116,23 @@ async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> 
     deps.onBroken(error, requestId);
     dispatched = { outcome: relay.begun ? "broken" : "failed", failures: [INTERNAL] };
   } finally {
-    settled = await settle(hold, plan, dispatched, { deps, record });
+    settled = await settle(hold, plan, dispatched, { deps, record, payer: caller.payer });
     relay.stop();
   }
   record.outcome = dispatched.outcome;
   if (relay.committedMs !== null) record.firstTokenMs = relay.committedMs - record.startedMs;
-  return finish(paid, { hold, relay, dispatched, settled });
+  return finish(paid, { relay, dispatched, settled });
 }
 
 interface Ended {
-  readonly hold: Hold;
   readonly relay: Relay;
   readonly dispatched: Dispatched;
   readonly settled: Settled;
 }
 
 /** Writes the last bytes, which acknowledge what the ledger has committed. */
-async function finish(paid: Paid, { hold, relay, dispatched, settled }: Ended): Promise<GatewayError | null> {
-  const { plan, caller, reply, record, deps } = paid;
+function finish(paid: Paid, { relay, dispatched, settled }: Ended): GatewayError | null {
+  const { plan, reply, record } = paid;
   if (dispatched.outcome === "left_before_content" || dispatched.outcome === "left_after_content") {
     if (dispatched.outcome === "left_after_content") noteServed(record, dispatched.served);
     record.bytesOut = relay.bytes;
@@ -143,7 +142,6 @@ async function finish(paid: Paid, { hold, relay, dispatched, settled }: Ended): 
     const { served, final } = dispatched;
     noteServed(record, served);
     const last = plan.frame.last(final, settled.cost, settled.charge, record.attempts);
-    if (plan.idempotency !== null && typeof last === "string") await keepAnswer(hold.holdId, last, caller, deps);
     sendLast(paid, relay, { served, final, last, charge: settled.charge });
     record.status = 200;
     record.bytesOut = relay.bytes + last.length;

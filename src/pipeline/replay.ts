@@ -1,62 +1,58 @@
-// Answers kept under their Idempotency-Key: stored once a call was charged, sent again without a charge.
+// Answers kept under their Idempotency-Key: stored just before a call is charged, sent again without a charge.
 import { GatewayError } from "../errors.ts";
 import type { HoldRef } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { Caller, Reply } from "../plan.ts";
+import type { AttemptRecord, Cost, Payer, Plan, Reply } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
 
 const KIND = "answer";
 const KEEP_MS = 24 * 3_600_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** How long after its charge an answer may still be on its way into the store. */
-const KEEPING_MS_MAX = 10_000;
+const STATUS = 200;
 
+/** What the frame makes the answer of, with the charge that the ledger remembers. */
 interface KeptAnswer {
-  readonly status: number;
-  /** Null: too large to be kept. */
-  readonly body: string | null;
+  readonly body: Record<string, unknown>;
+  readonly cost: Cost;
+  readonly attempts: readonly AttemptRecord[];
 }
 
 /**
- * Keeps an answer for replay. The call has been charged and its answer is due: what goes wrong here is logged, and a
- * later replay is told `replay_unavailable`.
+ * Keeps an answer for replay. It comes before the charge, so that no crash can leave a charge whose answer is lost; until
+ * the charge is there nobody can ask for it. What goes wrong here is logged: a later replay is `replay_unavailable`.
  */
-export async function keepAnswer(holdId: string, body: string, caller: Caller, deps: PipelineDeps): Promise<void> {
-  const kept: KeptAnswer = { status: 200, body: Buffer.byteLength(body) > ANSWER_BYTES_MAX ? null : body };
-  const record = { kind: KIND, id: holdId, payer: caller.payer.id, ttlMs: KEEP_MS, ifVersion: null };
+export async function keepAnswer(hold: HoldRef, answer: KeptAnswer, payer: Payer, deps: PipelineDeps): Promise<void> {
+  const value = JSON.stringify(answer);
+  if (Buffer.byteLength(value) > ANSWER_BYTES_MAX) return;
   try {
-    await deps.records.put({ ...record, value: JSON.stringify(kept) });
+    await deps.records.put({ kind: KIND, id: hold.holdId, payer: payer.id, value, ttlMs: KEEP_MS, ifVersion: null });
   } catch (error) {
-    deps.onBroken(error, holdId);
+    deps.onBroken(error, hold.holdId);
   }
 }
 
-/** Why there is nothing to send: the answer is just being kept, or it is not kept at all. */
-async function notKept(hold: HoldRef, deps: PipelineDeps): Promise<GatewayError> {
-  const posting = await deps.ledger.transaction(hold.accountId, hold.holdId);
-  const isFresh = posting !== null && deps.clock.epochMs() - posting.createdAtMs < KEEPING_MS_MAX;
-  return isFresh ? new GatewayError("idempotency_in_progress", { retryAfterSeconds: 1 }) : unavailable(hold);
-}
-
-function unavailable({ holdId }: HoldRef): GatewayError {
-  return new GatewayError("replay_unavailable", { data: { transaction_id: holdId } });
-}
-
-/** Sends the answer that was kept for a finished call; nothing is charged. */
+/** Sends the answer of a call that was charged before; nothing is charged now. */
 export async function replay(
   hold: HoldRef,
-  { reply, record, deps }: { readonly reply: Reply; readonly record: RequestRecord; readonly deps: PipelineDeps },
+  { plan, reply, record, deps }: { plan: Plan; reply: Reply; record: RequestRecord; deps: PipelineDeps },
 ): Promise<GatewayError | null> {
-  const kept = await deps.records.get(KIND, hold.holdId);
-  if (kept === null) return notKept(hold, deps);
-  const { status, body } = JSON.parse(kept.value) as KeptAnswer;
-  if (body === null) return unavailable(hold);
+  const [kept, posting] = await Promise.all([
+    deps.records.get(KIND, hold.holdId),
+    deps.ledger.transaction(hold.accountId, hold.holdId),
+  ]);
+  if (kept === null || posting === null) {
+    return new GatewayError("replay_unavailable", { data: { transaction_id: hold.holdId } });
+  }
+  const { body, cost, attempts } = JSON.parse(kept.value) as KeptAnswer;
+  const { transactionId, amountNano: chargedNano, chargedCents, absorbedNano } = posting;
+  const charge = { transactionId, chargedNano, chargedCents, absorbedNano };
+  const whole = Buffer.from(plan.frame.last({ kind: "body", body }, cost, charge, attempts));
   reply.header("content-type", "application/json");
   reply.header("idempotent-replayed", "true");
   record.outcome = "replayed";
-  record.status = status;
-  record.transactionId = hold.holdId;
-  record.bytesOut = Buffer.byteLength(body);
-  reply.send(status, body);
+  record.status = STATUS;
+  record.transactionId = transactionId;
+  record.bytesOut = whole.length;
+  reply.send(STATUS, whole);
   return null;
 }

@@ -2,9 +2,10 @@
 
 import { ZERO } from "../money.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { Charge, Cost, Plan } from "../plan.ts";
+import type { Charge, Cost, Payer, Plan } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
 import type { Dispatched } from "./dispatch.ts";
+import { keepAnswer } from "./replay.ts";
 import type { Hold } from "./reserve.ts";
 
 /** What became of the money. `unsettled`: the ledger did not answer, and nothing may be promised to the caller. */
@@ -13,6 +14,12 @@ export type Settled =
   | { readonly kind: "voided" }
   | { readonly kind: "unsettled"; readonly cause: unknown };
 
+export interface SettleParts {
+  readonly deps: PipelineDeps;
+  readonly record: RequestRecord;
+  readonly payer: Payer;
+}
+
 type Served = Extract<Dispatched, { readonly outcome: "success" | "left_after_content" }>;
 
 /** How a hold ends: charged for what was served, or released. Fills in the record's money. */
@@ -20,7 +27,7 @@ export async function settle(
   hold: Hold,
   plan: Plan,
   dispatched: Dispatched | null,
-  parts: { deps: PipelineDeps; record: RequestRecord },
+  parts: SettleParts,
 ): Promise<Settled> {
   const { deps, record } = parts;
   try {
@@ -39,14 +46,12 @@ export async function settle(
   }
 }
 
-async function post(
-  hold: Hold,
-  plan: Plan,
-  served: Served,
-  { deps, record }: { deps: PipelineDeps; record: RequestRecord },
-): Promise<Settled> {
+async function post(hold: Hold, plan: Plan, served: Served, { deps, record, payer }: SettleParts): Promise<Settled> {
   const counted = plan.cost(served.served, served.reading, served.outcome === "success" ? "whole" : "left");
   const cost = counted instanceof Promise ? await counted : counted;
+  if (plan.idempotency !== null && served.outcome === "success" && served.final.kind === "body") {
+    await keepAnswer(hold, { body: served.final.body, cost, attempts: record.attempts }, payer, deps);
+  }
   const fromMs = deps.clock.elapsedMs();
   const posted = await deps.ledger.post({
     accountId: hold.accountId,

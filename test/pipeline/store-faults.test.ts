@@ -222,13 +222,12 @@ describe("records that fail or are slow", () => {
     const reply = await send(endpointPlaying(whole, "order-1"), deps);
     expect([reply.status, reply.text()]).toEqual([200, JSON.stringify({ text: "hi", charged: COST })]);
     expect(broken).toEqual([AWAY]);
-    expect(told(await send(endpointPlaying(whole, "order-1"), deps))).toEqual([409, "idempotency_in_progress", "1"]);
-    const later = { ...deps, clock: { ...systemClock, epochMs: () => systemClock.epochMs() + 20_000 } };
-    expect(told(await send(endpointPlaying(whole, "order-1"), later)).slice(0, 2)).toEqual([409, "replay_unavailable"]);
+    expect(told(await send(endpointPlaying(whole, "order-1"), deps)).slice(0, 2)).toEqual([409, "replay_unavailable"]);
     expect([await spentNano(), opened]).toEqual([before + COST, 1]);
   });
 
-  it("make a replay wait that comes between the charge and the keeping", async () => {
+  it("keep the answer before the charge, so that there is no charge without one", async () => {
+    const before = await spentNano();
     const keeping = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const put: Records["put"] = async (record) => {
@@ -239,12 +238,23 @@ describe("records that fail or are slow", () => {
     const deps = depsWith({ records: { put } });
     const first = send(endpointPlaying(whole, "order-2"), deps);
     await begun.promise;
-    expect(told(await send(endpointPlaying(whole, "order-2"), deps))).toEqual([409, "idempotency_in_progress", "1"]);
+    expect(await spentNano()).toBe(before);
+    expect(told(await send(endpointPlaying(whole, "order-2"), deps))).toEqual([409, "idempotency_in_progress", "5"]);
     keeping.resolve();
     const answer = (await first).text();
     const again = await send(endpointPlaying(whole, "order-2"), deps);
     expect([again.status, again.text(), again.headers.get("idempotent-replayed")]).toEqual([200, answer, "true"]);
     expect(lines.at(-1)).toMatchObject({ outcome: "replayed", status: 200, charged_nano_usd: 0 });
-    expect(opened).toBe(1);
+    expect([await spentNano(), opened]).toEqual([before + COST, 1]);
+  });
+
+  it("hold no answer of a call whose charge failed: it runs again", async () => {
+    const before = await spentNano();
+    const away = depsWith({ ledger: { post: () => Promise.reject(AWAY) } });
+    expect(told(await send(endpointPlaying(whole, "order-3"), away))).toEqual([503, "ledger_unavailable", "5"]);
+    expect(await holdsLeft()).toHaveLength(1);
+    const again = await send(endpointPlaying(whole, "order-3"), depsWith({}));
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, undefined]);
+    expect([await spentNano(), opened]).toEqual([before + COST, 2]);
   });
 });

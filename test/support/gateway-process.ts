@@ -1,0 +1,97 @@
+// The gateway as its own process, for tests that kill it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const NODE_OPTIONS = ["--disable-warning=ExperimentalWarning"];
+/** Where nothing listens: the command line then opens the stores itself. */
+const NO_ADMIN_PORT = "1";
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly exited: Promise<Exit>;
+  /** Ends it at once, in the middle of whatever it does. */
+  kill(): Promise<void>;
+  /** Asks it to drain. */
+  terminate(): Promise<Exit>;
+  admin(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  /** The value of a metric without labels. */
+  gauge(name: string): Promise<number>;
+}
+
+function spawnNode(words: readonly string[], environment: Readonly<Record<string, string>>) {
+  return spawn(process.execPath, [...NODE_OPTIONS, ...words], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** Starts a gateway on `DATA_DIR`; with `signal`, it is killed when that aborts, even while it starts. */
+export async function spawnGateway(
+  environment: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
+  signal?: AbortSignal,
+): Promise<GatewayProcess> {
+  const child = spawnNode(["src/main.ts"], { PORT: "0", ADMIN_PORT: "0", ...environment });
+  child.stdout.resume();
+  const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);
+  const stop = () => child.kill("SIGKILL");
+  signal?.addEventListener("abort", stop);
+  const said: string[] = [];
+  const addresses = await new Promise<{ url: string; adminUrl: string }>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      said.push(line);
+      const match = /listens on (\S+), its admin listener on (\S+)\.$/.exec(line);
+      if (match?.[1] !== undefined && match[2] !== undefined) resolve({ url: match[1], adminUrl: match[2] });
+    });
+    void exited.then(() => reject(new Error(`the gateway ended before it listened: ${said.join("\n")}`)));
+  });
+  signal?.removeEventListener("abort", stop);
+  const token = readFileSync(join(environment.DATA_DIR, "admin.token"), "utf8").trim();
+
+  return {
+    url: addresses.url,
+    exited,
+    async kill() {
+      stop();
+      await exited;
+    },
+    terminate() {
+      child.kill("SIGTERM");
+      return exited;
+    },
+    async admin(method, path, body) {
+      const response = await fetch(`${addresses.adminUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return (await response.json()) as Record<string, unknown>;
+    },
+    async gauge(name) {
+      const text = await (await fetch(`${addresses.adminUrl}/metrics`)).text();
+      return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    },
+  };
+}
+
+/** `tollgate doctor` on a folder whose gateway is down. */
+export async function doctorOffline(dataDir: string) {
+  const child = spawnNode(["src/cli.ts", "doctor", "--json"], { DATA_DIR: dataDir, ADMIN_PORT: NO_ADMIN_PORT });
+  let out = "";
+  child.stdout.on("data", (chunk) => {
+    out += String(chunk);
+  });
+  child.stderr.resume();
+  const [code] = await once(child, "close");
+  return { code: Number(code), report: JSON.parse(out) as { holds: number; postings: number; findings: unknown[] } };
+}
