@@ -8,6 +8,9 @@ import type { BatchAnswer, FromThread, OperationEntry, ThreadStart } from "./wir
 
 /** Commits stay short: what is beyond goes into the next batch. */
 const BATCH_MAX = 256;
+/** Enough company for a commit; and the turns of the event loop that are waited for it. */
+const GATHER_COUNT = 32;
+const GATHER_TURNS_MAX = 8;
 /** Operations that may wait; new work is refused at half of it, so that running work can still end. */
 const QUEUE_MAX = 32_768;
 const RETRY_AFTER_SECONDS = 5;
@@ -87,6 +90,9 @@ class ThreadClient implements SqliteThread {
   /** The batch that the thread works on; the next one leaves when its answer is here. */
   #running: readonly Waiting[] | null = null;
   #scheduled = false;
+  /** Operations that waited at the last turn, and the turns waited so far. */
+  #gathered = 0;
+  #turns = 0;
   #broken: Error | null = null;
   #closing: Pending | null = null;
   #closed: Promise<void> | null = null;
@@ -119,15 +125,29 @@ class ThreadClient implements SqliteThread {
     });
   }
 
-  /** Sends after the tick's input has been handled, so that its operations share a message and a commit. */
+  /**
+   * Sends once the event loop has nothing more to add. While every turn of a busy loop brings operations, waiting a few
+   * turns costs nobody time, since their callers would wait for the loop, and saves commits; a quiet loop sends at once.
+   */
   #schedule(): void {
     if (this.#scheduled || this.#running !== null) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#send();
-    });
+    this.#gathered = 0;
+    this.#turns = 0;
+    setImmediate(this.#turn);
   }
+
+  readonly #turn = (): void => {
+    const { length } = this.#queue;
+    if (length > this.#gathered && length < GATHER_COUNT && this.#turns < GATHER_TURNS_MAX) {
+      this.#gathered = length;
+      this.#turns++;
+      setImmediate(this.#turn);
+      return;
+    }
+    this.#scheduled = false;
+    this.#send();
+  };
 
   #send(): void {
     if (this.#running !== null || this.#broken !== null) return;

@@ -71,7 +71,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
       quiet: () => this.#stream.finished,
     };
     this.#exchange = new Exchange(this, clocks, clock);
-    this.#exchange.send(options.dispatcher, options.request);
+  }
+
+  /** Sends the request. A request that cannot even be sent fails before this returns. */
+  start(): void {
+    this.#exchange.send(this.#options.dispatcher, this.#options.request);
   }
 
   pause(): void {
@@ -164,7 +168,9 @@ function malformed(message: string): AttemptFailure {
   return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }
 
-/** Starts an attempt. The sink hears nothing before the next turn of the event loop. */
+/** Starts an attempt. */
 export function openChatAttempt(options: ChatAttemptOptions, sink: AnswerSink): Attempt {
-  return new ChatAttempt(options, sink);
+  const attempt = new ChatAttempt(options, sink);
+  attempt.start();
+  return attempt;
 }

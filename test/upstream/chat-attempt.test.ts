@@ -1,0 +1,71 @@
+// One attempt at the edge of what can be sent: failures come as words to the sink, never as exceptions.
+import { expect, it } from "vitest";
+import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { AttemptFailure } from "../../src/plan.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
+
+function offerOf(adapter: Partial<Adapter>): Offer {
+  const price = {
+    input: 1,
+    output: 1,
+    cacheRead: 1,
+    cacheWrite: 1,
+    steps: [],
+    since: "2026-01-01",
+    version: "v",
+  } as never;
+  return {
+    adapter: {
+      id: "vendor",
+      spec: {
+        name: "Vendor",
+        docs: "",
+        origin: "",
+        auth: { kind: "header", name: "authorization", prefix: "Bearer " },
+      },
+      origin: "http://127.0.0.1:1/v1",
+      keys: ["key"],
+      configured: true,
+      ...adapter,
+    } as Adapter,
+    upstreamModel: "m",
+    spec: { contextTokens: 1, prices: [] },
+    cost: price,
+    healthKey: "vendor:m",
+    chat: { dialect: "chat-completions", models: {} },
+    wire: {},
+  };
+}
+
+async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
+  const upstream = createUpstream(systemClock);
+  const route = upstream.chatRoute(offerOf(adapter), {
+    body: { messages: [{ role: "user", content: "hi" }] },
+    requestId: "req_1",
+    completionId: "c",
+    createdS: 0,
+    stream: true,
+    servedSlug: "vendor/m",
+    contextTokens: 1,
+    outputTokensMax: 1,
+    clocks: { firstTokenMsMax: 1_000, lastFirstTokenMsMax: 1_000, gapMsMax: 1_000 },
+  });
+  if (typeof route === "string") throw new Error(route);
+  try {
+    return await new Promise((resolve, reject) => {
+      const sink = { content: reject, done: reject, failed: resolve };
+      route.open(sink, 1_000);
+    });
+  } finally {
+    await upstream.close();
+  }
+}
+
+it("a port where nobody listens is a failed connection", async () => {
+  expect((await failureOf({})).kind).toBe("provider_connection_failed");
+});
+
+it("a key that cannot be a header is a failure, not an exception", async () => {
+  expect((await failureOf({ keys: ["bad\nkey"] })).kind).toMatch(/^(gateway_internal|provider_connection_failed)$/);
+});
