@@ -1,7 +1,10 @@
 // Keeps what a stream delivered, cheaply and within a bound, so that tokens can be counted should no usage come.
 
-/** Beyond this the text is counted in bytes only, and its tokens by the ratio found in what was kept. */
-const KEPT_BYTES_MAX = 262_144;
+/**
+ * About as much as the longest answer we sell. Beyond it the text is counted in bytes only, and its tokens by the ratio
+ * found in what was kept. Thousands of streams keep this at once, so it must not be generous.
+ */
+const KEPT_BYTES_MAX = 98_304;
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
@@ -16,7 +19,7 @@ export class DeliveredText {
     this.#bytes += size;
     if (this.#length + size > KEPT_BYTES_MAX) return;
     if (this.#length + size > this.#kept.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(256, (this.#length + size) * 2));
+      const grown = Buffer.allocUnsafeSlow(Math.min(KEPT_BYTES_MAX, Math.max(256, (this.#length + size) * 2)));
       this.#kept.copy(grown, 0, 0, this.#length);
       this.#kept = grown;
     }
