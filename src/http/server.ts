@@ -115,11 +115,12 @@ class Edge implements ReplyHost, BodyLimits {
   readonly #fixedHeaders: string;
   readonly #bareHeaders: readonly string[];
   readonly #allHeaders: readonly string[];
-  readonly #newId = requestIds();
+  readonly #newId: () => string;
 
   constructor(options: HttpOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.#newId = requestIds(options.clock);
     this.bodyMsMax = options.bodyMsMax ?? 30_000;
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
     this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
