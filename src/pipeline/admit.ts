@@ -1,5 +1,6 @@
 // The first checks of every request: address window, credential, account window; and the RateLimit headers of the reply.
 import { GatewayError } from "../errors.ts";
+import { addressWindowKey } from "../limits/address-window-key.ts";
 import { rateLimitHeaders } from "../limits/rate-limit-headers.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Caller, EndpointShape, GatewayRequest, Reply } from "../plan.ts";
@@ -23,7 +24,10 @@ function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayEr
 
 /** Counts a request without a good credential against its address. Null: it may go on. */
 export function takeAddress(request: GatewayRequest, reply: Reply, deps: PipelineDeps): GatewayError | null {
-  const state = countAgainst("address", request.address, deps.addressRequestsPerMinute, { reply, deps });
+  const state = countAgainst("address", addressWindowKey(request.address), deps.addressRequestsPerMinute, {
+    reply,
+    deps,
+  });
   return state.allowed ? null : tooMany(state);
 }
 
