@@ -291,13 +291,14 @@ function mutate(body: Record<string, Json>, { at, kind, key, value }: Mutation):
   if (place === undefined) return;
   const { holder } = place;
   const old = (holder as Record<string, Json>)[place.key];
-  if (kind === "replace") put(holder, place.key, value);
+  if (kind === "replace") put(holder, place.key, structuredClone(value));
   else if (kind === "delete") delete (holder as Record<string, Json>)[place.key];
   else if (kind === "wrap") put(holder, place.key, Array.isArray(old) ? { 0: old } : [old]);
   else if (kind === "text") put(holder, place.key, JSON.stringify(old));
-  else if (kind === "insert") Array.isArray(holder) ? holder.push(value) : put(holder, key, value);
+  else if (kind === "insert")
+    Array.isArray(holder) ? holder.push(structuredClone(value)) : put(holder, key, structuredClone(value));
   else if (Array.isArray(holder)) for (let copy = 0; copy < 8; copy++) holder.push(structuredClone(old));
-  else put(holder, key, old);
+  else put(holder, key, structuredClone(old));
 }
 
 interface ByteMutation {
