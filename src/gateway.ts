@@ -52,6 +52,8 @@ export interface GatewayOptions {
 const CHAT_ATTEMPTS_MAX = 6;
 const LEASE_MS = 60_000;
 const DRAIN_LOOK_MS = 20;
+/** How long the calls that were cut off may take to be settled. */
+const SETTLE_MS_MAX = 10_000;
 const RECORDS_SWEPT_MAX = 1_000;
 
 /** The one file of a data folder that holds all that is kept. */
@@ -116,6 +118,14 @@ function chatSettings(config: Config) {
 
 function address(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Looks until `isQuiet`, for at most `msMax`. */
+async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
+  const untilMs = systemClock.elapsedMs() + msMax;
+  while (!isQuiet() && systemClock.elapsedMs() < untilMs) {
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+  }
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
@@ -231,11 +241,10 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     async drain() {
       draining = true;
       publicServer.stopAccepting();
-      const untilMs = clock.elapsedMs() + config.drainMs;
-      while (publicServer.openRequests() > 0 && clock.elapsedMs() < untilMs) {
-        await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
-      }
+      await quiet(() => publicServer.openRequests() === 0, config.drainMs);
       for (const server of servers) server.close();
+      // Whose connection has gone has been charged or released only when its request has ended.
+      await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
       await leases.stop();
       await Promise.all([upstream.close(), counter.close(), sandbox?.close()]);
       await thread.close();

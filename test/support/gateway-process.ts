@@ -19,6 +19,8 @@ export interface Exit {
 export interface GatewayProcess {
   readonly url: string;
   readonly exited: Promise<Exit>;
+  /** Settles when it says that it drains. */
+  readonly drains: Promise<void>;
   /** Ends it at once, in the middle of whatever it does. */
   kill(): Promise<void>;
   /** Asks it to drain. */
@@ -47,9 +49,11 @@ export async function spawnGateway(
   const stop = () => child.kill("SIGKILL");
   signal?.addEventListener("abort", stop);
   const said: string[] = [];
+  const drains = Promise.withResolvers<void>();
   const addresses = await new Promise<{ url: string; adminUrl: string }>((resolve, reject) => {
     createInterface({ input: child.stderr }).on("line", (line) => {
       said.push(line);
+      if (line.startsWith("Draining")) drains.resolve();
       const match = /listens on (\S+), its admin listener on (\S+)\.$/.exec(line);
       if (match?.[1] !== undefined && match[2] !== undefined) resolve({ url: match[1], adminUrl: match[2] });
     });
@@ -61,6 +65,7 @@ export async function spawnGateway(
   return {
     url: addresses.url,
     exited,
+    drains: drains.promise,
     async kill() {
       stop();
       await exited;

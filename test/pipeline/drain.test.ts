@@ -1,0 +1,130 @@
+// SIGTERM: running answers finish and are charged, new calls are turned away, and no money stays held.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "undici";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { callChat } from "../support/chat-call.ts";
+import { eventually } from "../support/gateway.ts";
+import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+
+let sandbox: Sandbox;
+let dataDir: string;
+let gateway: GatewayProcess;
+let key: string;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  dataDir = mkdtempSync(join(tmpdir(), "tollgate-drain-"));
+});
+
+afterEach(async () => {
+  await gateway.kill();
+  await sandbox.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function start(drainSeconds: string): Promise<void> {
+  const environment = { DATA_DIR: dataDir, SANDBOX_URL: sandbox.url, DRAIN_SECONDS: drainSeconds };
+  gateway = await spawnGateway(environment);
+}
+
+async function openAccount(): Promise<void> {
+  const made = await gateway.admin("POST", "/admin/v1/accounts", { name: "ada", kind: "sandbox", credit_cents: 1_000 });
+  key = String(made.api_key);
+}
+
+function stream(words: number, perSecond: number, leaveAfter?: number) {
+  const content = `hello [[words: ${words}]]`;
+  const body = {
+    model: `sandbox/ok-at-${perSecond}`,
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: "user", content }],
+  };
+  return callChat(body, { url: gateway.url, key, ...(leaveAfter === undefined ? {} : { leaveAfter }) });
+}
+
+/** So many answers are under way at the upstream, and have begun. */
+function running(count: number): Promise<true> {
+  const open = () => sandbox.books().requests.filter(({ ended, tokensOut }) => ended === "open" && tokensOut > 0);
+  return eventually(() => (open().length === count ? true : undefined), `${count} running answers`);
+}
+
+async function charges(): Promise<Record<string, unknown>[]> {
+  const response = await fetch(`${gateway.url}/api/v1/transactions`, { headers: { authorization: `Bearer ${key}` } });
+  const { transactions } = (await response.json()) as { transactions: Record<string, unknown>[] };
+  return transactions.filter(({ kind }) => kind === "charge");
+}
+
+/** How many holds were found in the folder; the doctor must find nothing wrong. */
+async function holdsLeft(): Promise<number> {
+  const { code, report } = await doctorOffline(dataDir);
+  expect([code, report.findings]).toEqual([0, []]);
+  return report.holds;
+}
+
+describe("a gateway that is asked to end", { timeout: 30_000 }, () => {
+  it("finishes what runs, turns away what comes, and exits with 0", async () => {
+    await start("20");
+    await openAccount();
+    const authorization = `Bearer ${key}`;
+    const connection = new Client(gateway.url);
+    const before = await connection.request({ method: "GET", path: "/api/v1/account", headers: { authorization } });
+    await before.body.dump();
+    const answers = Array.from({ length: 8 }, () => stream(100, 80));
+    await running(8);
+
+    const exited = gateway.terminate();
+    await gateway.drains;
+    const late = await connection.request({
+      method: "POST",
+      path: "/api/llm/v1/chat/completions",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/ok", messages: [{ role: "user", content: "late" }] }),
+    });
+    expect(await late.body.json()).toMatchObject({ error: { code: "draining" } });
+    expect([late.statusCode, late.headers["retry-after"], late.headers["x-should-retry"]]).toEqual([503, "1", "true"]);
+    expect(late.headers.connection).toBe("close");
+    expect(await stream(1, 100)).toMatchObject({ status: 0, broken: true });
+
+    for (const seen of await Promise.all(answers)) {
+      expect([seen.acknowledged, seen.chunks]).toEqual([true, 100]);
+    }
+    expect(await exited).toEqual({ code: 0, signal: null });
+    await connection.close();
+    expect(await holdsLeft()).toBe(0);
+    await start("20");
+    expect(await charges()).toHaveLength(8);
+  });
+
+  it("cuts what runs for too long, charges what was delivered, and leaves no hold", async () => {
+    await start("0.3");
+    await openAccount();
+    const answers = Array.from({ length: 8 }, () => stream(400, 40));
+    await running(8);
+    expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
+    for (const seen of await Promise.all(answers)) expect([seen.acknowledged, seen.broken]).toEqual([false, true]);
+    expect(await holdsLeft()).toBe(0);
+    await start("0.3");
+    const rows = await charges();
+    expect(rows).toHaveLength(8);
+    for (const { usage, request_id } of rows) {
+      const written = sandbox.books().requests.find(({ requestId }) => requestId === request_id)?.tokensOut;
+      expect((usage as { output_tokens: number }).output_tokens).toBeLessThanOrEqual(Number(written));
+      expect((usage as { output_tokens: number }).output_tokens).toBeGreaterThan(0);
+    }
+  });
+
+  it("settles the calls whose clients have just left", async () => {
+    await start("20");
+    await openAccount();
+    const left = Array.from({ length: 8 }, () => stream(400, 200, 10));
+    await Promise.all(left);
+    expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
+    expect(await holdsLeft()).toBe(0);
+    await start("20");
+    expect(await charges()).toHaveLength(8);
+  });
+});
