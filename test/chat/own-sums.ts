@@ -1,5 +1,6 @@
 // What a call must cost by the price list that anyone can read, computed apart from the gateway's own arithmetic.
 import type OpenAI from "openai";
+import { expect } from "vitest";
 import type { TestAccount, TestGateway } from "../support/gateway.ts";
 
 /** Usage as the gateway sends it: OpenAI's, and what it adds. */
@@ -39,7 +40,7 @@ async function pricingOf(gateway: TestGateway, slug: string): Promise<Pricing> {
 }
 
 /** The cost of `usage` in nano-USD, rounded up once. */
-export async function ownSum(gateway: TestGateway, slug: string, usage: GatewayUsage): Promise<bigint> {
+async function ownSum(gateway: TestGateway, slug: string, usage: GatewayUsage): Promise<bigint> {
   const pricing = await pricingOf(gateway, slug);
   const { cached_tokens, cache_write_tokens } = usage.prompt_tokens_details;
   const fresh = usage.prompt_tokens - cached_tokens - cache_write_tokens;
@@ -70,4 +71,19 @@ export async function postingOf(
   });
   const { transactions } = (await response.json()) as { transactions: Posting[] };
   return transactions.find(({ request_id }) => request_id === requestId);
+}
+
+/** Checks that the usage an answer told, its posting and our own sum say the same. */
+export async function expectOwnSum(
+  gateway: TestGateway,
+  account: TestAccount,
+  answer: { readonly requestId: string | null; readonly slug: string; readonly usage: unknown },
+): Promise<GatewayUsage> {
+  const told = answer.usage as GatewayUsage;
+  const posting = await postingOf(gateway, account, answer.requestId);
+  expect(posting?.model).toBe(answer.slug);
+  expect(BigInt(Math.round(told.cost * 1e9))).toBe(BigInt(posting?.charged_nano_usd ?? -1));
+  expect(BigInt(posting?.charged_nano_usd ?? -1)).toBe(await ownSum(gateway, answer.slug, told));
+  expect(told.total_tokens).toBe(told.prompt_tokens + told.completion_tokens);
+  return told;
 }
