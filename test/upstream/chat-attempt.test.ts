@@ -1,4 +1,6 @@
 // One attempt at the edge of what can be sent: failures come as words to the sink, never as exceptions.
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -62,8 +64,19 @@ async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
   }
 }
 
+/** A port that was free a moment ago. */
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
 it("a port where nobody listens is a failed connection", async () => {
-  expect((await failureOf({})).kind).toBe("provider_connection_failed");
+  const failure = await failureOf({ origin: `http://127.0.0.1:${await unusedPort()}/v1` });
+  expect(failure.kind).toBe("provider_connection_failed");
 });
 
 it("a key that cannot be a header is a failure, not an exception", async () => {
