@@ -177,6 +177,33 @@ describe("several keys of one vendor", () => {
 });
 
 describe("with every vendor configured", () => {
+  it("another one of the same model comes before another model, at the same price", async () => {
+    const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
+    await withGateway(all, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 10_000 });
+      const trace = { headers: { "x-tollgate-trace": "1" } };
+      const ask = async () => {
+        const answer = await client.chat.completions.create({ model: "core/mid", messages: HELLO }, trace);
+        const { attempts } = (answer as unknown as { tollgate: { attempts: Record<string, unknown>[] } }).tollgate;
+        const { cost } = answer.usage as unknown as { cost: number };
+        return { model: answer.model, cost, tried: attempts.map(({ provider, model }) => `${provider} ${model}`) };
+      };
+      const first = await ask();
+      expect(first).toMatchObject({ model: "openai/gpt-5.4-mini", tried: ["openai openai/gpt-5.4-mini"] });
+      vendor.refuse("key-of-openai", 503);
+      const second = await ask();
+      expect(second).toEqual({
+        model: "openai/gpt-5.4-mini",
+        cost: first.cost,
+        tried: ["openai openai/gpt-5.4-mini", "openrouter openai/gpt-5.4-mini"],
+      });
+      vendor.refuse("key-of-openrouter", 402);
+      const third = await ask();
+      expect(third.model).toBe("google/gemini-3-flash-preview");
+      expect(third.tried).toHaveLength(3);
+    });
+  });
+
   it("play accounts reach no vendor, and live ones no sandbox", async () => {
     const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
     await withGateway(all, async (gateway) => {

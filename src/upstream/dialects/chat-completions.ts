@@ -8,11 +8,15 @@ import type { ChatBody, ChatContext, Dialect, UnaryAnswer, UpstreamBody } from "
 /** Fields of ours and of other gateways that no vendor should see. */
 const OWN_FIELDS = ["models", "max_tokens", "max_completion_tokens", "stream", "stream_options"];
 
+/** An empty list of tools is none, and some vendors refuse it, and a choice among none as well. */
+const TOOL_FIELDS = ["tools", "tool_choice", "parallel_tool_calls"];
+
 function request(body: ChatBody, context: ChatContext): UpstreamBody {
   const { spec, wire } = context;
   const sent: Record<string, unknown> = { ...body, model: context.upstreamModel };
   for (const field of OWN_FIELDS) delete sent[field];
   for (const field of wire.dropFields ?? []) delete sent[field];
+  if (Array.isArray(body.tools) && body.tools.length === 0) for (const field of TOOL_FIELDS) delete sent[field];
   sent[wire.maxTokensField ?? "max_tokens"] = context.outputTokensMax;
   if (context.stream) {
     sent.stream = true;
