@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { stopsOf } from "./dialects/chat-request.ts";
 import type { ChatBody, ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
@@ -97,6 +98,7 @@ export function createUpstream(clock: Clock): Upstream {
       completionId: order.completionId,
       createdS: order.createdS,
       stream: order.stream,
+      mayBeEmpty: stopsOf(order.body).length > 0,
       outputTokensMax: order.outputTokensMax,
       spec,
       wire,

@@ -105,7 +105,7 @@ class ChatCompletionsReader implements ChatStreamReader {
       return;
     }
     this.#bore ||= bearing;
-    if (finish === "stop" && !this.#bore) {
+    if (finish === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
       this.#out.fail(emptyAnswer());
       return;
     }

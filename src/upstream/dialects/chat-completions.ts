@@ -49,7 +49,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0) {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
-  if (json.choices.every(isEmpty)) return emptyAnswer();
+  if (context.mayBeEmpty !== true && json.choices.every(isEmpty)) return emptyAnswer();
   const { usage: _usage, x_groq: _groq, ...body } = json;
   return {
     ...readUsage(json, context),

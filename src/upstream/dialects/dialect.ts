@@ -26,6 +26,8 @@ export interface ChatContext {
   /** Seconds since the epoch. */
   readonly createdS: number;
   readonly stream: boolean;
+  /** The caller's own stop sequences can end an answer before its first word; otherwise an empty one has failed. */
+  readonly mayBeEmpty?: boolean;
   /** The bound on output, already clamped; the request must carry it. */
   readonly outputTokensMax: number;
   /** The vendor's fields, with the model's own laid over them. */

@@ -23,12 +23,12 @@ function choiceOf(
   candidate: Json,
   at: number,
   parts: readonly ReadAnswerPart[],
-  anything: boolean,
+  given: { readonly anything: boolean; readonly mayBeEmpty: boolean },
 ): ChoiceParts | AttemptFailure {
   const native = finishReasonOf(candidate);
   if (native === null) return malformed("the answer has no finishReason");
   const calls = parts.map((part) => part.call).filter((call) => call !== null);
-  const finish = endingOf(native, candidate, { anything, calls: calls.length > 0 });
+  const finish = endingOf(native, candidate, { ...given, calls: calls.length > 0 });
   if (typeof finish !== "string") return finish;
   return {
     index: Number.isInteger(candidate.index) ? Number(candidate.index) : at,
@@ -52,10 +52,10 @@ export function generateContentAnswer(json: unknown, context: ChatContext): Unar
   if (candidates.length === 0) return malformed("the answer has no candidates");
   const names = new CallNames(context);
   const read = candidates.map((candidate) => answerPartsOf(candidate, names));
-  const anything = read.flat().some(gives);
+  const given = { anything: read.flat().some(gives), mayBeEmpty: context.mayBeEmpty === true };
   const choices: ChoiceParts[] = [];
   for (const [at, candidate] of candidates.entries()) {
-    const choice = choiceOf(candidate, at, read[at] ?? [], anything);
+    const choice = choiceOf(candidate, at, read[at] ?? [], given);
     if ("kind" in choice) return choice;
     choices.push(choice);
   }

@@ -18,6 +18,7 @@ interface Choice {
 class GenerateContentReader implements ChatStreamReader {
   readonly #out: ChatStreamOut;
   readonly #format: string;
+  readonly #mayBeEmpty: boolean;
   readonly #names: CallNames;
   readonly #choices = new Map<number, Choice>();
   #delivered = false;
@@ -25,6 +26,7 @@ class GenerateContentReader implements ChatStreamReader {
   constructor(context: ChatContext, out: ChatStreamOut) {
     this.#out = out;
     this.#format = formatOf(context);
+    this.#mayBeEmpty = context.mayBeEmpty === true;
     this.#names = new CallNames(context);
   }
 
@@ -57,7 +59,8 @@ class GenerateContentReader implements ChatStreamReader {
   /** The stream has no end of its own: once every choice has finished, the end of the body is the end of the answer. */
   #finish(index: number, choice: Choice, native: string, candidate: Json): void {
     choice.finished = true;
-    const ending = endingOf(native, candidate, { anything: this.#delivered, calls: choice.calls > 0 });
+    const given = { anything: this.#delivered, calls: choice.calls > 0, mayBeEmpty: this.#mayBeEmpty };
+    const ending = endingOf(native, candidate, given);
     if (typeof ending === "string") this.#out.finish(index, ending, native);
     else this.#out.fail(ending);
   }

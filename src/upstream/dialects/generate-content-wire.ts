@@ -65,13 +65,14 @@ export function finishReasonOf(candidate: Json): string | null {
 export function endingOf(
   native: string,
   candidate: Json,
-  given: { readonly anything: boolean; readonly calls: boolean },
+  given: { readonly anything: boolean; readonly calls: boolean; readonly mayBeEmpty: boolean },
 ): FinishReason | AttemptFailure {
   const why = [native, stringOf(candidate.finishMessage)].filter(Boolean).join(": ");
   if (BROKEN.includes(native)) return malformed(`the model's answer could not be read (${why})`);
   const finish = FINISH.get(native);
   if (finish === "stop" && given.calls) return "tool_calls";
   if (given.anything || finish === "length") return finish ?? "content_filter";
+  if (finish === "stop" && given.mayBeEmpty) return finish;
   if (finish === "content_filter") return failure("policy_content", `the answer was blocked (${why})`);
   return malformed(`the answer is empty (${why})`);
 }

@@ -79,9 +79,9 @@ export function failureInside(body: unknown): AttemptFailure {
   return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
 }
 
-/** Why an answer that gave the caller nothing is none; null where its bound on output explains it. */
+/** Why an answer that gave the caller nothing is none; null where its bound on output or a stop of the caller's explains it. */
 export function emptyAnswer(finish: FinishReason, native: string, explanation: unknown): AttemptFailure | null {
-  if (finish === "length") return null;
+  if (finish === "length" || native === "stop_sequence") return null;
   const message =
     finish === "content_filter"
       ? (stringOf(explanation) ?? `the model refused to answer (${native})`)
