@@ -5,11 +5,43 @@ import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =
   /context_length|context length|maximum context|too many tokens|prompt is too long|context window|exceeds the maximum number of tokens/;
-const POLICY = /content_policy|content_filter|content management policy|moderation|safety|prohibited_content|blocked/;
+const POLICY =
+  /content_policy|content_filter|content management policy|moderation|safety(?!_?settings)|prohibited_content|blocked/;
 const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
 const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end with a user|last message/;
 const MODEL_MISSING = /model_not_found|model not found|no such model|does not exist|unknown model|deprecated/;
 const OVERLOADED = /overloaded|capacity|unavailable|slow_down/;
+
+/**
+ * A vendor that finds a request invalid repeats what the caller wrote: a tool may be called `process_payment`, a property
+ * `billing`. So a fault of ours (an empty account, a bad key, a model that is gone) is believed by the vendor's
+ * machine-readable words, or by how its message begins.
+ */
+const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegExp])[] = [
+  [
+    "provider_billing",
+    /insufficient_quota|billing|credit|payment/,
+    /^(your credit balance|insufficient (balance|credit|quota|funds)|you exceeded your current quota|please enable billing|billing is)/,
+  ],
+  [
+    "provider_auth_failed",
+    /authentication|invalid_api_key|permission/,
+    /^(api key not valid|(invalid|incorrect) api key)/,
+  ],
+  [
+    "provider_model_missing",
+    /model_not_found|model_decommissioned|invalid_model|model_deprecated/,
+    /^(the )?(requested )?model\b[^:]*(not exist|not found|decommissioned|deprecated)|^(no such|unknown) model|^\S+ is not a valid model/,
+  ],
+  ["provider_rate_limited", /rate_limit|resource_exhausted/, /^(too many requests|rate limit)/],
+];
+
+/** What a vendor's refusal of a request says about us; null where it is the caller's. */
+function oursOf(error: VendorError): FailureKind | null {
+  const words = error.words.join(" ").toLowerCase();
+  const message = error.message.toLowerCase();
+  return OURS.find(([, word, beginning]) => word.test(words) || beginning.test(message))?.[0] ?? null;
+}
 
 /** By status alone, where the vendor's words say nothing more precise. */
 function byStatus(status: number): FailureKind {
@@ -27,15 +59,20 @@ function byStatus(status: number): FailureKind {
 function kindOf(status: number, error: VendorError): FailureKind {
   const words = `${error.words.join(" ")} ${error.message}`.toLowerCase();
   if (status === 429) return BILLING.test(words) ? "provider_billing" : "provider_rate_limited";
-  const callerStatus = status === 0 || status === 200 || status === 400 || status === 413 || status === 422;
-  if (callerStatus) {
+  if (status === 400 || status === 413 || status === 422) {
+    const ours = oursOf(error);
+    if (ours !== null) return ours;
+    if (CONTEXT.test(words)) return "caller_context_length";
+    if (POLICY.test(words)) return "policy_content";
+    return UNSUPPORTED.test(words) ? "caller_unsupported" : "caller_invalid";
+  }
+  if (status === 0 || status === 200) {
     if (CONTEXT.test(words)) return "caller_context_length";
     if (BILLING.test(words)) return "provider_billing";
     if (/authentication|invalid_api_key|permission/.test(words)) return "provider_auth_failed";
     if (MODEL_MISSING.test(words)) return "provider_model_missing";
     if (POLICY.test(words)) return "policy_content";
     if (/rate_limit|resource_exhausted|too many requests/.test(words)) return "provider_rate_limited";
-    if (status >= 400) return UNSUPPORTED.test(words) ? "caller_unsupported" : "caller_invalid";
     if (OVERLOADED.test(words)) return "provider_overloaded";
     return /invalid_request|bad_request|invalid_argument/.test(words) ? "caller_invalid" : "provider_server_error";
   }
