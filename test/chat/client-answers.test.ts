@@ -2,7 +2,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { NAMES, TOOLS, user } from "./asking.ts";
+import { NAMES, TOOLS, user, words } from "./asking.ts";
 import { expectOwnSum, postingOf } from "./own-sums.ts";
 
 let gateway: TestGateway;
@@ -82,6 +82,49 @@ describe("a client that does not wait for a whole answer", () => {
     await upstreamLeft(requestId);
     expect((await gateway.record(requestId)).outcome).toBe("left_before_content");
     expect(await postingOf(gateway, account, requestId)).toBe(undefined);
+  });
+});
+
+describe("a stream that breaks", () => {
+  it.each(["cut-after-40", "cut-clean-after-40", "error-after-40"])(
+    "is an error to the client's helper, and no completion (%s)",
+    async (fault) => {
+      for (const vendor of ["sandbox", "sandbox-messages", "sandbox-gemini"]) {
+        const stream = client.chat.completions.stream({ model: `${vendor}/${fault}`, messages: user("hello") });
+        let text = "";
+        stream.on("content", (delta) => {
+          text += delta;
+        });
+        await expect(stream.finalChatCompletion()).rejects.toMatchObject({ status: undefined, code: "upstream_error" });
+        expect([words(text), stream.errored]).toEqual([40, true]);
+      }
+    },
+  );
+
+  it("of two answers is broken when one of them is, whatever became of the other", async () => {
+    let oneEnded = 0;
+    for (let at = 0; at < 12; at++) {
+      const ended: number[] = [];
+      const stream = await client.chat.completions.create({
+        model: "sandbox/cut-clean-after-40",
+        messages: user(`which one? ${at}`),
+        n: 2,
+        // A common word of the sandbox: one answer meets it sooner than the other.
+        stop: " the",
+        stream: true,
+      });
+      const error = await (async () => {
+        for await (const { choices } of stream) {
+          for (const { index, finish_reason } of choices) {
+            if (finish_reason !== null && (finish_reason as string) !== "error") ended.push(index);
+          }
+        }
+        return null;
+      })().catch((thrown: unknown) => thrown);
+      if (ended.length < 2) expect(error).toMatchObject({ code: "upstream_error" });
+      if (ended.length === 1) oneEnded++;
+    }
+    expect(oneEnded).toBeGreaterThan(0);
   });
 });
 
