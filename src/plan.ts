@@ -184,7 +184,7 @@ export interface Frame {
   /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string;
   /** The last bytes of a stream that broke after it had begun. */
-  broken(error: GatewayError): Uint8Array | string;
+  broken(error: GatewayError, attempts: readonly AttemptRecord[]): Uint8Array | string;
   /** What shows a waiting client that we are alive, and the headers of an answer that begins with it; null: nothing can. */
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }

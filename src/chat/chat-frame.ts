@@ -55,14 +55,12 @@ function streamHeaders(reply: Reply): void {
 class ChatFrame implements Frame {
   readonly keepAlive = { text: ": keep-alive\n\n", headers: streamHeaders };
   readonly #options: ChatFrameOptions;
-  #servedSlug = "";
 
   constructor(options: ChatFrameOptions) {
     this.#options = options;
   }
 
   head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void {
-    this.#servedSlug = served.model;
     const failed = attempts.filter(({ failure }) => failure !== null).length;
     reply.header("x-tollgate-model", served.model);
     reply.header("x-tollgate-attempts", String(failed + 1));
@@ -84,19 +82,21 @@ class ChatFrame implements Frame {
     const withUsage = this.#options.includeUsage && cost.usage !== null;
     if (!withUsage && !this.#options.trace) return Buffer.concat([final.tail, DONE]);
     const usage = withUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge) } : {};
-    const chunk = { ...this.#chunk(), choices: [], ...usage, ...trace };
+    const chunk = { ...this.#chunk(attempts), choices: [], ...usage, ...trace };
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
   }
 
-  broken(error: GatewayError): string {
+  broken(error: GatewayError, attempts: readonly AttemptRecord[]): string {
     const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
-    const chunk = { ...this.#chunk(), choices, error: this.#options.errorJson(error) };
+    const chunk = { ...this.#chunk(attempts), choices, error: this.#options.errorJson(error) };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 
-  #chunk(): Record<string, unknown> {
+  /** A chunk of the route that was tried last; a head may have gone out before any was. */
+  #chunk(attempts: readonly AttemptRecord[]): Record<string, unknown> {
     const { completionId, createdS } = this.#options;
-    return { id: completionId, object: "chat.completion.chunk", created: createdS, model: this.#servedSlug };
+    const model = attempts.at(-1)?.model ?? "";
+    return { id: completionId, object: "chat.completion.chunk", created: createdS, model };
   }
 }
 

@@ -121,7 +121,16 @@ async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> 
   }
   record.outcome = dispatched.outcome;
   if (relay.committedMs !== null) record.firstTokenMs = relay.committedMs - record.startedMs;
-  return finish(paid, { relay, dispatched, settled });
+  try {
+    return finish(paid, { relay, dispatched, settled });
+  } catch (error) {
+    if (!relay.begun) throw error;
+    // A whole answer can no longer be told apart from half a one by its content, so the connection tells it.
+    deps.onBroken(error, requestId);
+    record.code = "internal_error";
+    reply.cut();
+    return null;
+  }
 }
 
 interface Ended {
@@ -155,7 +164,7 @@ function finish(paid: Paid, { relay, dispatched, settled }: Ended): GatewayError
   record.status = 200;
   record.code = error.code;
   record.bytesOut = relay.bytes;
-  reply.end(plan.frame.broken(error));
+  reply.end(plan.frame.broken(error, record.attempts));
   return null;
 }
 

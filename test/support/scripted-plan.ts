@@ -1,0 +1,250 @@
+// The pipeline over a real store in a temporary folder, with an upstream that says what a test tells it to.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/clock.ts";
+import { readConfig } from "../../src/config.ts";
+import type { FailureKind } from "../../src/errors.ts";
+import { openStores } from "../../src/gateway.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { nano, ZERO } from "../../src/money.ts";
+import { createLog } from "../../src/observe/log.ts";
+import { createObserver } from "../../src/observe/observer.ts";
+import type { PipelineDeps } from "../../src/pipeline/deps.ts";
+import { handle } from "../../src/pipeline/handle.ts";
+import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
+import type { AnswerSink, Caller, Endpoint, Plan, Reading, Route } from "../../src/plan.ts";
+import { newAccount } from "../ledger/requests.ts";
+
+const ACCOUNT = "ada";
+const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
+export const READING: Reading = {
+  usage: USAGE,
+  delivered: { text: "hi", bytes: 2 },
+  upstreamCostNano: null,
+  skippedEvents: 0,
+};
+
+export const HOLD = nano(1_000);
+export const COST = nano(400);
+/** What an answer costs that its client has left. */
+export const COST_LEFT = nano(150);
+
+export const CALLER: Caller = {
+  payer: { id: `acct:${ACCOUNT}`, accountId: ACCOUNT, keyId: `${ACCOUNT}.key`, sandbox: false },
+  primary: true,
+  paused: false,
+  frozen: false,
+  requestsPerMinute: 600,
+  inFlightMax: 64,
+  inferenceCapNano: nano(1e12),
+};
+
+/** An attempt that the test speaks for, and what the pipeline did to it. */
+export interface Scripted {
+  readonly sink: AnswerSink;
+  readonly calls: string[];
+  content(text: string): void;
+  done(): void;
+  fail(kind: FailureKind): void;
+}
+
+/** A call that is under way. */
+export interface Running {
+  readonly reply: MemoryReply;
+  readonly over: Promise<void>;
+  /** The attempts in the order they were begun; waits for the one at `at`. */
+  attempt(at: number): Promise<Scripted>;
+  readonly attempts: readonly Scripted[];
+}
+
+export interface Stage {
+  readonly stores: Awaited<ReturnType<typeof openStores>>;
+  /** Log lines, and what broke, since the last `begin`. */
+  readonly lines: Record<string, unknown>[];
+  readonly broken: unknown[];
+  /** The names of the ledger's calls that move money, in order. */
+  readonly moves: string[];
+  begin(changes?: { plan?: Partial<Plan>; deps?: Partial<PipelineDeps>; ledger?: Partial<Ledger> }): Running;
+  spentNano(): Promise<number>;
+  /** Ends the holds that are still open, as after a death, and names them. */
+  holdsLeft(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+function scripted(sink: AnswerSink): Scripted {
+  return {
+    sink,
+    calls: [],
+    content: (text) => sink.content(Buffer.from(text)),
+    done: () => sink.done({ kind: "stream", tail: Buffer.from("tail ") }),
+    fail: (kind) => sink.failed({ kind, status: 500, message: "", retryAfterMs: null }),
+  };
+}
+
+function routeTo(name: string, opened: (one: Scripted) => void): Route {
+  return {
+    provider: name,
+    model: `${name}/small`,
+    healthKey: name,
+    firstTokenMsMax: 1_000,
+    lastFirstTokenMsMax: 1_000,
+    pointlessAfter: () => false,
+    open(sink) {
+      const one = scripted(sink);
+      opened(one);
+      return {
+        pause: () => void one.calls.push("pause"),
+        resume: () => void one.calls.push("resume"),
+        abort: () => void one.calls.push("abort"),
+        reading: () => READING,
+      };
+    },
+  };
+}
+
+function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
+  return {
+    operation: "chat",
+    asked: "acme/small",
+    streamed: true,
+    effect: "read",
+    quote: { nano: HOLD, tighten: null, affordable: () => ({}) },
+    slots: [],
+    inference: true,
+    idempotency: null,
+    routes,
+    wholeMsMax: 5_000,
+    attemptsMax: 3,
+    keepAliveMs: null,
+    failedStatus: 502,
+    timedOutStatus: 504,
+    whenClientLeaves: "abort",
+    cost: (_served, _reading, ended) => ({
+      chargeNano: ended === "left" ? COST_LEFT : COST,
+      upstreamNano: ZERO,
+      usage: USAGE,
+      estimated: ended === "left",
+      priceVersion: "1",
+    }),
+    frame: {
+      head: (reply, served) => reply.header("x-served", served.model),
+      last: () => "end",
+      broken: (error) => `broken ${error.code}`,
+      keepAlive: { text: "alive ", headers: (reply) => reply.header("x-alive", "1") },
+    },
+    ...changes,
+  };
+}
+
+/** Opens the stores and an account with a dollar. */
+export async function openStage(): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-stage-"));
+  const stores = await openStores(readConfig({ DATA_DIR: folder }), (error) => {
+    throw error;
+  });
+  await stores.ledger.openAccount(newAccount(ACCOUNT, 100));
+  const lines: Record<string, unknown>[] = [];
+  const broken: unknown[] = [];
+  const moves: string[] = [];
+  let number = 0;
+
+  function ledgerWith(changes: Partial<Ledger>): Ledger {
+    const ledger = { ...stores.ledger, ...changes };
+    return {
+      ...ledger,
+      reserve: (wish) => {
+        moves.push("reserve");
+        return ledger.reserve(wish);
+      },
+      post: (posting) => {
+        moves.push(`post ${posting.amountNano}`);
+        return ledger.post(posting);
+      },
+      void: (hold, reason) => {
+        moves.push(`void ${reason}`);
+        return ledger.void(hold, reason);
+      },
+    };
+  }
+
+  function depsWith(changes: Partial<PipelineDeps>, ledger: Partial<Ledger>): PipelineDeps {
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const log = createLog({ level: "info", clock: systemClock, stream });
+    return {
+      clock: systemClock,
+      observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
+      ledger: ledgerWith(ledger),
+      records: stores.records,
+      leases: { keep() {}, release() {} },
+      health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
+      authenticate: () => CALLER,
+      isAdmin: () => false,
+      takeWindow: (_kind, _key, limit) => {
+        return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
+      },
+      addressRequestsPerMinute: 600,
+      owner: "process-1",
+      leaseMs: 60_000,
+      draining: () => false,
+      onBroken: (error) => broken.push(error),
+      ...changes,
+    };
+  }
+
+  return {
+    stores,
+    lines,
+    broken,
+    moves,
+    begin({ plan = {}, deps = {}, ledger = {} } = {}) {
+      for (const list of [lines, broken, moves]) list.length = 0;
+      const attempts: Scripted[] = [];
+      const waiting: (() => void)[] = [];
+      const opened = (one: Scripted) => {
+        attempts.push(one);
+        for (const wake of waiting.splice(0)) wake();
+      };
+      const routes = [routeTo("acme", opened), routeTo("other", opened)];
+      const endpoint: Endpoint = {
+        method: "POST",
+        path: "/paid",
+        auth: "key",
+        bodyBytesMax: 1_000,
+        errors: "chat",
+        plan: () => planOver(routes, plan),
+      };
+      const reply = createMemoryReply();
+      const request = {
+        id: `req_${++number}`,
+        method: "POST",
+        path: "/paid",
+        query: new URLSearchParams(),
+        params: {},
+        headers: new Map<string, string>(),
+        body: Buffer.from("{}"),
+        address: "127.0.0.1",
+        startedMs: systemClock.elapsedMs(),
+      };
+      const over = handle(request, endpoint, reply, depsWith(deps, ledger));
+      return {
+        reply,
+        over,
+        attempts,
+        async attempt(at) {
+          for (;;) {
+            const one = attempts[at];
+            if (one !== undefined) return one;
+            await new Promise<void>((wake) => waiting.push(wake));
+          }
+        },
+      };
+    },
+    spentNano: async () => (await stores.ledger.account(ACCOUNT))?.spentNano ?? -1,
+    holdsLeft: () => stores.ledger.sweep(100, "another process"),
+    async close() {
+      await stores.thread.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
