@@ -3,15 +3,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
-import { ChatStream } from "./chat-stream-out.ts";
 import { classify } from "./classify.ts";
-import type { ChatContext, ChatStreamReader, Dialect, UnaryAnswer } from "./dialects/dialect.ts";
+import type { ChatContext, Dialect, UnaryAnswer } from "./dialects/dialect.ts";
+import { EventStream } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { SseScanner } from "./sse-scanner.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 
-const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
 const GOODBYE_MS_MAX = 5_000;
@@ -28,49 +26,35 @@ export interface ChatAttemptOptions {
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
-type Mode = "stream" | "body" | "error";
+const NOTHING_READ: Reading = {
+  usage: null,
+  delivered: { text: "", bytes: 0 },
+  upstreamCostNano: null,
+  skippedEvents: 0,
+};
 
 class ChatAttempt implements Attempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
-  readonly #stream: ChatStream;
-  readonly #reader: ChatStreamReader;
-  readonly #scanner: SseScanner;
+  /** Made when the head says that a stream comes. */
+  #stream: EventStream | null = null;
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
-  #mode: Mode = "stream";
+  #isError = false;
   #status = 0;
   #retryAfterMs: number | null = null;
   #over = false;
 
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
-    const { context, dialect, clock } = options;
     this.#options = options;
     this.#sink = sink;
-    this.#stream = new ChatStream(context, {
-      content: (bytes) => {
-        this.#exchange.answering();
-        sink.content(bytes);
-      },
-      done: (final) => {
-        if (this.#over) return;
-        this.#over = true;
-        this.#exchange.release();
-        sink.done(final);
-      },
-      failed: (failure) => this.#fail(failure),
-    });
-    this.#reader = dialect.reader(context, this.#stream);
-    this.#scanner = new SseScanner((bytes, start, end, name) => {
-      if (!this.#stream.over && !this.#reader.event(bytes, start, end, name)) this.#stream.skip();
-    }, EVENT_BYTES_MAX);
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#stream.finished ? GOODBYE_MS_MAX : options.gapMsMax),
-      quiet: () => this.#stream.finished,
+      gapMsMax: () => (this.#stream?.finished ? GOODBYE_MS_MAX : options.gapMsMax),
+      quiet: () => this.#stream?.finished === true,
     };
-    this.#exchange = new Exchange(this, clocks, clock);
+    this.#exchange = new Exchange(this, clocks, options.clock);
   }
 
   /** Sends the request. A request that cannot even be sent fails before this returns. */
@@ -92,7 +76,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   reading(): Reading {
-    if (this.#unary === null) return this.#stream.reading();
+    if (this.#stream !== null) return this.#stream.reading();
+    if (this.#unary === null) return NOTHING_READ;
     const { usage, text, upstreamCostNano } = this.#unary;
     return { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
   }
@@ -101,44 +86,59 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#status = status;
     const type = String(headers["content-type"] ?? "");
     if (status < 200 || status >= 300) {
-      this.#mode = "error";
+      this.#isError = true;
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
       this.#body = new UnaryBody(ERROR_BYTES_MAX);
     } else if (!this.#options.context.stream || !type.startsWith("text/event-stream")) {
-      this.#mode = "body";
       this.#body = new UnaryBody(ANSWER_BYTES_MAX);
+    } else {
+      this.#stream = this.#openStream();
     }
   }
 
   data(chunk: Buffer): void {
-    if (this.#body === null) {
+    if (this.#stream !== null) {
       const running = !this.#stream.finished;
       try {
-        this.#scanner.push(chunk);
+        this.#stream.push(chunk);
       } catch (error) {
         this.#fail(malformed(String(error)));
       }
       if (running && this.#stream.finished) this.#exchange.hurry();
       return;
     }
-    if (this.#body.push(chunk)) return;
-    if (this.#mode === "error") this.#failWithBody("an error body too large to read");
+    if (this.#body === null || this.#body.push(chunk)) return;
+    if (this.#isError) this.#failWithBody("an error body too large to read");
     else this.#fail(malformed("the answer is too large"));
   }
 
   end(): void {
-    if (this.#mode === "error") this.#failWithBody(this.#body?.json());
-    else if (this.#mode === "body") this.#readBody(this.#body?.json());
-    else {
-      this.#scanner.end();
-      this.#stream.end();
-    }
+    if (this.#stream !== null) this.#stream.end();
+    else if (this.#isError) this.#failWithBody(this.#body?.json());
+    else this.#readBody(this.#body?.json());
   }
 
   failed(failure: AttemptFailure): void {
     const cut = failure.kind === "provider_connection_failed" && this.#status !== 0;
-    if (cut && this.#stream.finished) return this.#stream.end();
+    if (cut && this.#stream?.finished) return this.#stream.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
+  }
+
+  #openStream(): EventStream {
+    const { dialect, context } = this.#options;
+    return new EventStream(dialect, context, {
+      content: (bytes) => {
+        this.#exchange.answering();
+        this.#sink.content(bytes);
+      },
+      done: (final) => {
+        if (this.#over) return;
+        this.#over = true;
+        this.#exchange.release();
+        this.#sink.done(final);
+      },
+      failed: (failure) => this.#fail(failure),
+    });
   }
 
   #readBody(json: unknown): void {

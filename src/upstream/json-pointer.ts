@@ -1,11 +1,23 @@
 // Reads a value out of parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
 
+/** Pointers come from adapters and from this code, so there are few, and each is taken apart once. */
+const taken = new Map<string, readonly string[]>();
+
+function partsOf(pointer: string): readonly string[] {
+  const known = taken.get(pointer);
+  if (known !== undefined) return known;
+  const parts = pointer.split("/").slice(1);
+  const plain = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  taken.set(pointer, plain);
+  return plain;
+}
+
 /** The value at `pointer`, or undefined where the path leads nowhere. */
 export function atPointer(json: unknown, pointer: string): unknown {
   let value = json;
-  for (const part of pointer.split("/").slice(1)) {
+  for (const part of partsOf(pointer)) {
     if (typeof value !== "object" || value === null) return undefined;
-    value = (value as Record<string, unknown>)[part.replaceAll("~1", "/").replaceAll("~0", "~")];
+    value = (value as Record<string, unknown>)[part];
   }
   return value;
 }

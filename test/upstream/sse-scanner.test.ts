@@ -33,7 +33,7 @@ function cut(text: string, size: number): Buffer[] {
 const STREAM = [
   ': a comment\n\ndata: {"a":1}\n\n',
   'event: delta\ndata: {"b":"é ü 漢字"}\n\n',
-  'data: first\r\ndata: second\r\n\r\ndata:no-space\n\n',
+  "data: first\r\ndata: second\r\n\r\ndata:no-space\n\n",
   "id: 7\nretry: 10\ndata: {}\n\ndata\n\nevent: named only\n\ndata: [DONE]\n\n",
 ].join("");
 

@@ -19,7 +19,10 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
     countOf(lastAt(usage, spec.cacheWriteAt ?? CACHE_WRITE_AT)),
   );
   const reasoningTokens = countOf(atPointer(usage, "/completion_tokens_details/reasoning_tokens"));
-  const completion = countOf(usage.completion_tokens) + (spec.reasoningOutside ? reasoningTokens : 0);
+  const told = countOf(usage.completion_tokens);
+  // The total shows whether they really came beside the rest.
+  const outside = spec.reasoningOutside === true && countOf(usage.total_tokens) !== prompt + told;
+  const completion = told + (outside ? reasoningTokens : 0);
   if (prompt === 0 && completion === 0) return null;
   return {
     inputTokens: prompt - cacheReadTokens - cacheWriteTokens,

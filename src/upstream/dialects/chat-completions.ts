@@ -5,18 +5,21 @@ import { bearsContent, createChatCompletionsReader } from "./chat-completions-st
 import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatBody, ChatContext, Dialect, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 
-/** Fields of ours and of other gateways that no vendor should see. */
-const OWN_FIELDS = ["models", "max_tokens", "max_completion_tokens", "stream", "stream_options"];
+/** Fields that we set ourselves, or that no vendor should see. */
+const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tokens", "stream", "stream_options"]);
 
 /** An empty list of tools is none, and some vendors refuse it, and a choice among none as well. */
-const TOOL_FIELDS = ["tools", "tool_choice", "parallel_tool_calls"];
+const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
 
 function request(body: ChatBody, context: ChatContext): UpstreamBody {
   const { spec, wire } = context;
-  const sent: Record<string, unknown> = { ...body, model: context.upstreamModel };
-  for (const field of OWN_FIELDS) delete sent[field];
-  for (const field of wire.dropFields ?? []) delete sent[field];
-  if (Array.isArray(body.tools) && body.tools.length === 0) for (const field of TOOL_FIELDS) delete sent[field];
+  const noTools = Array.isArray(body.tools) && body.tools.length === 0;
+  // Fields are added one by one, never deleted: an object that has lost a field is several times slower to write as JSON.
+  const sent: Record<string, unknown> = { model: context.upstreamModel };
+  for (const field of Object.keys(body)) {
+    if (OWN_FIELDS.has(field) || wire.dropFields?.includes(field) || (noTools && TOOL_FIELDS.has(field))) continue;
+    sent[field] = body[field];
+  }
   sent[wire.maxTokensField ?? "max_tokens"] = context.outputTokensMax;
   if (context.stream) {
     sent.stream = true;
@@ -50,12 +53,13 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
   if (context.mayBeEmpty !== true && json.choices.every(isEmpty)) return emptyAnswer();
-  const { usage: _usage, x_groq: _groq, ...body } = json;
-  return {
-    ...readUsage(json, context),
-    body: { ...body, id: context.completionId, model: context.servedSlug },
-    text: textOf(json.choices),
-  };
+  const { usage, upstreamCostNano } = readUsage(json, context);
+  // The vendor's object is changed in place; a field that is undefined is not written.
+  json.id = context.completionId;
+  json.model = context.servedSlug;
+  json.usage = undefined;
+  if (json.x_groq !== undefined) json.x_groq = undefined;
+  return { usage, upstreamCostNano, body: json, text: usage === null ? textOf(json.choices) : "" };
 }
 
 export const chatCompletions: Dialect = {

@@ -225,8 +225,13 @@ describe("a whole answer in OpenAI's wire", () => {
       body: { id: "chatcmpl-ours", model: "maker/small", choices },
       usage: { inputTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
       upstreamCostNano: 12_500,
-      text: 'hi[{"id":"t"}]',
+      text: "",
     });
+  });
+
+  it("brings its text where no usage came, for a count of our own", () => {
+    const read = chatCompletions.answer({ choices }, context({}, false));
+    expect(read).toMatchObject({ usage: null, text: 'hi[{"id":"t"}]' });
   });
 
   it("is a failure when it is an error inside a 200, a page, or nothing", () => {
