@@ -4,11 +4,20 @@ import type { AttemptFailure, AttemptRecord, Plan } from "../plan.ts";
 
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];
 
-/** The failure that tells the caller most: one of its own making, else the last that was not our missing key. */
+function isFromCaller({ kind }: AttemptFailure): boolean {
+  return FAILURES[kind].fault === "caller" || FAILURES[kind].fault === "policy";
+}
+
+/**
+ * The failure that tells the caller most: a refusal of the request as such; else the last trouble of a provider, which
+ * may pass; else what one model or another could not take; our own missing keys come last.
+ */
 function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
-  const byCaller = failures.find(({ kind }) => FAILURES[kind].fault === "caller" || FAILURES[kind].fault === "policy");
-  const byUpstream = failures.findLast(({ kind }) => FAILURES[kind].code !== "upstream_not_configured");
-  return byCaller ?? byUpstream ?? failures.at(-1);
+  const refusal = failures.find((failure) => isFromCaller(failure) && !FAILURES[failure.kind].nextRoute);
+  const trouble = failures.findLast(
+    (failure) => !isFromCaller(failure) && FAILURES[failure.kind].code !== "upstream_not_configured",
+  );
+  return refusal ?? trouble ?? failures.findLast(isFromCaller) ?? failures.at(-1);
 }
 
 /**
@@ -30,14 +39,13 @@ export function failureError(
   const data = { attempts: tried };
   if (failure === undefined)
     return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });
-  const { code, fault } = FAILURES[failure.kind];
-  const fromCaller = fault === "caller" || fault === "policy";
+  const { code } = FAILURES[failure.kind];
   if (code === "upstream_rejected") {
     const status = REJECTED_STATUSES.includes(failure.status) ? failure.status : 400;
     return new GatewayError(code, { detail: { detail: failure.message }, data, status });
   }
   if (code !== "upstream_error") {
-    return new GatewayError(code, { detail: { detail: fromCaller ? failure.message : plan.asked }, data });
+    return new GatewayError(code, { detail: { detail: isFromCaller(failure) ? failure.message : plan.asked }, data });
   }
   const timedOut = failure.kind === "provider_timeout" || failure.kind === "gateway_deadline";
   const waits = failures.map(({ retryAfterMs }) => retryAfterMs).filter((ms) => ms !== null);

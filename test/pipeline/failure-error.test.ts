@@ -1,0 +1,46 @@
+// What a caller is told when several routes have failed, each in its own way.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { callChat } from "../support/chat-call.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account();
+});
+
+afterAll(() => gateway.stop());
+
+/** The last message is the assistant's, for models that refuse that. */
+const MESSAGES = [
+  { role: "user", content: "go on" },
+  { role: "assistant", content: "Once" },
+];
+
+const TOLD: readonly (readonly [first: string, second: string, status: number, code: string])[] = [
+  // A provider in trouble might have answered: that another cannot take the prompt says nothing about it.
+  ["503", "400-context", 502, "upstream_error"],
+  ["400-context", "503", 502, "upstream_error"],
+  ["503", "400-prefill", 502, "upstream_error"],
+  ["400-prefill", "429-after-60", 502, "upstream_error"],
+  // Where nobody was in trouble, what the models could not take is the reason.
+  ["400-prefill", "400-prefill", 400, "upstream_rejected"],
+  ["400-context", "400-context", 400, "context_length_exceeded"],
+  ["400-context", "401", 400, "context_length_exceeded"],
+  // A refusal of the request itself ends it, whoever failed before.
+  ["503", "400", 400, "upstream_rejected"],
+  ["503", "400-policy", 400, "content_policy_violation"],
+  ["401", "402", 503, "upstream_not_configured"],
+  ["401", "503", 502, "upstream_error"],
+];
+
+it.each(TOLD)("%s, then %s: %i %s", async (first, second, status, code) => {
+  // A pace makes a route of its own, whose health no other case has spoilt.
+  const pace = TOLD.findIndex((row) => row[0] === first && row[1] === second) + 1;
+  const models = [`sandbox/${first}-at-${pace}`, `sandbox-gemini/${second}-at-${pace}`];
+  const seen = await callChat({ models, messages: MESSAGES }, { url: gateway.url, key: account.key });
+  expect([seen.status, seen.error?.code]).toEqual([status, code]);
+  expect(seen.error?.metadata?.attempts).toHaveLength(2);
+});
