@@ -143,6 +143,17 @@ describe("a stream in OpenAI's wire", () => {
     expect(stream.reading().usage).toMatchObject({ inputTokens: 5, cacheReadTokens: 4, outputTokens: 1 });
   });
 
+  it("adds reasoning that the adapter says comes beside the rest, unless the total shows that it is within", () => {
+    const usage = (total_tokens: number | undefined) => {
+      const counts = { prompt_tokens: 10, completion_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } };
+      const last = chunk({}, { usage: { ...counts, total_tokens } }, "stop");
+      return play([last], { reasoningOutside: true }).stream.reading().usage;
+    };
+    expect(usage(38)).toMatchObject({ outputTokens: 28, reasoningTokens: 8 });
+    expect(usage(undefined)).toMatchObject({ outputTokens: 28, reasoningTokens: 8 });
+    expect(usage(30)).toMatchObject({ outputTokens: 20, reasoningTokens: 8 });
+  });
+
   it("fails on an error event, before and after content", () => {
     const error = JSON.stringify({ error: { message: "Overloaded", type: "overloaded_error", code: 529 } });
     expect(play([error]).failure()).toBe("provider_overloaded");
