@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { FAILURES } from "../errors.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { Attempt, AttemptFailure, FinalPart, Plan, Reading, Route } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Plan, Reading, Route } from "../plan.ts";
 import type { Health } from "./deps.ts";
 import type { Relay } from "./relay.ts";
 
@@ -52,14 +52,18 @@ function tryRoute(plan: Plan, route: Route, parts: DispatchParts, bounds: { firs
       attempt?.abort();
       end({ kind: "failed", failure: DEADLINE, attempt });
     }, bounds.leftMs);
-    const opened = route.open(
-      {
-        content: (bytes) => relay.content(bytes, route, record.attempts),
-        done: (final) => end({ kind: "whole", final, attempt: opened }),
-        failed: (failure) => end({ kind: "failed", failure, attempt }),
-      },
-      Math.min(bounds.firstMs, bounds.leftMs),
-    );
+    const sink: AnswerSink = {
+      content: (bytes) => relay.content(bytes, route, record.attempts),
+      done: (final) => end({ kind: "whole", final, attempt: opened }),
+      failed: (failure) => end({ kind: "failed", failure, attempt }),
+    };
+    let opened: Attempt;
+    try {
+      opened = route.open(sink, Math.min(bounds.firstMs, bounds.leftMs));
+    } catch (error) {
+      clearTimeout(deadline);
+      throw error;
+    }
     attempt = opened;
     relay.carry(opened, () => {
       if (plan.whenClientLeaves === "finish") return;
@@ -131,7 +135,11 @@ export async function dispatch(plan: Plan, parts: DispatchParts): Promise<Dispat
     const from = clock.elapsedMs();
     const firstMs = isLast ? route.lastFirstTokenMsMax : route.firstTokenMsMax;
     health.trying(route);
-    const tried = await tryRoute(plan, route, parts, { firstMs, leftMs: Math.max(1, deadlineMs - from) });
+    const bounds = { firstMs, leftMs: Math.max(1, deadlineMs - from) };
+    const tried = await tryRoute(plan, route, parts, bounds).catch((broken: unknown) => {
+      health.unknown(route);
+      throw broken;
+    });
     note(record, route, tried, { from, to: clock.elapsedMs(), first: relay.committedMs });
     tries++;
 

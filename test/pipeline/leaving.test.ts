@@ -315,8 +315,19 @@ describe("what is broken in the gateway itself", () => {
     };
     const route = { provider: "acme", model: "acme/small", healthKey: "acme", pointlessAfter: () => false, open };
     const routes = [{ ...route, firstTokenMsMax: 1_000, lastFirstTokenMsMax: 1_000 }];
-    const run = stage.begin({ plan: { routes } });
+    const notes: string[] = [];
+    const health = {
+      order: () => routes,
+      trying: () => void notes.push("trying"),
+      unknown: () => void notes.push("unknown"),
+      good() {},
+      bad() {},
+    };
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    const run = stage.begin({ plan: { routes }, deps: { health } });
     await run.over;
+    expect([notes, timers()]).toEqual([["trying", "unknown"], before]);
     expect([run.reply.status, run.reply.text()]).toEqual([500, expect.stringContaining("internal_error")]);
     expect(stage.moves).toEqual(["reserve", "void failed"]);
   });
