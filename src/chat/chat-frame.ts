@@ -74,13 +74,14 @@ class ChatFrame implements Frame {
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string {
-    const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : {};
+    const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : null;
     if (final.kind === "body") {
-      const usage = cost.usage === null ? {} : { usage: usageJson(cost.usage, charge) };
-      return JSON.stringify({ ...final.body, ...usage, ...trace });
+      const { body } = final;
+      if (cost.usage !== null) body.usage = usageJson(cost.usage, charge);
+      return JSON.stringify(trace === null ? body : Object.assign(body, trace));
     }
     const withUsage = this.#options.includeUsage && cost.usage !== null;
-    if (!withUsage && !this.#options.trace) return Buffer.concat([final.tail, DONE]);
+    if (!withUsage && trace === null) return Buffer.concat([final.tail, DONE]);
     const usage = withUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge) } : {};
     const chunk = { ...this.#chunk(attempts), choices: [], ...usage, ...trace };
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
