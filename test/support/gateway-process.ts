@@ -47,6 +47,9 @@ export async function spawnGateway(
   child.stdout.resume();
   const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);
   const stop = () => child.kill("SIGKILL");
+  // A test that ran out of time may be between two gateways.
+  process.once("exit", stop);
+  void exited.then(() => process.off("exit", stop));
   signal?.addEventListener("abort", stop);
   const said: string[] = [];
   const drains = Promise.withResolvers<void>();

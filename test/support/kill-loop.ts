@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
@@ -145,41 +145,41 @@ export async function runKillLoop({ seed, kills, loadMs, workers }: KillPlan): P
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-kill-"));
   const environment = { DATA_DIR: dataDir, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error" };
   let gateway = await spawnGateway(environment);
-  const [plainKey, keyedKey] = [await openAccount(gateway), await openAccount(gateway)];
   const load = new Load(randomFrom(seed + 1));
+  // Not `finally`: a test that runs out of time does not come to one.
+  onTestFinished(async () => {
+    load.over = true;
+    await gateway.kill();
+    await sandbox.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const [plainKey, keyedKey] = [await openAccount(gateway), await openAccount(gateway)];
   const running = Array.from({ length: workers }, (_, at) =>
     at % 4 === 0 ? load.keyed(keyedKey) : load.plain(plainKey),
   );
   const holdsAtStart: number[] = [];
   const doctorAtStart: unknown[] = [];
-  try {
-    for (let kill = 0; kill < kills; kill++) {
-      load.up.resolve(gateway.url);
-      await new Promise((resolve) => setTimeout(resolve, between(...loadMs)));
-      load.down();
-      await gateway.kill();
-      if (random() < 0.3) await killWhileStarting(environment, between(50, 1_000));
-      gateway = await spawnGateway(environment);
-      holdsAtStart.push(await gateway.gauge("tollgate_holds_open"));
-      doctorAtStart.push(...((await gateway.admin("GET", "/admin/v1/doctor")).findings as unknown[]));
-    }
-    load.over = true;
+  for (let kill = 0; kill < kills; kill++) {
     load.up.resolve(gateway.url);
-    await Promise.all(running);
-    const [charges, chargesOfKeys] = [await chargesOf(gateway.url, plainKey), await chargesOf(gateway.url, keyedKey)];
-    const { code } = await gateway.terminate();
-    const offline = await doctorOffline(dataDir);
-    const { acknowledged, calls, keys, lostAnswers } = load;
-    return {
-      ...{ calls, acknowledged, charges, keys, chargesOfKeys, lostAnswers },
-      ...{ holdsAtStart, doctorAtStart, exitCode: code, offline },
-    };
-  } finally {
-    load.over = true;
+    await new Promise((resolve) => setTimeout(resolve, between(...loadMs)));
+    load.down();
     await gateway.kill();
-    await sandbox.close();
-    rmSync(dataDir, { recursive: true, force: true });
+    if (random() < 0.3) await killWhileStarting(environment, between(50, 1_000));
+    gateway = await spawnGateway(environment);
+    holdsAtStart.push(await gateway.gauge("tollgate_holds_open"));
+    doctorAtStart.push(...((await gateway.admin("GET", "/admin/v1/doctor")).findings as unknown[]));
   }
+  load.over = true;
+  load.up.resolve(gateway.url);
+  await Promise.all(running);
+  const [charges, chargesOfKeys] = [await chargesOf(gateway.url, plainKey), await chargesOf(gateway.url, keyedKey)];
+  const { code } = await gateway.terminate();
+  const offline = await doctorOffline(dataDir);
+  const { acknowledged, calls, keys, lostAnswers } = load;
+  return {
+    ...{ calls, acknowledged, charges, keys, chargesOfKeys, lostAnswers },
+    ...{ holdsAtStart, doctorAtStart, exitCode: code, offline },
+  };
 }
 
 /** A start that does not get far, or that just makes it. */
