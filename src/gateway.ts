@@ -18,6 +18,7 @@ import { keepLeases } from "./ledger/sweep.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
+import { screen } from "./pipeline/admit.ts";
 import type { PipelineDeps } from "./pipeline/deps.ts";
 import { handle } from "./pipeline/handle.ts";
 import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
@@ -199,6 +200,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const edge = {
     clock,
     trustProxy: config.trustProxy,
+    screen: (request, endpoint) => screen(request, endpoint, deps),
     handle: (request, endpoint, reply) => handle(request, endpoint, reply, deps),
     refuse: (request, reply, error, shape) => refuseAtEdge(request, reply, error, { shape, deps }),
   } satisfies Partial<Parameters<typeof listen>[0]>;

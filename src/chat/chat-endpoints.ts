@@ -18,13 +18,7 @@ const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors
 
 function notYet(path: string): Endpoint {
   const detail = `${path} is not offered yet; use POST /api/llm/v1/chat/completions.`;
-  return {
-    ...OPEN,
-    method: "POST",
-    path,
-    bodyBytesMax: BODY_BYTES_MAX,
-    answer: () => new GatewayError("not_found", { detail: { detail } }),
-  };
+  return { ...PAID, path, answer: () => new GatewayError("not_found", { detail: { detail } }) };
 }
 
 export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {

@@ -153,6 +153,8 @@ export interface BodyLimits {
 export interface BodyOptions {
   readonly request: GatewayRequest;
   readonly bodyBytesMax: number;
+  /** The body does not come in one piece: whether to go on reading may be asked now, before much of it is kept. */
+  readonly long: (reader: BodyReader) => void;
   /** Called once, unless the body is abandoned. */
   readonly done: (body: Buffer | BodyRefusal) => void;
 }
@@ -196,10 +198,18 @@ export class BodyReader implements SlowClient {
     this.#parts = null;
   }
 
+  /** The sender is turned away in mid-body. What still comes is read past where its end is known. */
+  refuse(error: GatewayError): void {
+    if (this.#over) return;
+    this.#end({ error, rest: this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore" });
+  }
+
   #watch(): Buffer[] {
     this.#limits.slowClients.watch(this);
-    this.#parts = [];
-    return this.#parts;
+    const parts: Buffer[] = [];
+    this.#parts = parts;
+    this.#options.long(this);
+    return parts;
   }
 
   /** uWebSockets takes `part` back when this returns, so it is copied, once. It goes on sending what comes after a refusal. */
@@ -213,7 +223,7 @@ export class BodyReader implements SlowClient {
     }
     const copy = Buffer.from(new Uint8Array(part));
     if (!isLast) (this.#parts ?? this.#watch()).push(copy);
-    else this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
+    else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
   }
 
   #end(ending: Buffer | BodyRefusal): void {

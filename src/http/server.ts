@@ -29,6 +29,11 @@ export interface HttpOptions {
   readonly handle: (request: GatewayRequest, endpoint: Endpoint, reply: Reply) => Promise<void> | void;
   /** Answers a request that the edge itself turns away. */
   readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorShape) => void;
+  /**
+   * Whether the sender of a long body may go on: asked when the first part has come, so that nobody without a good key
+   * makes us keep megabytes. Null: yes.
+   */
+  readonly screen: (request: GatewayRequest, endpoint: Endpoint) => Screened | Promise<Screened>;
   /** How many proxies in front are believed for the client's address. */
   readonly trustProxy: number;
   /** Lets web pages of any origin read the answers. Leave it out where being on this machine is a credential. */
@@ -41,6 +46,9 @@ export interface HttpOptions {
   /** How long a client may read nothing of its answer. Default 60 s. */
   readonly stalledMsMax?: number;
 }
+
+/** Why a request is turned away, or null. */
+export type Screened = GatewayError | null;
 
 export interface HttpServer {
   readonly port: number;
@@ -189,7 +197,20 @@ class Edge implements ReplyHost, BodyLimits {
     };
     const refusal = refuseBody(request.headers, endpoint);
     if (refusal !== null) done(refusal);
-    else reply.whileReading(new BodyReader(res, this, { request, bodyBytesMax: endpoint.bodyBytesMax, done }));
+    else {
+      const long = (reader: BodyReader): void => this.#screen(reader, request, endpoint);
+      reply.whileReading(new BodyReader(res, this, { request, bodyBytesMax: endpoint.bodyBytesMax, long, done }));
+    }
+  }
+
+  #screen(reader: BodyReader, request: EdgeRequest, endpoint: Endpoint): void {
+    const turnAway = (screened: Screened): void => {
+      if (screened !== null) reader.refuse(screened);
+    };
+    const screened = this.#options.screen(request, endpoint);
+    // A refusal must not end the reader inside the call that feeds it.
+    if (screened instanceof Promise) screened.then(turnAway, () => {});
+    else if (screened !== null) queueMicrotask(() => turnAway(screened));
   }
 
   #handle(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {

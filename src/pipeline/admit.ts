@@ -31,6 +31,23 @@ export function takeAddress(request: GatewayRequest, reply: Reply, deps: Pipelin
   return state.allowed ? null : tooMany(state);
 }
 
+/** Whether the sender of a long body has what the endpoint asks for; nothing is counted yet. */
+export async function screen(
+  request: GatewayRequest,
+  endpoint: EndpointShape,
+  deps: PipelineDeps,
+): Promise<GatewayError | null> {
+  const authorization = request.headers.get("authorization");
+  if (endpoint.auth === "none") return null;
+  if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? null : wrongAdminToken();
+  const caller = await deps.authenticate(authorization);
+  return caller instanceof GatewayError ? caller : null;
+}
+
+function wrongAdminToken(): GatewayError {
+  return new GatewayError("invalid_token", { detail: { detail: "The admin token is missing or wrong." } });
+}
+
 /**
  * Lets a request in: the caller, or null where the endpoint needs none. An address is counted only for requests
  * without a good key, so that a busy customer behind one address is bounded by its account alone.
@@ -46,7 +63,7 @@ export async function admit(
     const refused = takeAddress(request, reply, deps);
     if (endpoint.auth === "none") return refused;
     if (deps.isAdmin(authorization)) return null;
-    return refused ?? new GatewayError("invalid_token", { detail: { detail: "The admin token is missing or wrong." } });
+    return refused ?? wrongAdminToken();
   }
   if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
   const known = deps.authenticate(authorization);

@@ -47,14 +47,17 @@ function oursOf(error: VendorError): FailureKind | null {
 function byStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return "provider_auth_failed";
   if (status === 402) return "provider_billing";
-  if (status === 404) return "provider_model_missing";
   if (status === 408 || status === 504 || status === 524) return "provider_timeout";
   if (status === 429) return "provider_rate_limited";
   if (status === 503 || status === 529) return "provider_overloaded";
+  if (status === 404) return "provider_model_missing";
   if (status >= 500) return "provider_server_error";
   if (status >= 400) return "caller_invalid";
   return "provider_malformed";
 }
+
+/** A 404 is about the model, or about something the caller named in the request; then the route is as good as before. */
+const NAMED_BY_CALLER = /\b(file|document|image|container|previous response)\b/;
 
 function kindOf(status: number, error: VendorError): FailureKind {
   const words = `${error.words.join(" ")} ${error.message}`.toLowerCase();
@@ -77,6 +80,7 @@ function kindOf(status: number, error: VendorError): FailureKind {
     return /invalid_request|bad_request|invalid_argument/.test(words) ? "caller_invalid" : "provider_server_error";
   }
   if (status === 403 && POLICY.test(words)) return "policy_content";
+  if (status === 404 && NAMED_BY_CALLER.test(words)) return "caller_unsupported";
   return byStatus(status);
 }
 

@@ -64,6 +64,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     host: "127.0.0.1",
     port: 0,
     endpoints: ENDPOINTS,
+    screen: () => null,
     handle: echo,
     refuse,
     trustProxy: 0,

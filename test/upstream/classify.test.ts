@@ -39,6 +39,8 @@ describe("a refusal that is about us is ours, whatever its status", () => {
     [400, [], "acme/none is not a valid model ID", "provider_model_missing"],
     [401, [], "no", "provider_auth_failed"],
     [402, [], "no", "provider_billing"],
+    [404, ["not_found_error"], "model: old-1", "provider_model_missing"],
+    [404, [], "<html>nothing here</html>", "provider_model_missing"],
     [429, [], "You exceeded your current quota, please check your plan.", "provider_billing"],
     [429, [], "slow down", "provider_rate_limited"],
     [200, ["overloaded_error"], "Overloaded", "provider_overloaded"],
@@ -54,6 +56,7 @@ describe("a refusal that another model may not share", () => {
     [413, ["request_too_large"], "Request exceeds the maximum size", "caller_invalid"],
     [400, ["content_policy_violation"], "", "policy_content"],
     [400, [INVALID], "This model does not support assistant message prefill.", "caller_unsupported"],
+    [404, [INVALID], "No such File object: file-1", "caller_unsupported"],
   ] as const)("%i %j %s", (status, words, message, kind) => {
     expect(kindOf(status, words, message)).toBe(kind);
   });
