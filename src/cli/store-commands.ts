@@ -43,7 +43,7 @@ const doctor: Command = {
     const json = await either(
       place,
       () => place.admin.call<DoctorReport>("GET", "/admin/v1/doctor"),
-      (ledger) => ledger.doctor(),
+      (ledger) => ledger.doctor({ file: true }),
     );
     const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
     if (json.findings.length === 0) return { json, text: `${seen}: all in order.` };

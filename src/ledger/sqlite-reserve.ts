@@ -74,11 +74,12 @@ function idempotencyRefusal(state: LedgerState, request: ReserveRequest, atMs: n
   const { key, fingerprint } = request.idempotency;
   const row = state.entries.idempotency(request.accountId, request.keyId, key);
   if (row === null || (row.state !== "held" && row.lapsesAtMs <= atMs)) return null;
+  // A call that was not charged was as good as never made: the key is free, whatever is asked now.
+  if (row.state === "voided" || (row.state === "expired" && row.effect === "read")) return null;
   if (row.fingerprint !== fingerprint) return { outcome: "idempotency_mismatch" };
   if (row.state === "held") return { outcome: "idempotency_in_progress" };
   if (row.state === "posted") return { outcome: "idempotency_done", holdId: row.holdId };
-  if (row.state === "expired" && row.effect === "write") return { outcome: "idempotency_unknown", holdId: row.holdId };
-  return null;
+  return { outcome: "idempotency_unknown", holdId: row.holdId };
 }
 
 /** Grows a hold, notes how much of it has been used, and renews its lease. */

@@ -219,7 +219,8 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         const { ledger } = store;
         await ledger.reserve(request(to.hold("a", 1)));
         await ledger.void(to.hold("a", 0), "failed");
-        expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "held" });
+        const other = request(to.hold("b", 1), { fingerprint: "another" });
+        expect(await ledger.reserve(other)).toEqual({ outcome: "held" });
         store.clock.advance(60_000);
         await ledger.sweep(100);
         expect(await ledger.reserve(request(to.hold("c", 1), { effect: "write" }))).toEqual({ outcome: "held" });

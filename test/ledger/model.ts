@@ -156,6 +156,7 @@ export class ModelAccount {
     const { state } = before.hold;
     const { holdId, effect } = before.hold.request;
     if (state !== "held" && before.lapsesMs <= atMs) return null;
+    if (state === "voided" || (state === "expired" && effect === "read")) return null;
     if (before.fingerprint !== request.idempotency.fingerprint) return { outcome: "idempotency_mismatch" };
     if (state === "held") return { outcome: "idempotency_in_progress" };
     if (state === "posted") return { outcome: "idempotency_done", holdId };
