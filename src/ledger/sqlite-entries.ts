@@ -74,6 +74,9 @@ interface PostingSql {
   before_of_key: number | null;
 }
 
+/** Tombstones that a sweep removes at most: a few milliseconds' work. */
+const TOMBSTONES_PRUNED_MAX = 5_000;
+
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
 
@@ -122,9 +125,9 @@ export class EntryTables {
     this.#sql.bury.run(holdId, accountId, end.state, end.reason, end.atMs);
   }
 
-  /** Removes up to `countMax` of the tombstones and idempotency keys that nobody can ask for any more. */
+  /** Removes tombstones, and up to `countMax` idempotency keys, that nobody can ask for any more. */
   prune(countMax: number, buriedBeforeMs: number, nowMs: number): void {
-    this.#sql.pruneTombstones.run(countMax, buriedBeforeMs);
+    this.#sql.pruneTombstones.run(buriedBeforeMs, TOMBSTONES_PRUNED_MAX);
     this.#sql.pruneIdempotency.run(nowMs, countMax);
   }
 
@@ -203,8 +206,7 @@ function prepare(database: DatabaseSync) {
       "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES (?, ?, ?, ?, ?)",
     ),
     pruneTombstones: database.prepare(
-      `DELETE FROM tombstone WHERE seq IN
-         (SELECT seq FROM (SELECT seq, ended_at FROM tombstone ORDER BY seq LIMIT ?) WHERE ended_at < ?)`,
+      "DELETE FROM tombstone WHERE seq IN (SELECT seq FROM tombstone WHERE ended_at < ? ORDER BY ended_at LIMIT ?)",
     ),
     pruneIdempotency: database.prepare(
       `DELETE FROM idempotency WHERE (account_id, key_id, idempotency_key) IN

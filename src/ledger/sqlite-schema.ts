@@ -66,6 +66,7 @@ export const LEDGER_SCHEMA: readonly string[] = [
     reason TEXT NOT NULL,
     ended_at INTEGER NOT NULL
   ) STRICT;
+  CREATE INDEX tombstone_by_end ON tombstone (ended_at);
 
   -- Immutable, in the order of the commits. Each names the one before it of the same account and of the same key: a
   -- list is read along these links, because an index by account or key would dirty a page for each account in a commit.

@@ -8,7 +8,8 @@ import type { BatchAnswer, FromThread, OperationEntry, ThreadStart } from "./wir
 
 /** Commits stay short: what is beyond goes into the next batch. */
 const BATCH_MAX = 256;
-/** Enough company for a commit; and the turns of the event loop that are waited for it. */
+/** Operations that wait and show a busy loop; enough company for a commit; the turns that are waited for it at most. */
+const BUSY_COUNT = 4;
 const GATHER_COUNT = 32;
 const GATHER_TURNS_MAX = 8;
 /** Operations that may wait; new work is refused at half of it, so that running work can still end. */
@@ -126,8 +127,8 @@ class ThreadClient implements SqliteThread {
   }
 
   /**
-   * Sends once the event loop has nothing more to add. While every turn of a busy loop brings operations, waiting a few
-   * turns costs nobody time, since their callers would wait for the loop, and saves commits; a quiet loop sends at once.
+   * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
+   * a few turns costs nobody time, since their callers would wait for the loop, and saves commits.
    */
   #schedule(): void {
     if (this.#scheduled || this.#running !== null) return;
@@ -139,7 +140,8 @@ class ThreadClient implements SqliteThread {
 
   readonly #turn = (): void => {
     const { length } = this.#queue;
-    if (length > this.#gathered && length < GATHER_COUNT && this.#turns < GATHER_TURNS_MAX) {
+    const busy = length >= BUSY_COUNT && length > this.#gathered;
+    if (busy && length < GATHER_COUNT && this.#turns < GATHER_TURNS_MAX) {
       this.#gathered = length;
       this.#turns++;
       setImmediate(this.#turn);
