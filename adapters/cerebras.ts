@@ -14,7 +14,6 @@ export default defineAdapter({
     // Hints that it refuses, and that an answer does not depend on.
     dropFields: ["prompt_cache_key", "verbosity"],
     // Nothing is known of its billing after a hang-up, so the worse is taken.
-    billsAfterAbort: true,
     models: {
       "gpt-oss-120b": {
         slug: "openai/gpt-oss-120b",

@@ -34,7 +34,6 @@ export default defineAdapter({
   chat: {
     dialect: "generate-content",
     reasoningFormat: "google-gemini-v1",
-    billsAfterAbort: true,
     models: {
       "gemini-3.6-flash": { ...flash3, prices: [{ since, input: "1.5", output: "7.5", cacheRead: "0.15" }] },
       "gemini-3.5-flash": { ...flash3, prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }] },

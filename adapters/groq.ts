@@ -16,7 +16,6 @@ export default defineAdapter({
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
     usageAt: ["/usage", "/x_groq/usage"],
-    billsAfterAbort: true,
     models: {
       "llama-3.3-70b-versatile": {
         ...context,

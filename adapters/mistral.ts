@@ -18,7 +18,6 @@ export default defineAdapter({
     // It refuses every field it does not know, with 422; these are hints that an answer does not depend on.
     dropFields: ["user", "store", "metadata", "seed", "prompt_cache_key", "safety_identifier", "verbosity"],
     streamUsage: "always",
-    billsAfterAbort: true,
     models: {
       "mistral-large-2512": { ...sees, prices: [{ since, input: "0.5", output: "1.5", cacheRead: "0.05" }] },
       "mistral-medium-2508": {

@@ -51,7 +51,6 @@ export default defineAdapter({
     streamUsage: "always",
     costUsdAt: "/cost",
     // Some of its providers stop billing when it hangs up on them, some do not.
-    billsAfterAbort: true,
     models: {
       "anthropic/claude-fable-5": { ...claude, prices: fable },
       "anthropic/claude-opus-5": { ...claude, prices: opus },

@@ -162,9 +162,14 @@ export const SETTINGS = {
     "UNARY_SECONDS",
     "30",
     seconds(3_600),
-    "Wait for an answer that is not streamed, and on top of it",
+    "Longest wait for an answer that is not streamed, without its tokens",
   ),
-  unaryMsPerToken: setting("UNARY_MS_PER_TOKEN", "50", decimal(10_000), "this much for each output token allowed"),
+  unaryMsPerToken: setting(
+    "UNARY_MS_PER_TOKEN",
+    "50",
+    decimal(10_000),
+    "Added to it for each output token allowed, in milliseconds",
+  ),
   wholeMsMax: setting("WHOLE_SECONDS", "600", seconds(86_400), "Longest a paid call may take over all routes"),
   drainMs: setting("DRAIN_SECONDS", "30", seconds(3_600), "How long running answers may take at SIGTERM"),
 } as const satisfies Record<string, Setting<unknown>>;

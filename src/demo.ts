@@ -124,7 +124,8 @@ async function leave(): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-if (flags.keep) process.on("SIGINT", () => leave().then(() => process.exit(0)));
+if (flags.keep)
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => leave().then(() => process.exit(0)));
 try {
   await tour(gateway);
 } finally {

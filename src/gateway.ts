@@ -50,6 +50,7 @@ export interface GatewayOptions {
   readonly onFatal: (error: Error) => void;
 }
 
+const ANY_ADDRESS = ["0.0.0.0", "::"];
 const CHAT_ATTEMPTS_MAX = 6;
 const LEASE_MS = 60_000;
 const DRAIN_LOOK_MS = 20;
@@ -230,7 +231,8 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
       metricsContentType: observer.contentType,
       metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
     }),
-    allowedHosts: [],
+    // Bound to every address, it cannot know the names it goes by.
+    allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
   });
   const servers: readonly HttpServer[] = [publicServer, adminServer];
 

@@ -1,17 +1,16 @@
 // The gateway as a process: reads the environment, starts, and obeys signals; nothing else.
-import { CatalogError } from "./catalog/validate.ts";
-import { ConfigError, prepareEnvironment, readConfig } from "./config.ts";
+import { prepareEnvironment, readConfig } from "./config.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** What a setting, a port or a folder has against the start is a sentence for the operator; a bug needs its stack. */
 function stop(error: unknown): never {
-  const expected = error instanceof ConfigError || error instanceof CatalogError;
-  say(
-    `tollgate: ${error instanceof Error ? (expected ? error.message : (error.stack ?? error.message)) : String(error)}`,
-  );
+  const isBug = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  const words = error instanceof Error ? error.message : String(error);
+  say(`tollgate: ${isBug ? (error.stack ?? words) : words}`);
   process.exit(1);
 }
 

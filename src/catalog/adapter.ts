@@ -78,8 +78,6 @@ export interface ChatSpec extends ChatWire {
   readonly reasoningOutside?: boolean;
   /** A JSON pointer, inside the usage object, to the vendor's own cost in USD. */
   readonly costUsdAt?: string;
-  /** The vendor keeps generating, and billing us, after we hang up. */
-  readonly billsAfterAbort?: boolean;
   readonly models: Readonly<Record<string, ModelSpec>>;
   /**
    * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and

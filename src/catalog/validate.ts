@@ -65,7 +65,6 @@ const chat = z.strictObject({
   reasoningOutside: z.boolean().optional(),
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
-  billsAfterAbort: z.boolean().optional(),
   models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
   anyModel: z.strictObject(anyChatModel).optional(),
   ...wire,

@@ -57,7 +57,7 @@ export const LEDGER_SCHEMA: readonly string[] = [
     created_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- In the order of their ends, so that the oldest are found without an index.
+  -- Ends of holds that were not charged, kept for a while so that a delayed reserve is refused.
   CREATE TABLE tombstone (
     seq INTEGER PRIMARY KEY,
     hold_id TEXT NOT NULL UNIQUE,

@@ -92,7 +92,8 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
   const known = (name: string) => (isKnown(name) ? name : OTHER);
 
   function cellsOf(record: RequestRecord, operation: string, last: AttemptRecord, sandbox: string): ModelCells {
-    const asked = known(record.asked ?? OTHER);
+    // A list of models is counted under the first, which is what the caller wanted most.
+    const asked = known(record.asked?.split(",", 1)[0] ?? OTHER);
     const served = known(record.served ?? last.model);
     const provider = record.provider ?? last.provider;
     const key = `${sandbox}${operation}\n${provider}\n${asked}\n${served}`;
