@@ -47,8 +47,14 @@ export async function settle(
 }
 
 async function post(hold: Hold, plan: Plan, served: Served, { deps, record, payer }: SettleParts): Promise<Settled> {
-  const counted = plan.cost(served.served, served.reading, served.outcome === "success" ? "whole" : "left");
-  const cost = counted instanceof Promise ? await counted : counted;
+  let cost: Cost;
+  try {
+    cost = await plan.cost(served.served, served.reading, served.outcome === "success" ? "whole" : "left");
+  } catch (cause) {
+    // What cannot be counted cannot be charged, and its hold must not keep the money until the lease ends.
+    await deps.ledger.void(hold, "its cost could not be counted");
+    throw cause;
+  }
   if (plan.idempotency !== null && served.outcome === "success" && served.final.kind === "body") {
     await keepAnswer(hold, { body: served.final.body, cost, attempts: record.attempts }, payer, deps);
   }

@@ -46,10 +46,6 @@ export class ChatStream implements ChatStreamOut {
     return this.#over;
   }
 
-  get committed(): boolean {
-    return this.#committed;
-  }
-
   /** The answer itself is complete, every choice of it; only usage and the vendor's goodbye can still come. */
   get finished(): boolean {
     return this.#ended.size > 0 && this.#ended.size === this.#begun.size;
