@@ -44,6 +44,7 @@ async function catalogTables() {
     env: {},
     clock: systemClock,
     sandboxOrigin: null,
+    contact: null,
     overlayDir: null,
     markupPercent: 0,
     allowLoss: false,

@@ -127,7 +127,7 @@ export const SETTINGS = {
     "How many proxies in front to believe for the client's address",
   ),
   signingSecret: secret(optional("SIGNING_SECRET", secretText, "Signs file links (not used yet)")),
-  contact: optional("CONTACT", text, "Name and mail in the User-Agent of keyless public APIs (not used yet)"),
+  contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(
     "OVERLAY_DIR",
     text.transform((value) => resolve(value)),
@@ -188,7 +188,8 @@ export type Config = {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const VENDOR = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+const VENDOR =
+  /^(?!ADMIN_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";

@@ -82,6 +82,7 @@ async function openCatalog(config: Config, sandboxOrigin: string | null) {
       env: config.vendorEnv,
       clock: systemClock,
       sandboxOrigin,
+      contact: config.contact,
       overlayDir: config.overlayDir,
       markupPercent: config.markupPercent,
       allowLoss: config.allowLoss,

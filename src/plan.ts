@@ -58,6 +58,8 @@ export interface Caller {
   readonly requestsPerMinute: number;
   readonly inFlightMax: number;
   readonly inferenceCapNano: Nano;
+  /** What this key may call; null: everything. */
+  readonly allows: { readonly services: readonly string[] | null; readonly models: readonly string[] | null };
 }
 
 /** A bound on calls in flight, taken and freed in the hold's own transaction. */
@@ -94,6 +96,10 @@ export interface Reading {
   readonly upstreamCostNano: Nano | null;
   /** Events that could not be parsed and were left out. */
   readonly skippedEvents: number;
+  /** The parsed answer of an action; undefined where there is none or it went by unparsed. */
+  readonly answer?: unknown;
+  /** The action found nothing: its price says whether that is charged. */
+  readonly miss?: boolean;
 }
 
 /** Why an attempt failed, classified once. */
@@ -104,6 +110,10 @@ export interface AttemptFailure {
   /** The upstream's own words, fit for a caller who is at fault, and for the log. */
   readonly message: string;
   readonly retryAfterMs: number | null;
+  /** The vendor's body, for a caller who is at fault; bounded. */
+  readonly vendorBody?: unknown;
+  /** Whether the vendor may have begun to act on the request; of a write, nobody can then say whether it happened. */
+  readonly mayHaveRun?: boolean;
   /** The fault was our key's, and the vendor has another of ours that is fit: the same route may go again at once. */
   readonly spareKey?: boolean;
 }
@@ -127,7 +137,7 @@ export interface AnswerSink {
   failed(failure: AttemptFailure): void;
 }
 
-/** What an answer ends with: the last bytes of a stream that were held back, or a unary answer. */
+/** What an answer ends with: the last bytes of a stream that were held back, or a unary answer. Of an action, `body` is `{json}`: its text. */
 export type FinalPart =
   | { readonly kind: "stream"; readonly tail: Uint8Array }
   | { readonly kind: "body"; readonly body: Record<string, unknown> };
@@ -171,10 +181,13 @@ export interface Cost {
 
 /** What the ledger took for a call. */
 export interface Charge {
-  readonly transactionId: string;
+  /** Null where the call was free: nothing was written. */
+  readonly transactionId: string | null;
   readonly chargedNano: Nano;
   readonly chargedCents: number;
   readonly absorbedNano: Nano;
+  /** What the account has left after it; null where it was not asked. */
+  readonly balanceNano: Nano | null;
 }
 
 /** How answers look on the wire. Bytes only; the pipeline decides when. */
@@ -183,8 +196,8 @@ export interface Frame {
   head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void;
   /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string;
-  /** The last bytes of a stream that broke after it had begun. */
-  broken(error: GatewayError, attempts: readonly AttemptRecord[]): Uint8Array | string;
+  /** The last bytes of a stream that broke after it had begun; null: the connection is cut, because no bytes could tell. */
+  broken(error: GatewayError, attempts: readonly AttemptRecord[]): Uint8Array | string | null;
   /** What shows a waiting client that we are alive, and the headers of an answer that begins with it; null: nothing can. */
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
@@ -199,6 +212,10 @@ export interface Plan {
   /** A write is never sent twice. */
   readonly effect: "read" | "write";
   readonly quote: Quote;
+  /** Costs nothing, whatever comes of it: no hold is placed, nothing is written, and a paused key may ask. */
+  readonly free: boolean;
+  /** The caller's own bound on the cost; null: none. */
+  readonly maxCostNano: Nano | null;
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */
   readonly inference: boolean;
@@ -215,6 +232,8 @@ export interface Plan {
   readonly whenClientLeaves: "abort" | "finish";
   /** What the answer cost. `left`: the client went away in mid-answer and pays for what was delivered. */
   cost(served: Route, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
+  /** What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it. Null: nothing. */
+  readonly prepare: ((final: FinalPart, served: Route, reading: Reading) => Promise<FinalPart>) | null;
   readonly frame: Frame;
 }
 
@@ -242,6 +261,14 @@ export interface Call {
   readonly caller: Caller | null;
 }
 
+/** An endpoint or action that will go, announced at least 90 days before (contract, part 9). Days are `YYYY-MM-DD`, UTC. */
+export interface Retirement {
+  readonly announced: string;
+  readonly sunset: string;
+  /** The path of what replaces it. */
+  readonly successor?: string;
+}
+
 export interface EndpointShape {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
   /** `/api/v1/transactions/{id}`; `{name...}` at the end takes the rest of the path. */
@@ -249,6 +276,7 @@ export interface EndpointShape {
   readonly auth: "none" | "key" | "admin";
   readonly bodyBytesMax: number;
   readonly errors: ErrorShape;
+  readonly retires?: Retirement;
 }
 
 /** How an endpoint's callers expect errors: as the chat wire has them, or in the envelope. */

@@ -60,6 +60,7 @@ function callerOf(key: KeyState, account: AccountState): Caller {
     requestsPerMinute: account.requestsPerMinute,
     inFlightMax: account.inFlightMax,
     inferenceCapNano: account.inferenceCapNano,
+    allows: { services: null, models: null },
   };
 }
 

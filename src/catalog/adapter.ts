@@ -1,8 +1,19 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
+import type { ActionSpec, AnswerRule } from "./action.ts";
+
+export { z } from "zod";
+export { action } from "./action.ts";
 
 /** How our key is shown to the vendor. `none` is for servers that need no key. */
 export type Auth =
   | { readonly kind: "header"; readonly name: string; readonly prefix: string }
+  /** The parts of a key (`keyParts`), one in each header. */
+  | { readonly kind: "headers"; readonly names: readonly string[]; readonly fixed?: Readonly<Record<string, string>> }
+  /** The two parts of a key as user and password (RFC 7617). */
+  | { readonly kind: "basic" }
+  | { readonly kind: "query"; readonly name: string }
+  /** A field of the JSON body. */
+  | { readonly kind: "body"; readonly field: string }
   | { readonly kind: "none" };
 
 export const bearer: Auth = { kind: "header", name: "authorization", prefix: "Bearer " };
@@ -103,11 +114,27 @@ export interface AdapterSpec {
   readonly maker?: string;
   /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`. */
   readonly keyEnv?: readonly string[];
+  /** Environment names that make one key together, instead of `keyEnv`; each may be a comma-separated list of as many. */
+  readonly keyParts?: readonly string[];
+  /** Answers without our key too, less or slower. */
+  readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
   /** Reached only by sandbox accounts. */
   readonly sandboxOnly?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Names us, and the operator's CONTACT, in the User-Agent. `required`: not configured while CONTACT is not set. */
+  readonly contact?: "polite" | "required";
+  /** Other hosts of the vendor by name, as `origin` is; `<ID>_<NAME>_BASE_URL` replaces one. `{param}` may stand in a host. */
+  readonly origins?: Readonly<Record<string, string>>;
+  /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
+  readonly waitsFor?: string;
+  /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */
+  readonly rate?: { readonly requests: number; readonly perMs: number };
+  /** What the vendor's answers mean, for all of its actions. */
+  readonly rules?: readonly AnswerRule[];
+  /** What is sold as `<adapter id>/<action>`. */
+  readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly chat?: ChatSpec;
   /** OpenAI's wire at `/embeddings`. */
   readonly embeddings?: EmbeddingsSpec;

@@ -1,5 +1,6 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
 import type { PicoPerToken } from "../money.ts";
+import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
 import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds } from "./adapter.ts";
 
 /** What each of the four disjoint buckets of tokens costs. */
@@ -37,8 +38,12 @@ export interface Adapter {
   readonly spec: AdapterSpec;
   /** Where its calls go, with the version path and without a slash at the end. For a sandbox, the sandbox upstream. */
   readonly origin: string;
-  /** In rotation; empty where the server needs none, and then no key is sent. */
+  /** The other hosts of `spec.origins`, as `origin` is. */
+  readonly origins: Readonly<Record<string, string>>;
+  /** In rotation; empty where the server needs none, and then no key is sent. The parts of a key are joined by newlines. */
   readonly keys: readonly string[];
+  /** The User-Agent that names us to those who ask for it; null: none is sent. */
+  readonly userAgent: string | null;
   readonly configured: boolean;
 }
 
@@ -79,6 +84,38 @@ interface Sold<Kind extends string, AnOffer> {
 export type SoldModel = Sold<"chat", Offer>;
 export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
 
+/** One vendor's action that can serve a sold one. */
+export interface ActionOffer {
+  readonly adapter: Adapter;
+  /** `<adapter id>/<action>`. */
+  readonly id: string;
+  readonly spec: ActionSpec;
+  readonly table: EndpointTable | null;
+  readonly healthKey: string;
+  /** The sold action's name of a param -> this one's; empty but in tiers. */
+  readonly names: Readonly<Record<string, string>>;
+  /** Params of the sold action that this one cannot take. */
+  readonly lacks: readonly string[];
+}
+
+/** An action as it is sold: a vendor's, or a tier of several vendors'. */
+export interface SoldAction {
+  /** `<service>/<action>`. */
+  readonly id: string;
+  readonly service: string;
+  readonly action: string;
+  readonly facts: ActionFacts;
+  /** The table that the params of a vendor's action are completed from; null: there is none. */
+  readonly table: EndpointTable | null;
+  readonly exampleParams: JsonObject;
+  readonly pinnedBy: string | null;
+  readonly servedAs: string | null;
+  /** All candidates, in order; those whose `adapter.configured` is false cannot serve. */
+  readonly offers: readonly ActionOffer[];
+  /** Whether one of the offers can serve. */
+  readonly configured: boolean;
+}
+
 export interface Tier {
   readonly id: string;
   readonly purpose: string;
@@ -98,4 +135,8 @@ export interface Catalog {
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
   model(slug: string, audience: Audience): SoldModel | null;
   embedding(slug: string, audience: Audience): SoldEmbedding | null;
+  /** Every action, by service and name. */
+  actions(audience: Audience): readonly SoldAction[];
+  /** By `<service>/<action>`; null: no such action. */
+  action(id: string, audience: Audience): SoldAction | null;
 }

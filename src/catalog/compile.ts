@@ -15,6 +15,7 @@ import {
   soldEmbedding,
   soldModel,
 } from "./sold.ts";
+import { soldActions } from "./sold-actions.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -25,6 +26,8 @@ export interface CatalogOptions extends SaleRules {
    * Null: there is no sandbox, and for play accounts nothing is configured.
    */
   readonly sandboxOrigin: string | null;
+  /** `CONTACT`: who we are, for vendors that want to know. */
+  readonly contact: string | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -120,12 +123,12 @@ function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
 }
 
 function stocksOf(files: CatalogFiles, options: CatalogOptions): { readonly live: Stock; readonly sandbox: Stock } {
-  const { env, sandboxOrigin, markupPercent, allowLoss } = options;
+  const { env, sandboxOrigin, contact, markupPercent, allowLoss } = options;
   const live = new Map<string, Adapter>();
   const sandbox = new Map<string, Adapter>();
   for (const [id, spec] of files.adapters) {
     sandbox.set(id, configureSandbox(id, spec, sandboxOrigin));
-    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env));
+    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env, contact));
   }
   const liveIds = new Set([...live.values()].filter((adapter) => adapter.configured).map((adapter) => adapter.id));
   const rules = { markupPercent, allowLoss, liveIds };
@@ -148,10 +151,18 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
   const liveShelf = daily(options.clock, stocks.live);
   const sandboxShelf = daily(options.clock, stocks.sandbox);
   const shelf = (audience: Audience) => (audience.sandbox ? sandboxShelf() : liveShelf());
+  const { tables, actionTiers } = files;
+  const actionsOf = ({ adapters, rules: { healthScope } }: Stock) =>
+    soldActions({ adapters, tables, tiers: actionTiers.values(), healthScope });
+  const liveActions = actionsOf(stocks.live);
+  const sandboxActions = actionsOf(stocks.sandbox);
+  const actions = (audience: Audience) => (audience.sandbox ? sandboxActions : liveActions);
 
   return {
     adapters: (audience) => stockOf(audience).adapters,
     tiers: tiersOf(files),
+    actions: (audience) => [...actions(audience).values()],
+    action: (id, audience) => actions(audience).get(id) ?? null,
     models: (audience) => [...shelf(audience).models.values()],
     embeddings: (audience) => [...shelf(audience).embeddings.values()],
     model(slug, audience) {

@@ -9,6 +9,7 @@ export type AdapterEnv = Readonly<Record<string, string | undefined>>;
 
 /** What play accounts' calls carry for a key; it is worth nothing anywhere. */
 const SANDBOX_KEY = "sandbox";
+const USER_AGENT = "Tollgate/0.1";
 
 /** The variable of an adapter, such as `OPENAI_BASE_URL`. */
 export function envName(adapterId: string, suffix: string): string {
@@ -19,25 +20,50 @@ function settingOf(env: AdapterEnv, name: string): string | null {
   return env[name]?.trim() || null;
 }
 
-function keysOf(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
-  const names = spec.keyEnv ?? [envName(id, "API_KEY")];
-  const found = names.map((name) => settingOf(env, name)).find((value) => value !== null);
-  return (found ?? "")
+function listOf(setting: string | null): readonly string[] {
+  return (setting ?? "")
     .split(",")
     .map((key) => key.trim())
     .filter((key) => key !== "");
 }
 
+/** What separates the parts of a key that has several. */
+export const KEY_PARTS = "\n";
+
+function keysOf(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
+  if (spec.keyParts !== undefined) {
+    const [first = [], ...rest] = spec.keyParts.map((name) => listOf(settingOf(env, name)));
+    const whole = first.map((part, at) => [part, ...rest.map((list) => list[at] ?? "")]);
+    return whole.filter((parts) => !parts.includes("")).map((parts) => parts.join(KEY_PARTS));
+  }
+  const names = spec.keyEnv ?? [envName(id, "API_KEY")];
+  return listOf(names.map((name) => settingOf(env, name)).find((value) => value !== null) ?? null);
+}
+
+/** How we name ourselves to a vendor that wants to know who calls. */
+function userAgentOf(spec: AdapterSpec, contact: string | null): string | null {
+  if (spec.contact === undefined) return null;
+  return contact === null ? USER_AGENT : `${USER_AGENT} (${contact})`;
+}
+
 /** An adapter as live accounts see it. */
-export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter {
+export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
   const baseUrl = settingOf(env, envName(id, "BASE_URL"));
   const keys = keysOf(id, spec, env);
-  const reached = spec.local ? baseUrl !== null : keys.length > 0 || spec.auth.kind === "none";
+  const keyless = spec.auth.kind === "none" || spec.keyOptional === true;
+  const allowed = spec.waitsFor === undefined && (spec.contact !== "required" || contact !== null);
+  const reached = spec.local ? baseUrl !== null : allowed && (keys.length > 0 || keyless);
+  const origins = Object.entries(spec.origins ?? {}).map(([name, origin]) => {
+    const set = settingOf(env, envName(id, `${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`));
+    return [name, (set ?? origin).replace(/\/+$/, "")];
+  });
   return {
     id,
     spec,
     origin: (baseUrl ?? spec.origin).replace(/\/+$/, ""),
+    origins: Object.fromEntries(origins),
     keys,
+    userAgent: userAgentOf(spec, contact),
     configured: reached && spec.sandboxOnly !== true,
   };
 }
@@ -45,7 +71,9 @@ export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv): A
 /** An adapter as play accounts see it: everything is configured, and everything is the sandbox, one path a vendor. */
 export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: string | null): Adapter {
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
-  return { id, spec, origin, keys: [SANDBOX_KEY], configured: sandboxOrigin !== null };
+  const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));
+  const keys = [(spec.keyParts ?? [""]).map(() => SANDBOX_KEY).join(KEY_PARTS)];
+  return { id, spec, origin, origins, keys, userAgent: userAgentOf(spec, null), configured: sandboxOrigin !== null };
 }
 
 /** The environment's price for a server that serves any model, over the adapter's; null where it sets none. */

@@ -1,12 +1,16 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates nobody sells.
+import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
-import type { TierSpec } from "./tier.ts";
+import type { ActionTierSpec, TierSpec } from "./tier.ts";
 
 /** What the folders hold, by id. */
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
   readonly tiers: ReadonlyMap<string, TierSpec>;
+  readonly actionTiers: ReadonlyMap<string, ActionTierSpec>;
+  /** The tables beside the files of adapters, by adapter id. */
+  readonly tables: ReadonlyMap<string, EndpointTable>;
 }
 
 function servesAny(files: CatalogFiles, slug: string, kind: Kind): boolean {
@@ -53,6 +57,27 @@ function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly
   );
 }
 
+/** Tiers of actions name actions that are there; actions with a table have one. */
+function actionProblems(files: CatalogFiles): readonly string[] {
+  const known = (id: string) => {
+    const [adapterId = "", name = ""] = id.split("/");
+    return files.adapters.get(adapterId)?.actions?.[name] !== undefined;
+  };
+  const tiers = [...files.actionTiers].flatMap(([id, spec]) =>
+    spec.candidates.flatMap(({ action }, at) =>
+      known(action) ? [] : [`tiers/${id}.ts: candidates.${at}.action names ${action}, which no adapter has`],
+    ),
+  );
+  const tables = [...files.adapters].flatMap(([id, spec]) =>
+    Object.entries(spec.actions ?? {}).flatMap(([name, { table }]) =>
+      table === undefined || files.tables.has(id)
+        ? []
+        : [`adapters/${id}.ts: actions.${name} needs adapters/${id}.json`],
+    ),
+  );
+  return [...tiers, ...tables];
+}
+
 /** The problems of files that have each passed their own check, one line each. */
 export function checkTogether(files: CatalogFiles): readonly string[] {
   const of = (kind: Kind) => [...files.adapters].flatMap(([id, spec]) => listingsOf(id, spec, kind));
@@ -61,6 +86,7 @@ export function checkTogether(files: CatalogFiles): readonly string[] {
   return [
     ...all.flatMap((listing) => slugProblems(files, listing)),
     ...clashes(files, all),
+    ...actionProblems(files),
     ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),
   ];
 }

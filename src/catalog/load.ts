@@ -4,11 +4,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { registerHooks } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import type { Catalog } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
-import type { TierSpec } from "./tier.ts";
-import { CatalogError, checkAdapter, checkTier } from "./validate.ts";
+import type { ActionTierSpec, TierSpec } from "./tier.ts";
+import { CatalogError, checkAdapter, checkTable, checkTier } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
 const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
@@ -96,13 +97,42 @@ async function readFiles<Spec>(
   return specs;
 }
 
+/** The tables beside adapters' files: `adapters/<id>.json`. */
+async function readTables(root: string, shownAs: string, ids: Iterable<string>, problems: string[]) {
+  const tables = new Map<string, EndpointTable>();
+  for (const id of ids) {
+    const name = path.join(shownAs, "adapters", `${id}.json`);
+    const text = await readFile(path.join(root, "adapters", `${id}.json`), "utf8").catch(() => null);
+    if (text === null) continue;
+    try {
+      const table: unknown = JSON.parse(text);
+      const found = checkTable(name, table);
+      problems.push(...found);
+      if (found.length === 0) tables.set(id, table as EndpointTable);
+    } catch (error) {
+      problems.push(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return tables;
+}
+
+function isActionTier(spec: TierSpec | ActionTierSpec): spec is ActionTierSpec {
+  return "sells" in spec;
+}
+
 async function readRoot(root: string, shownAs: string, problems: string[]) {
   const adapters = await listFolder(root, "adapters", shownAs);
   const tiers = await listFolder(root, "tiers", shownAs);
   if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
+  const adapterSpecs = await readFiles<AdapterSpec>(adapters, checkAdapter, problems);
+  const tierSpecs = [...(await readFiles<TierSpec | ActionTierSpec>(tiers, checkTier, problems))];
   return {
-    adapters: await readFiles<AdapterSpec>(adapters, checkAdapter, problems),
-    tiers: await readFiles<TierSpec>(tiers, checkTier, problems),
+    adapters: adapterSpecs,
+    tables: await readTables(root, shownAs, adapterSpecs.keys(), problems),
+    tiers: tierSpecs.flatMap(([id, spec]): [string, TierSpec][] => (isActionTier(spec) ? [] : [[id, spec]])),
+    actionTiers: tierSpecs.flatMap(([id, spec]): [string, ActionTierSpec][] =>
+      isActionTier(spec) ? [[id, spec]] : [],
+    ),
   };
 }
 
@@ -122,7 +152,9 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
   return compileCatalog(
     {
       adapters: new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]),
+      tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
       tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
+      actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),
     },
     options,
   );

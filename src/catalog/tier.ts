@@ -1,4 +1,7 @@
 // All that a file in tiers/ may import: an alias we sell and its candidates in order of preference.
+import type { ActionFacts, JsonObject } from "./action.ts";
+
+export { z } from "zod";
 
 /** One candidate: a model by slug; every configured vendor of it is a route, the maker's own first. */
 export interface TierCandidate {
@@ -13,7 +16,34 @@ export interface TierSpec {
   readonly firstTokenMsMax: number;
 }
 
+/** An action of a vendor that can serve the tier's params. */
+export interface ActionCandidate {
+  /** `<adapter id>/<action>`. */
+  readonly action: string;
+  /** The tier's name of a param -> the action's. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Params of the tier that this one has no answer to: a call that sets one of them goes to another. */
+  readonly lacks?: readonly string[];
+}
+
+/** An action we sell under a name of our own, served by the first candidate that can. Its price is its own. */
+export interface ActionTierSpec<P = Readonly<Record<string, unknown>>> extends ActionFacts<P> {
+  /** `<service>/<action>`. */
+  readonly sells: string;
+  readonly candidates: readonly [ActionCandidate, ...ActionCandidate[]];
+  /** The param by which a caller asks for one candidate alone, by its adapter's id; then no other takes over. */
+  readonly pinnedBy?: string;
+  /** The field of `data` that names the adapter which served. */
+  readonly servedAs?: string;
+  readonly example: { readonly params: JsonObject };
+}
+
 /** Gives a tier its types. What it says is checked when the catalog loads. */
 export function defineTier(spec: TierSpec): TierSpec {
   return spec;
+}
+
+/** Gives a tier of actions its types; outside of its file those of its params are forgotten. */
+export function defineActionTier<P>(spec: ActionTierSpec<P>): ActionTierSpec {
+  return spec as unknown as ActionTierSpec;
 }

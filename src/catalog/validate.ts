@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
 import { SLUG } from "./slug.ts";
+import { actionsSchema, actionTierSchema, ruleSchema, tableSchema } from "./validate-action.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
 export class CatalogError extends Error {
@@ -74,22 +75,42 @@ const embeddings = z.strictObject({
   anyModel: z.strictObject(anyModel).optional(),
 });
 
+const headerName = z.string().regex(/^[a-z0-9-]+$/);
+const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
+/** A host may have params in it: `https://{lang}.example.org`. */
+const otherOrigin = z
+  .string()
+  .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
+
 const adapter = z.strictObject({
   name: z.string().min(1),
   docs: z.string().min(1),
   origin,
   auth: z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
+    z.strictObject({
+      kind: z.literal("headers"),
+      names: z.array(headerName).min(1),
+      fixed: z.record(headerName, z.string()).optional(),
+    }),
+    z.strictObject({ kind: z.literal("basic") }),
+    z.strictObject({ kind: z.literal("query"), name: z.string().min(1) }),
+    z.strictObject({ kind: z.literal("body"), field: z.string().min(1) }),
     z.strictObject({ kind: z.literal("none") }),
   ]),
   maker: z
     .string()
     .regex(/^[a-z0-9-]+$/)
     .optional(),
-  keyEnv: z
-    .array(z.string().regex(/^[A-Z][A-Z0-9_]*$/))
-    .min(1)
-    .optional(),
+  keyEnv: envNames.optional(),
+  keyParts: envNames.optional(),
+  keyOptional: z.boolean().optional(),
+  contact: z.enum(["polite", "required"]).optional(),
+  origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
+  waitsFor: z.string().min(1).optional(),
+  rate: z.strictObject({ requests: count, perMs: count }).optional(),
+  rules: z.array(ruleSchema).optional(),
+  actions: actionsSchema.optional(),
   local: z.boolean().optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
@@ -121,6 +142,13 @@ export function checkAdapter(file: string, value: unknown): readonly string[] {
 
 /** Checks one tier file's default export. */
 export function checkTier(file: string, value: unknown): readonly string[] {
-  const checked = tier.safeParse(value);
+  const sells = typeof value === "object" && value !== null && "sells" in value;
+  const checked = (sells ? actionTierSchema : tier).safeParse(value);
+  return checked.success ? [] : problemsOf(file, checked.error);
+}
+
+/** Checks the table beside an adapter's file. */
+export function checkTable(file: string, value: unknown): readonly string[] {
+  const checked = tableSchema.safeParse(value);
   return checked.success ? [] : problemsOf(file, checked.error);
 }

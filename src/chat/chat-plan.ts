@@ -183,6 +183,8 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
     streamed: chat.stream,
     effect: "read",
     quote: quoteOf(candidates, chat, shape, request.body.length, deps),
+    free: false,
+    maxCostNano: null,
     slots: [],
     inference: true,
     idempotency,
@@ -200,6 +202,7 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
       const prompt = { text: () => promptText(chat.body), partTokens, messages: shape.messages };
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter: deps.counter });
     },
+    prepare: null,
     frame: createChatFrame({
       completionId,
       createdS,

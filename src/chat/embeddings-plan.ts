@@ -97,6 +97,8 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
         return { affordable_input_tokens: Math.min(tokens ?? model.contextTokens, model.contextTokens) };
       },
     },
+    free: false,
+    maxCostNano: null,
     slots: [],
     inference: true,
     idempotency: null,
@@ -111,6 +113,7 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter });
     },
+    prepare: null,
     frame,
   };
 }

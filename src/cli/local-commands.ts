@@ -48,6 +48,7 @@ const prices: Command = {
       env: settings.vendorEnv,
       clock: systemClock,
       sandboxOrigin: settings.sandboxUrl ?? NOWHERE,
+      contact: settings.contact,
       overlayDir: settings.overlayDir,
       markupPercent: settings.markupPercent,
       allowLoss: settings.allowLoss,

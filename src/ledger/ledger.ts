@@ -130,6 +130,12 @@ export type PostOutcome =
   | { readonly outcome: "missing" }
   | { readonly outcome: "voided" | "expired" };
 
+/**
+ * What the idempotency key of a voided call means: `free` for another try; `answered`, its refusal is kept for replay;
+ * `unknown`, a write may have happened and is never run again.
+ */
+export type KeyFate = "free" | "answered" | "unknown";
+
 export type VoidOutcome = { readonly outcome: "voided" | "exists" | "posted" | "expired" };
 
 export type ExtendOutcome =
@@ -240,8 +246,11 @@ export interface Ledger {
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   post(request: PostRequest): Promise<PostOutcome>;
-  /** Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. */
-  void(hold: HoldRef, reason: string): Promise<VoidOutcome>;
+  /**
+   * Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. `keyFate` says what
+   * the call's idempotency key means from then on; default `free`.
+   */
+  void(hold: HoldRef, reason: string, keyFate?: KeyFate): Promise<VoidOutcome>;
   /** Ends holds whose lease has ended; with `onlyOwner`, at start, also those of any other process, which must be dead. */
   sweep(countMax: number, onlyOwner?: string): Promise<readonly string[]>;
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
-import type { HoldState, PostingRow } from "./ledger.ts";
+import type { HoldState, KeyFate, PostingRow } from "./ledger.ts";
 import type { LiveHold } from "./state.ts";
 
 /** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
@@ -40,7 +40,7 @@ export interface HoldSql {
 export interface IdempotencyRow {
   readonly fingerprint: string;
   readonly holdId: string;
-  readonly state: HoldState;
+  readonly state: HoldState | KeyFate;
   readonly effect: "read" | "write";
   readonly lapsesAtMs: number;
 }
@@ -181,7 +181,7 @@ export class EntryTables {
     this.#sql.putIdempotency.run(account.accountId, keyId, idempotencyKey, fingerprint, holdId, effect, lapsesAtMs);
   }
 
-  endIdempotency(hold: LiveHold, state: HoldState): void {
+  endIdempotency(hold: LiveHold, state: HoldState | KeyFate): void {
     if (hold.idempotencyKey === null) return;
     this.#sql.endIdempotency.run(state, hold.account.accountId, hold.keyId, hold.idempotencyKey, hold.holdId);
   }

@@ -37,7 +37,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
       nano(request.upstreamNano);
       return call("post", request);
     },
-    void: ({ accountId, holdId }, reason) => call("void", { accountId, holdId, reason }),
+    void: ({ accountId, holdId }, reason, keyFate = "free") => call("void", { accountId, holdId, reason, keyFate }),
     sweep: (countMax, onlyOwner) => call("sweep", { countMax, onlyOwner: onlyOwner ?? null }),
     topUp: (accountId, transactionId, amountNano, reference) =>
       call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),

@@ -78,7 +78,7 @@ function idempotencyRefusal(state: LedgerState, request: ReserveRequest, atMs: n
   if (row.state === "voided" || (row.state === "expired" && row.effect === "read")) return null;
   if (row.fingerprint !== fingerprint) return { outcome: "idempotency_mismatch" };
   if (row.state === "held") return { outcome: "idempotency_in_progress" };
-  if (row.state === "posted") return { outcome: "idempotency_done", holdId: row.holdId };
+  if (row.state === "posted" || row.state === "answered") return { outcome: "idempotency_done", holdId: row.holdId };
   return { outcome: "idempotency_unknown", holdId: row.holdId };
 }
 

@@ -1,6 +1,6 @@
 // How holds end: posted, voided, or by the sweep when their lease has ended; and the leases themselves.
 import { minus, type Nano, ZERO } from "../money.ts";
-import type { HoldRef, PostOutcome, PostRequest, VoidOutcome } from "./ledger.ts";
+import type { HoldRef, KeyFate, PostOutcome, PostRequest, VoidOutcome } from "./ledger.ts";
 import type { LedgerState } from "./sqlite-state.ts";
 import type { LiveHold } from "./state.ts";
 
@@ -24,10 +24,11 @@ export function post(state: LedgerState, request: PostRequest): PostOutcome {
 }
 
 /** Releases a hold; one that is not there is remembered as voided, so that a delayed reserve is refused. */
-export function voidHold(state: LedgerState, ref: HoldRef & { readonly reason: string }): VoidOutcome {
+export function voidHold(state: LedgerState, ref: HoldRef & { reason: string; keyFate: KeyFate }): VoidOutcome {
   const hold = state.hold(ref);
   if (hold !== null) {
     state.release(hold, "voided", ref.reason);
+    if (ref.keyFate !== "free") state.entries.endIdempotency(hold, ref.keyFate);
     return { outcome: "voided" };
   }
   const end = state.stateOf(ref.holdId);

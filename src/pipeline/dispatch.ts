@@ -159,7 +159,7 @@ export async function dispatch(plan: Plan, parts: DispatchParts): Promise<Dispat
     record.skippedEvents += tried.attempt?.reading().skippedEvents ?? 0;
     if (relay.committedMs !== null) return { outcome: "broken", failures };
     // A write may have happened although its answer never came: it is never sent twice.
-    if (plan.effect === "write" || !FAILURES[failure.kind].nextRoute) break;
+    if ((plan.effect === "write" && failure.mayHaveRun !== false) || !FAILURES[failure.kind].nextRoute) break;
     const againMs = sameRouteAfterMs(failure, tries, isLast);
     if (againMs === null || clock.elapsedMs() + againMs >= deadlineMs) {
       at++;

@@ -36,7 +36,7 @@ export function failureError(
     status,
     ms: Math.round(ms),
   }));
-  const data = { attempts: tried };
+  const data = { attempts: tried, ...(failure?.vendorBody === undefined ? {} : { vendor: failure.vendorBody }) };
   if (failure === undefined)
     return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });
   const { code } = FAILURES[failure.kind];

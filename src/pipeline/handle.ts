@@ -1,5 +1,6 @@
 // The story of every request: admit, plan, reserve, dispatch and relay, settle, last byte. Knows no transport.
 import { GatewayError } from "../errors.ts";
+import { usdText } from "../money.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type {
   AttemptFailure,
@@ -20,7 +21,7 @@ import { Relay } from "./relay.ts";
 import { sendError } from "./render-error.ts";
 import { replay } from "./replay.ts";
 import { reserve } from "./reserve.ts";
-import { type Settled, settle } from "./settle.ts";
+import { type Settled, settle, settleFree } from "./settle.ts";
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
@@ -87,7 +88,11 @@ async function serve(
   const plan = await endpoint.plan({ request, caller });
   if (plan instanceof GatewayError) return plan;
   if (caller.frozen) return new GatewayError("account_frozen");
-  if (caller.paused) return new GatewayError("key_paused");
+  if (caller.paused && !plan.free) return new GatewayError("key_paused");
+  if (plan.maxCostNano !== null && plan.quote.nano > plan.maxCostNano) {
+    const needed = usdText(plan.quote.nano);
+    return new GatewayError("max_cost_exceeded", { detail: { needed_usd: needed }, param: "max_cost_cents" });
+  }
   return pay({ plan, caller, reply, record, endpoint, deps }, request.id);
 }
 
@@ -98,25 +103,27 @@ async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> 
   record.asked = plan.asked;
   record.streamed = plan.streamed;
   const fromMs = deps.clock.elapsedMs();
-  const hold = await reserve(plan, caller, requestId, deps);
-  deps.observer.ledgerTook("reserve", deps.clock.elapsedMs() - fromMs);
+  const hold = plan.free ? null : await reserve(plan, caller, requestId, deps);
+  if (hold !== null) deps.observer.ledgerTook("reserve", deps.clock.elapsedMs() - fromMs);
   if (hold instanceof GatewayError) {
     record.outcome = "refused";
     return hold;
   }
-  if ("replayOf" in hold) return replay({ accountId: caller.payer.accountId, holdId: hold.replayOf }, paid);
-  deps.leases.keep(hold);
+  if (hold !== null && "replayOf" in hold)
+    return replay({ accountId: caller.payer.accountId, holdId: hold.replayOf }, paid);
+  if (hold !== null) deps.leases.keep(hold);
   let dispatched: Dispatched | null = null;
   let settled: Settled;
   const relay = new Relay(plan, reply, deps.clock);
   try {
-    record.heldNano = hold.amountNano;
+    if (hold !== null) record.heldNano = hold.amountNano;
     dispatched = await dispatch(plan, { relay, health: deps.health, clock: deps.clock, record });
   } catch (error) {
     deps.onBroken(error, requestId);
     dispatched = { outcome: relay.begun ? "broken" : "failed", failures: [INTERNAL] };
   } finally {
-    settled = await settle(hold, plan, dispatched, { deps, record, payer: caller.payer });
+    const parts = { deps, record, payer: caller.payer };
+    settled = await (hold === null ? settleFree(plan, dispatched, parts) : settle(hold, plan, dispatched, parts));
     relay.stop();
   }
   record.outcome = dispatched.outcome;
@@ -148,7 +155,8 @@ function finish(paid: Paid, { relay, dispatched, settled }: Ended): GatewayError
     return null;
   }
   if (dispatched.outcome === "success" && settled.kind === "posted") {
-    const { served, final } = dispatched;
+    const { served } = dispatched;
+    const final = settled.final ?? dispatched.final;
     noteServed(record, served);
     const last = plan.frame.last(final, settled.cost, settled.charge, record.attempts);
     sendLast(paid, relay, { served, final, last, charge: settled.charge });
@@ -164,7 +172,9 @@ function finish(paid: Paid, { relay, dispatched, settled }: Ended): GatewayError
   record.status = 200;
   record.code = error.code;
   record.bytesOut = relay.bytes;
-  reply.end(plan.frame.broken(error, record.attempts));
+  const told = plan.frame.broken(error, record.attempts);
+  if (told === null) reply.cut();
+  else reply.end(told);
   return null;
 }
 

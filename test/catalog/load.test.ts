@@ -48,6 +48,7 @@ function load(options: Partial<LoadOptions> = {}) {
     env: {},
     clock: manualClock(TODAY_MS),
     sandboxOrigin: "http://sandbox.test",
+    contact: null,
     markupPercent: 0,
     allowLoss: false,
     overlayDir: folder,
@@ -116,7 +117,7 @@ describe("an overlay", () => {
     const script = `
       import { loadCatalog } from ${JSON.stringify(path.join(source, "catalog/load.ts"))};
       import { systemClock } from ${JSON.stringify(path.join(source, "clock.ts"))};
-      const catalog = await loadCatalog({ env: {}, clock: systemClock, sandboxOrigin: "http://s", markupPercent: 0,
+      const catalog = await loadCatalog({ env: {}, clock: systemClock, sandboxOrigin: "http://s", contact: null, markupPercent: 0,
         allowLoss: false, overlayDir: ${JSON.stringify(folder)} });
       console.log(catalog.model("acme/one-2", { sandbox: true }).slug);
     `;

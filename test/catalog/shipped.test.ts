@@ -22,7 +22,16 @@ const KEYS = [
 function load(env: Record<string, string> = {}, options: Partial<LoadOptions> = {}): Promise<Catalog> {
   const clock = manualClock(TODAY_MS);
   const sandboxOrigin = "http://sandbox.test";
-  return loadCatalog({ env, clock, sandboxOrigin, markupPercent: 0, allowLoss: false, overlayDir: null, ...options });
+  return loadCatalog({
+    env,
+    clock,
+    sandboxOrigin,
+    contact: null,
+    markupPercent: 0,
+    allowLoss: false,
+    overlayDir: null,
+    ...options,
+  });
 }
 
 const ALL = Object.fromEntries(KEYS.map((name) => [name, "k"]));

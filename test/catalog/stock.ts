@@ -1,8 +1,9 @@
 // Small adapters for tests that look at one rule at a time, and the catalog made of them.
+import type { EndpointTable } from "../../src/catalog/action.ts";
 import { type AdapterSpec, bearer, type ModelSpec, type TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";
-import type { TierSpec } from "../../src/catalog/tier.ts";
+import type { ActionTierSpec, TierSpec } from "../../src/catalog/tier.ts";
 import { manualClock } from "../../src/clock.ts";
 
 export const LIVE = { sandbox: false };
@@ -39,16 +40,24 @@ export function tier(...models: readonly [string, ...string[]]): TierSpec {
 export interface Stock {
   readonly adapters: Readonly<Record<string, AdapterSpec>>;
   readonly tiers?: Readonly<Record<string, TierSpec>>;
+  readonly actionTiers?: Readonly<Record<string, ActionTierSpec>>;
+  readonly tables?: Readonly<Record<string, EndpointTable>>;
 }
 
 /** Live keys are those of `env`; the sandbox is at `http://sandbox.test`. */
 export function catalogOf(stock: Stock, options: Partial<CatalogOptions> = {}): Catalog {
   return compileCatalog(
-    { adapters: new Map(Object.entries(stock.adapters)), tiers: new Map(Object.entries(stock.tiers ?? {})) },
+    {
+      adapters: new Map(Object.entries(stock.adapters)),
+      tiers: new Map(Object.entries(stock.tiers ?? {})),
+      actionTiers: new Map(Object.entries(stock.actionTiers ?? {})),
+      tables: new Map(Object.entries(stock.tables ?? {})),
+    },
     {
       env: {},
       clock: manualClock(TODAY_MS),
       sandboxOrigin: "http://sandbox.test",
+      contact: null,
       markupPercent: 0,
       allowLoss: false,
       ...options,

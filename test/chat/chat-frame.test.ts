@@ -33,12 +33,18 @@ function chunkOf(bytes: Uint8Array | string): Record<string, unknown> {
 it("with the usage", () => {
   const usage = { inputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 };
   const cost = { chargeNano: nano(3), upstreamNano: nano(3), usage, estimated: false, priceVersion: "1" };
-  const charge = { transactionId: "tx_1", chargedNano: nano(3), chargedCents: 1, absorbedNano: nano(0) };
+  const charge = {
+    transactionId: "tx_1",
+    chargedNano: nano(3),
+    chargedCents: 1,
+    absorbedNano: nano(0),
+    balanceNano: null,
+  };
   const last = frame.last({ kind: "stream", tail: Buffer.alloc(0) }, cost, charge, attempts);
   expect(chunkOf(last)).toMatchObject({ id: "chatcmpl-1", model: "acme/second", usage: { cost: 3e-9 } });
 });
 
 it("with the error of a stream that broke", () => {
-  const broken = frame.broken(new GatewayError("upstream_error", { detail: { detail: "cut" } }), attempts);
+  const broken = frame.broken(new GatewayError("upstream_error", { detail: { detail: "cut" } }), attempts) ?? "";
   expect(chunkOf(broken)).toMatchObject({ model: "acme/second", error: { code: "upstream_error" } });
 });

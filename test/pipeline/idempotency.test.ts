@@ -183,7 +183,20 @@ describe("what was not charged is not kept", () => {
     expectReplay(await send(account.key, "order-1"), first);
   });
 
-  it.each(["sandbox/503", "sandbox/400", "sandbox/malformed", "sandbox/cut-after-10"])(
+  it("but the provider's refusal of the request itself is: it would be the same again", async () => {
+    const account = await gateway.account();
+    const body = { ...HELLO, model: "sandbox/400" };
+    const refused = await send(account.key, "order-1", body);
+    const again = await send(account.key, "order-1", body);
+    expect([refused.status, refused.error?.code]).toEqual([400, "upstream_rejected"]);
+    expect([again.status, again.error?.code]).toEqual([400, "upstream_rejected"]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect((await send(account.key, "order-1", { ...body, max_tokens: 3 })).error?.code).toBe("idempotency_mismatch");
+    expect(await charges(account)).toEqual([]);
+    expect(await gateway.doctor()).toEqual([]);
+  });
+
+  it.each(["sandbox/503", "sandbox/malformed", "sandbox/cut-after-10"])(
     "a failure such as %s: the same request runs again",
     async (model) => {
       const account = await gateway.account();

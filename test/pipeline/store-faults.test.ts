@@ -37,6 +37,7 @@ const CALLER: Caller = {
   requestsPerMinute: 600,
   inFlightMax: 64,
   inferenceCapNano: nano(1e12),
+  allows: { services: null, models: null },
 };
 
 let folder: string;
@@ -118,6 +119,9 @@ function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endp
     streamed: play === streamed,
     effect: "read",
     quote: { nano: HOLD, tighten: null, affordable: () => ({}) },
+    free: false,
+    maxCostNano: null,
+    prepare: null,
     slots: [],
     inference: true,
     idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: "same" },

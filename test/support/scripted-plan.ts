@@ -38,6 +38,7 @@ export const CALLER: Caller = {
   requestsPerMinute: 600,
   inFlightMax: 64,
   inferenceCapNano: nano(1e12),
+  allows: { services: null, models: null },
 };
 
 /** An attempt that the test speaks for, and what the pipeline did to it. */
@@ -110,6 +111,9 @@ function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
     streamed: true,
     effect: "read",
     quote: { nano: HOLD, tighten: null, affordable: () => ({}) },
+    free: false,
+    maxCostNano: null,
+    prepare: null,
     slots: [],
     inference: true,
     idempotency: null,
@@ -161,9 +165,9 @@ export async function openStage(): Promise<Stage> {
         moves.push(`post ${posting.amountNano}`);
         return ledger.post(posting);
       },
-      void: (hold, reason) => {
+      void: (hold, reason, keyFate) => {
         moves.push(`void ${reason}`);
-        return ledger.void(hold, reason);
+        return ledger.void(hold, reason, keyFate);
       },
     };
   }

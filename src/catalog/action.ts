@@ -1,0 +1,212 @@
+// What a paid operation is, as data: its params, its price, its wire, and what its answers mean.
+import type { z } from "zod";
+import type { FailureKind } from "../errors.ts";
+import type { Retirement } from "../plan.ts";
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type JsonObject = { readonly [name: string]: Json };
+export type Params = Readonly<Record<string, unknown>>;
+
+/** Where people look for an action. */
+export const CATEGORIES = [
+  "search",
+  "scraping",
+  "people",
+  "memory",
+  "compute",
+  "browser",
+  "media",
+  "video",
+  "files",
+  "email",
+  "records",
+  "real-estate",
+  "social",
+  "market",
+  "compliance",
+  "open-data",
+  "commerce",
+  "models",
+  "core",
+] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/**
+ * What a call costs, in cents; fractions of a cent are real. `fixed`: always `cents`. `ranged`: what the params make of it.
+ * `capped`: what the answer says it was, never above the quote.
+ */
+export interface PriceSpec<P = Params> {
+  readonly mode: "fixed" | "ranged" | "capped";
+  /** The price; where it is ranged or capped, the most that any call can cost. */
+  readonly cents: number;
+  /** The least that a charged call costs. Default: `cents` where fixed, else 0. */
+  readonly minCents?: number;
+  /** What one counts, as people read it: `URL`, `page`, `second of video`. */
+  readonly unit?: string;
+  /** The most that a call with these params can cost. Default `cents`. */
+  quoteCents?(params: P): number;
+  /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, never below `minCents`. */
+  readonly counted?: { readonly at: string; readonly centsEach: number };
+  /** An answer that a rule calls a miss is not charged. Default false. */
+  readonly freeOnMiss?: boolean;
+}
+
+/** What an answer must be like for a rule or a step to apply. All that is given must hold. */
+export interface When {
+  /** Default: any status from 200 to 299. */
+  readonly status?: number | readonly number[];
+  /** A header of this name has come. */
+  readonly header?: string;
+  /** A JSON pointer into the body; `""` is the whole body, of a body that is no JSON its text. Default `""`. */
+  readonly at?: string;
+  /** A pointer inside each item of the array at `at`: the rest must hold for every item, and there must be one. */
+  readonly each?: string;
+  /** Equal to this, or to one of these. */
+  readonly is?: null | boolean | number | string | readonly (null | boolean | number | string)[];
+  /** Different from this, or from each of these. */
+  readonly not?: null | boolean | number | string | readonly (null | boolean | number | string)[];
+  /** A text, or a number as text, that this finds. */
+  readonly matches?: RegExp;
+  /** True: absent, null, false, `""`, `[]` or `{}`. False: anything else. */
+  readonly empty?: boolean;
+}
+
+/** `success` is charged. `miss` found nothing: `ok` is true, and `price.freeOnMiss` says whether it is charged. */
+export type Verdict = "success" | "miss" | FailureKind;
+
+/** What an answer means. The first rule that holds decides; without one 2xx is a success and the status says the rest. */
+export interface AnswerRule extends When {
+  readonly means: Verdict;
+  /** What the caller gets as `data` instead of the vendor's body. */
+  readonly data?: Json;
+  /** Where the vendor's own words are, for a failure that is the caller's fault. Default: the usual places. */
+  readonly messageAt?: string;
+  /** The vendor is left alone for so long. */
+  readonly restMs?: number;
+}
+
+/** One request of an action. Params that the path does not use are sent under their own names. */
+export interface RequestSpec<P = Params> {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** One of the adapter's `origins`. Default: its `origin`. */
+  readonly origin?: string;
+  /**
+   * Below the origin. `{name}` stands for a param, percent-encoded; `{name...}` keeps its slashes; `{/pointer}` is a value
+   * of the answer so far. A query may follow `?`.
+   */
+  readonly path: string;
+  /** In a step: the pointer to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
+  readonly pathAt?: string;
+  /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. */
+  readonly send?: "query" | "json" | "form" | "multipart" | "none";
+  /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
+  readonly names?: Readonly<Record<string, string | null>>;
+  /** Sent with every call, by the vendor's names; a param of the same name wins. */
+  readonly fixed?: JsonObject;
+  /** How arrays stand in a query or a form. Default `repeat`. */
+  readonly arrays?: "repeat" | "comma";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What no field can say: the params as the vendor wants them, before `path` and `names` see them. */
+  params?(params: P): Params;
+  /** How many redirects within the same origin are followed. Default 0. */
+  readonly redirectsMax?: number;
+}
+
+/** A request after the first: a poll, a fetch of the result. Its answer is held against the same rules. */
+export interface StepSpec<P = Params> {
+  readonly request: RequestSpec<P>;
+  /** Left out unless the answer so far is like this. */
+  readonly when?: When;
+  /** Sent again, every `everyMs`, until its answer is like this; the action's `timeoutMs` bounds it. */
+  readonly until?: When;
+  readonly everyMs?: number;
+  /** Rules of this step alone, tried first. */
+  readonly rules?: readonly AnswerRule[];
+  /** True: the fields of this answer are laid over those so far. Default: it replaces the answer so far. */
+  readonly merge?: boolean;
+}
+
+/** What becomes of an answer's body. */
+export type AnswerShape =
+  /** Passed through as it is. */
+  | { readonly kind: "json" }
+  /** `{[as]: text, content_type}`. */
+  | { readonly kind: "text"; readonly as: string }
+  /** `{content_type, size_bytes, text}` of a text, else `base64`, or of a large one the link to a file. */
+  | { readonly kind: "bytes" };
+
+/** A price or a vendor's facts that go with one name in the table beside an adapter's file. */
+export interface TableEndpoint {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly summary: string;
+  readonly params: Readonly<Record<string, TableParam>>;
+  /** Default: the action's `price.cents`. */
+  readonly cents?: number;
+  /** `cents` counts for each of these: the number in `param`, a text's thousands of characters, an image's megapixels. */
+  readonly per?: {
+    readonly unit: "image" | "second" | "megapixel" | "1000 characters";
+    readonly param: string;
+    readonly default: number;
+    readonly max: number;
+  };
+}
+
+export interface TableParam {
+  readonly type: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  readonly required?: boolean;
+  readonly default?: Json;
+  readonly enum?: readonly Json[];
+  readonly description?: string;
+}
+
+/** By the name that callers give. */
+export type EndpointTable = Readonly<Record<string, TableEndpoint>>;
+
+/** What every action says of itself, whoever serves it: a vendor, a tier of vendors, or we ourselves. */
+export interface ActionFacts<P = Params> {
+  /** One or two sentences that say what the caller gets. */
+  readonly description: string;
+  readonly category: Category;
+  /** Other words by which people look for it. */
+  readonly keywords?: readonly string[];
+  /** A write is never sent twice. */
+  readonly effect: "read" | "write";
+  /** Strict, with defaults and rules across fields. Feeds validation, descriptor, openapi.json and examples. */
+  readonly params: z.ZodType<P>;
+  readonly price: PriceSpec<P>;
+  readonly retires?: Retirement;
+}
+
+export interface ActionSpec<P = Params> extends ActionFacts<P> {
+  /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
+  upstreamCents: number | ((params: P) => number);
+  readonly mayCostMore?: string;
+  readonly request: RequestSpec<P>;
+  readonly steps?: readonly StepSpec<P>[];
+  readonly answer?: AnswerShape;
+  /** Tried before the adapter's own. */
+  readonly rules?: readonly AnswerRule[];
+  /** Ids that the vendor made for this call: they belong to its payer. `at` leads to one id or to an array of them. */
+  readonly issues?: readonly { readonly kind: string; readonly at: string }[];
+  /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
+  readonly requires?: readonly { readonly kind: string; readonly param: string }[];
+  /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
+  readonly callerIds?: readonly string[];
+  /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
+  readonly table?: { readonly param: string; readonly method?: "GET" | "POST" };
+  /** For the whole call with all its steps. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** The upstream is stopped when the client leaves. Default: it finishes and is charged. */
+  readonly abortable?: boolean;
+  /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs. */
+  readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
+}
+
+/**
+ * Gives an action the types of its params. Outside of its file they are forgotten: what is handed to its functions is always
+ * what its own `params` made of a call.
+ */
+export function action<P>(spec: ActionSpec<P>): ActionSpec {
+  return spec as unknown as ActionSpec;
+}

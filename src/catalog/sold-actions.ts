@@ -1,0 +1,73 @@
+// The actions of all adapters and the tiers of actions, as they are sold to one audience.
+import type { ActionSpec, EndpointTable } from "./action.ts";
+import type { ActionOffer, Adapter, SoldAction } from "./catalog.ts";
+import type { ActionTierSpec } from "./tier.ts";
+
+/** What makes the actions of one audience. */
+export interface ActionStock {
+  readonly adapters: ReadonlyMap<string, Adapter>;
+  /** By adapter id. */
+  readonly tables: ReadonlyMap<string, EndpointTable>;
+  readonly tiers: Iterable<ActionTierSpec>;
+  /** Keeps the health of play accounts' routes apart from that of live ones. */
+  readonly healthScope: string;
+}
+
+function offerOf(adapter: Adapter, name: string, spec: ActionSpec, stock: ActionStock): ActionOffer {
+  const id = `${adapter.id}/${name}`;
+  return {
+    adapter,
+    id,
+    spec,
+    table: spec.table === undefined ? null : (stock.tables.get(adapter.id) ?? null),
+    healthKey: `${stock.healthScope}${id}`,
+    names: {},
+    lacks: [],
+  };
+}
+
+function soldBy(offer: ActionOffer): SoldAction {
+  const { adapter, spec, table } = offer;
+  return {
+    id: offer.id,
+    service: adapter.id,
+    action: offer.id.slice(adapter.id.length + 1),
+    facts: spec,
+    table,
+    exampleParams: spec.example.params,
+    pinnedBy: null,
+    servedAs: null,
+    offers: [offer],
+    configured: adapter.configured,
+  };
+}
+
+function soldByTier(tier: ActionTierSpec, offers: ReadonlyMap<string, ActionOffer>): SoldAction {
+  const [service = "", action = ""] = tier.sells.split("/");
+  const candidates = tier.candidates.flatMap(({ action: id, names = {}, lacks = [] }) => {
+    const offer = offers.get(id);
+    return offer === undefined ? [] : [{ ...offer, names, lacks }];
+  });
+  return {
+    id: tier.sells,
+    service,
+    action,
+    facts: tier,
+    table: null,
+    exampleParams: tier.example.params,
+    pinnedBy: tier.pinnedBy ?? null,
+    servedAs: tier.servedAs ?? null,
+    offers: candidates,
+    configured: candidates.some((offer) => offer.adapter.configured),
+  };
+}
+
+/** Every action by its id, in the order of ids. */
+export function soldActions(stock: ActionStock): ReadonlyMap<string, SoldAction> {
+  const offers = [...stock.adapters.values()].flatMap((adapter) =>
+    Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, stock)),
+  );
+  const byId = new Map(offers.map((offer) => [offer.id, offer]));
+  const sold = [...offers.map(soldBy), ...[...stock.tiers].map((tier) => soldByTier(tier, byId))];
+  return new Map(sold.sort((a, b) => (a.id < b.id ? -1 : 1)).map((one) => [one.id, one]));
+}

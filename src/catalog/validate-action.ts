@@ -1,0 +1,186 @@
+// Checks what an adapter or a tier file says of its actions, and the table beside it.
+import { z } from "zod";
+import { FAILURES } from "../errors.ts";
+import { CATEGORIES } from "./action.ts";
+
+const DAY_MS = 86_400_000;
+const NOTICE_DAYS_MIN = 90;
+
+const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
+const count = z.int().positive();
+const cents = z.number().min(0);
+const id = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
+const words = z.string().min(1);
+const fn = z.custom<(...given: never[]) => unknown>((value) => typeof value === "function", "is no function");
+const json: z.ZodType = z.json();
+const jsonObject = z.record(z.string(), json);
+const scalar = z.union([z.null(), z.boolean(), z.number(), z.string()]);
+const status = z.int().min(200).max(599);
+/** zod's own schemas, whichever copy of zod made them. */
+const schema = z.custom<z.ZodType>(
+  (value) => typeof (value as { safeParse?: unknown } | null)?.safeParse === "function",
+  "is no zod schema",
+);
+
+const when = {
+  status: z.union([status, z.array(status).min(1)]).optional(),
+  header: z.string().optional(),
+  at: pointer.optional(),
+  each: pointer.optional(),
+  is: z.union([scalar, z.array(scalar)]).optional(),
+  not: z.union([scalar, z.array(scalar)]).optional(),
+  matches: z.instanceof(RegExp).optional(),
+  empty: z.boolean().optional(),
+};
+const verdict = z.enum(["success", "miss", ...Object.keys(FAILURES)]);
+export const ruleSchema = z.strictObject({
+  ...when,
+  means: verdict,
+  data: json.optional(),
+  messageAt: pointer.optional(),
+  restMs: count.optional(),
+});
+
+const request = z
+  .strictObject({
+    method: z.enum(["GET", "POST", "PUT", "DELETE"]),
+    origin: z.string().optional(),
+    path: z.string().regex(/^\/|^$/, "must begin with a slash"),
+    pathAt: pointer.optional(),
+    send: z.enum(["query", "json", "form", "multipart", "none"]).optional(),
+    names: z.record(z.string(), z.string().nullable()).optional(),
+    fixed: jsonObject.optional(),
+    arrays: z.enum(["repeat", "comma"]).optional(),
+    headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
+    params: fn.optional(),
+    redirectsMax: count.optional(),
+  })
+  .refine((one) => one.send === undefined || one.method !== "GET" || ["query", "none"].includes(one.send), {
+    path: ["send"],
+    message: "a GET has no body",
+  });
+
+const price = z
+  .strictObject({
+    mode: z.enum(["fixed", "ranged", "capped"]),
+    cents,
+    minCents: cents.optional(),
+    unit: words.optional(),
+    quoteCents: fn.optional(),
+    counted: z.strictObject({ at: pointer, centsEach: z.number().positive() }).optional(),
+    freeOnMiss: z.boolean().optional(),
+  })
+  .refine((one) => (one.counted !== undefined) === (one.mode === "capped"), {
+    path: ["counted"],
+    message: "goes with mode capped, and with no other",
+  })
+  .refine((one) => one.mode !== "fixed" || one.quoteCents === undefined, {
+    path: ["quoteCents"],
+    message: "has no meaning where the price is fixed",
+  });
+
+const retires = z
+  .strictObject({ announced: z.iso.date(), sunset: z.iso.date(), successor: z.string().startsWith("/").optional() })
+  .refine((one) => Date.parse(one.sunset) - Date.parse(one.announced) >= NOTICE_DAYS_MIN * DAY_MS, {
+    path: ["sunset"],
+    message: `must be at least ${NOTICE_DAYS_MIN} days after announced`,
+  });
+
+const facts = {
+  description: words,
+  category: z.enum(CATEGORIES),
+  keywords: z.array(words).optional(),
+  effect: z.enum(["read", "write"]),
+  params: schema,
+  price,
+  retires: retires.optional(),
+};
+
+const ids = (place: z.ZodRawShape) => z.array(z.strictObject({ kind: words, ...place })).optional();
+
+export const actionsSchema = z.record(
+  id,
+  z.strictObject({
+    ...facts,
+    upstreamCents: z.union([cents, fn]),
+    mayCostMore: words.optional(),
+    request,
+    steps: z
+      .array(
+        z
+          .strictObject({
+            request,
+            when: z.strictObject(when).optional(),
+            until: z.strictObject(when).optional(),
+            everyMs: count.optional(),
+            rules: z.array(ruleSchema).optional(),
+            merge: z.boolean().optional(),
+          })
+          .refine((step) => (step.until === undefined) === (step.everyMs === undefined), {
+            path: ["everyMs"],
+            message: "goes with until",
+          }),
+      )
+      .optional(),
+    answer: z
+      .discriminatedUnion("kind", [
+        z.strictObject({ kind: z.literal("json") }),
+        z.strictObject({ kind: z.literal("text"), as: words }),
+        z.strictObject({ kind: z.literal("bytes") }),
+      ])
+      .optional(),
+    rules: z.array(ruleSchema).optional(),
+    issues: ids({ at: pointer }),
+    requires: ids({ param: words }),
+    callerIds: z.array(words).optional(),
+    table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
+    timeoutMs: count.optional(),
+    abortable: z.boolean().optional(),
+    example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
+  }),
+);
+
+export const actionTierSchema = z.strictObject({
+  ...facts,
+  sells: z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, "must be <service>/<action>"),
+  candidates: z
+    .array(
+      z.strictObject({
+        action: words,
+        names: z.record(z.string(), z.string()).optional(),
+        lacks: z.array(z.string()).optional(),
+      }),
+    )
+    .min(1, "has no candidate"),
+  pinnedBy: words.optional(),
+  servedAs: words.optional(),
+  example: z.strictObject({ params: jsonObject }),
+});
+
+export const tableSchema = z.record(
+  z.string(),
+  z.strictObject({
+    method: z.enum(["GET", "POST"]),
+    path: z.string().startsWith("/"),
+    summary: z.string(),
+    params: z.record(
+      z.string(),
+      z.strictObject({
+        type: z.enum(["string", "integer", "number", "boolean", "array", "object"]),
+        required: z.boolean().optional(),
+        default: json.optional(),
+        enum: z.array(json).optional(),
+        description: z.string().optional(),
+      }),
+    ),
+    cents: cents.optional(),
+    per: z
+      .strictObject({
+        unit: z.enum(["image", "second", "megapixel", "1000 characters"]),
+        param: words,
+        default: z.number().positive(),
+        max: z.number().positive(),
+      })
+      .optional(),
+  }),
+);
