@@ -104,7 +104,7 @@ export const ERRORS = {
     retry: false,
     type: INVALID,
     message: "{detail}",
-    hint: "See the list of endpoints in the README.",
+    hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
   },
   model_not_found: {
     status: 404,
@@ -119,6 +119,13 @@ export const ERRORS = {
     type: INVALID,
     message: "{method} is not possible here; use {allow}.",
     hint: "Use a method that the Allow header names.",
+  },
+  gone: {
+    status: 410,
+    retry: false,
+    type: INVALID,
+    message: "This was retired on {sunset}. {instead}",
+    hint: "Use what the Link header names; GET /api/run lists every action there is.",
   },
   request_timeout: {
     status: 408,

@@ -110,6 +110,8 @@ export interface AttemptFailure {
   /** The upstream's own words, fit for a caller who is at fault, and for the log. */
   readonly message: string;
   readonly retryAfterMs: number | null;
+  /** The vendor itself must be left alone for so long, whatever is asked of it. */
+  readonly restMs?: number;
   /** The vendor's body, for a caller who is at fault; bounded. */
   readonly vendorBody?: unknown;
   /** Whether the vendor may have begun to act on the request; of a write, nobody can then say whether it happened. */
@@ -250,6 +252,7 @@ export type Outcome =
 /** What an endpoint that costs nothing answers. */
 export interface Answer {
   readonly status: number;
+  /** Text and bytes are sent as they are, anything else as JSON. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -277,6 +280,8 @@ export interface EndpointShape {
   readonly bodyBytesMax: number;
   readonly errors: ErrorShape;
   readonly retires?: Retirement;
+  /** The retirement of what a request names, where one path serves many things. */
+  readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;
 }
 
 /** How an endpoint's callers expect errors: as the chat wire has them, or in the envelope. */

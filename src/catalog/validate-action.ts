@@ -79,7 +79,8 @@ const price = z
     message: "has no meaning where the price is fixed",
   });
 
-const retires = z
+/** Whoever uses what retires has at least so long to change. */
+export const retirementSchema = z
   .strictObject({ announced: z.iso.date(), sunset: z.iso.date(), successor: z.string().startsWith("/").optional() })
   .refine((one) => Date.parse(one.sunset) - Date.parse(one.announced) >= NOTICE_DAYS_MIN * DAY_MS, {
     path: ["sunset"],
@@ -93,7 +94,7 @@ const facts = {
   effect: z.enum(["read", "write"]),
   params: schema,
   price,
-  retires: retires.optional(),
+  retires: retirementSchema.optional(),
 };
 
 const ids = (place: z.ZodRawShape) => z.array(z.strictObject({ kind: words, ...place })).optional();

@@ -9,6 +9,7 @@ import type { SlowClient, SlowClients } from "./slow-clients.ts";
 export const KEPT_HEADERS = [
   "authorization",
   "idempotency-key",
+  "if-none-match",
   "user-agent",
   "x-tollgate-trace",
   "x-tollgate-keepalive",

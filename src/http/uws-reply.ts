@@ -26,6 +26,8 @@ const SLICE_BYTES = 14 * 1024;
 const PROBE_BYTES = 4 * 1024;
 /** Enough for a caller who stops when told to, and who may have a last part to send. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
+/** Answers that have no body, and so nothing to say about one (RFC 9110, 15.3.5 and 15.4.5). */
+const BODILESS = [204, 304];
 const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
 
 /**
@@ -158,7 +160,7 @@ export class UwsReply implements Reply, SlowClient {
     this.#ended = true;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
     const close = this.#closesConnection || this.#host.draining;
-    const bare = !this.#withBody || status === 204;
+    const bare = !this.#withBody || BODILESS.includes(status);
     if (close && !bare && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
     else {
       if (close) this.header("connection", "close");
@@ -189,7 +191,7 @@ export class UwsReply implements Reply, SlowClient {
 
   /** An answer of which only the head is sent. */
   #sendBare(res: HttpResponse, status: number, body: Uint8Array | string): void {
-    if (status !== 204) this.header("content-length", String(Buffer.byteLength(body)));
+    if (!BODILESS.includes(status)) this.header("content-length", String(Buffer.byteLength(body)));
     res.cork(() => {
       res.writeStatus(this.#headText(status));
       // With arguments, this version's endWithoutBody would leave the response open.
@@ -209,7 +211,7 @@ export class UwsReply implements Reply, SlowClient {
 
   /** Status and headers in the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: one native call for all. */
   #headText(status: number): string {
-    const type = this.#hasContentType || status === 204 ? "" : "\r\ncontent-type: application/json";
+    const type = this.#hasContentType || BODILESS.includes(status) ? "" : "\r\ncontent-type: application/json";
     return `${statusLine(status)}${type}${this.#headers}`;
   }
 

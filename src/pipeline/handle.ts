@@ -21,6 +21,7 @@ import { Relay } from "./relay.ts";
 import { sendError } from "./render-error.ts";
 import { replay } from "./replay.ts";
 import { reserve } from "./reserve.ts";
+import { goneError, isGone, retirementHeaders, retirementOf } from "./retirement.ts";
 import { type Settled, settle, settleFree } from "./settle.ts";
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
@@ -65,8 +66,10 @@ async function serve(
   record: RequestRecord,
   deps: PipelineDeps,
 ): Promise<GatewayError | null> {
+  const retires = announce(request, endpoint, reply, deps);
   const caller = await admit(request, endpoint, reply, deps);
   if (caller instanceof GatewayError) return caller;
+  if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
   if (caller !== null) {
     record.accountId = caller.payer.accountId;
     record.keyId = caller.payer.keyId;
@@ -78,7 +81,8 @@ async function serve(
     if (answer instanceof GatewayError) return answer;
     for (const [name, value] of Object.entries(answer.headers ?? {})) reply.header(name, value);
     if (answer.headers?.["content-type"] === undefined) reply.header("content-type", "application/json");
-    const body = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+    const asItIs = typeof answer.body === "string" || answer.body instanceof Uint8Array;
+    const body = asItIs ? (answer.body as string | Uint8Array) : JSON.stringify(answer.body);
     record.status = answer.status;
     record.bytesOut = Buffer.byteLength(body);
     reply.send(answer.status, body);
@@ -94,6 +98,15 @@ async function serve(
     return new GatewayError("max_cost_exceeded", { detail: { needed_usd: needed }, param: "max_cost_cents" });
   }
   return pay({ plan, caller, reply, record, endpoint, deps }, request.id);
+}
+
+/** Says on every answer, whatever it will be, that what was asked for retires. */
+function announce(request: GatewayRequest, endpoint: Endpoint, reply: Reply, deps: PipelineDeps) {
+  const retires = retirementOf(endpoint, request);
+  if (retires === undefined) return undefined;
+  for (const [name, value] of Object.entries(retirementHeaders(retires, deps.clock.epochMs())))
+    reply.header(name, value);
+  return retires;
 }
 
 /** From the hold to the last byte. Nothing stands between the hold and the `try`. */
