@@ -5,10 +5,12 @@ import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../plan.ts";
 
 export interface ExchangeRequest {
+  /** Default POST. */
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | null;
 }
 
 /** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */
@@ -54,7 +56,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
-    const options = { ...request, method: "POST", headersTimeout: 0, bodyTimeout: 0 } as const;
+    const options = { method: "POST", ...request, headersTimeout: 0, bodyTimeout: 0 } as const;
     try {
       dispatcher.dispatch(options, this);
     } catch (error) {
@@ -129,7 +131,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(failure("provider_connection_failed", error.message));
+    // Without a controller no socket ever took the request up: not a byte of it has been sent.
+    const mayHaveRun = this.#controller !== null;
+    this.#fail({ ...failure("provider_connection_failed", error.message), mayHaveRun });
   }
 
   #fail(reason: AttemptFailure): void {

@@ -1,9 +1,10 @@
 // The way out: connections, keys and route health of this process, and the routes that use them.
 import { Agent } from "undici";
 import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
-import type { Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
+import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
+import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { stopsOf } from "./dialects/chat-request.ts";
@@ -50,6 +51,7 @@ export interface Upstream {
   /** The route of one offer, or the reason why the offer cannot serve this request. */
   chatRoute(offer: Offer, order: ChatOrder): ModelRoute | string;
   embeddingRoute(offer: EmbeddingOffer, order: ChatOrder): ModelRoute | string;
+  actionRoute(offer: ActionOffer, order: ActionOrder): ActionRoute;
   close(): Promise<void>;
 }
 
@@ -138,8 +140,18 @@ export function createUpstream(clock: Clock): Upstream {
     };
   }
 
+  const actionParts = {
+    dispatcher,
+    clock,
+    ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
+    restKey,
+    takeTurn: () => 0,
+    restVendor: () => {},
+  };
+
   return {
     health,
+    actionRoute: (offer, order) => actionRoute(offer, order, actionParts),
     chatRoute: (offer, order) =>
       routeOf(offer, order, { dialect: DIALECTS[offer.chat.dialect], spec: offer.chat, wire: offer.wire }),
     embeddingRoute: (offer, order) => routeOf(offer, order, EMBEDDINGS),

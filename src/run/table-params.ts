@@ -1,0 +1,88 @@
+// Actions that sell many endpoints: the row that a call names, its params held against it, and its price.
+import type { EndpointTable, Params, TableEndpoint, TableParam } from "../catalog/action.ts";
+
+/** What is wrong with one field of a call. */
+export interface FieldIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface NamedRow {
+  readonly row: TableEndpoint;
+  /** Without the param that names the row. */
+  readonly params: Params;
+}
+
+/** The name as the table has it: written out, or its end alone where only one row ends so. */
+function nameIn(table: EndpointTable, asked: string): string | null {
+  if (table[asked] !== undefined) return asked;
+  const end = `/${asked.replace(/^\/+/, "")}`;
+  const found = Object.keys(table).filter((name) => name.endsWith(end));
+  return found.length === 1 ? (found[0] ?? null) : null;
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+const FITS: Readonly<Record<TableParam["type"], (value: unknown) => boolean>> = {
+  string: (value) => typeof value === "string" || typeof value === "number",
+  integer: (value) => Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,15}$/.test(value)),
+  number: (value) => Number.isFinite(value) || (typeof value === "string" && NUMBER.test(value)),
+  boolean: (value) => typeof value === "boolean" || value === "true" || value === "false",
+  array: Array.isArray,
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
+
+function issueOf(name: string, param: TableParam | undefined, value: unknown, known: string): FieldIssue | null {
+  if (param === undefined) return { path: name, message: `is no param of this endpoint; it takes ${known}` };
+  if (value === undefined || value === null) return param.required ? { path: name, message: "is required" } : null;
+  if (!FITS[param.type](value)) return { path: name, message: `must be of type ${param.type}` };
+  if (param.enum !== undefined && !param.enum.some((one) => String(one) === String(value))) {
+    return { path: name, message: `must be one of ${param.enum.map(String).join(", ")}` };
+  }
+  return null;
+}
+
+/** How much of what a row's price counts the params ask for. */
+function countOf(per: NonNullable<TableEndpoint["per"]>, params: Params): number {
+  const value = params[per.param];
+  if (value === undefined || value === null) return per.default;
+  if (per.unit === "1000 characters") return [...String(value)].length / 1_000;
+  if (per.unit !== "megapixel") return Number.parseFloat(String(value)) || per.default;
+  const { width, height } = value as { width?: unknown; height?: unknown };
+  const pixels = Number(width) * Number(height);
+  return Number.isFinite(pixels) && pixels > 0 ? pixels / 1_000_000 : per.default;
+}
+
+function perIssue({ per }: TableEndpoint, params: Params): FieldIssue | null {
+  if (per === undefined) return null;
+  const count = countOf(per, params);
+  if (count > 0 && count <= per.max) return null;
+  return { path: per.param, message: `must come to at most ${per.max} (${per.unit})` };
+}
+
+/** The row that the params name and the rest of them, or what is wrong with which field. */
+export function namedRow(
+  table: EndpointTable,
+  { param, method }: { readonly param: string; readonly method?: string },
+  params: Params,
+): NamedRow | readonly FieldIssue[] {
+  const asked = String(params[param] ?? "");
+  const name = nameIn(table, asked);
+  const row = name === null ? undefined : table[name];
+  if (row === undefined) return [{ path: param, message: `there is none called ${asked.slice(0, 100)}` }];
+  if (method !== undefined && row.method !== method) {
+    return [{ path: param, message: `goes by ${row.method}, this action takes those that go by ${method}` }];
+  }
+  const { [param]: _, ...rest } = params;
+  const known = Object.keys(row.params).join(", ") || "none";
+  const names = new Set([...Object.keys(row.params), ...Object.keys(rest)]);
+  const issues = [...names].map((one) => issueOf(one, row.params[one], rest[one], known));
+  const found = [...issues, perIssue(row, rest)].filter((issue) => issue !== null);
+  return found.length > 0 ? found : { row, params: rest };
+}
+
+/** The most that a call of a row can cost, in cents. Units that are begun count whole, seconds and images by nature. */
+export function rowCents(row: TableEndpoint, params: Params, actionCents: number): number {
+  const cents = row.cents ?? actionCents;
+  return row.per === undefined ? cents : cents * Math.ceil(countOf(row.per, params));
+}

@@ -1,0 +1,324 @@
+// One try of an action at one vendor: its request and steps, each answer held against the rules, a long one passed on unparsed.
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import type { RequestSpec, StepSpec } from "../catalog/action.ts";
+import type { ActionOffer } from "../catalog/catalog.ts";
+import type { Clock } from "../clock.ts";
+import { FAILURES, type FailureKind } from "../errors.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
+import { AnswerBody } from "./answer-body.ts";
+import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
+import { Exchange, type ExchangeListener } from "./exchange.ts";
+import { atPointer, isRecord } from "./json-pointer.ts";
+import { failureOf, holds, judge, type Rulebook, rulebookOf, type VendorAnswer } from "./read-answer.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+/** The bytes that a good answer may have before it is passed on as it comes. */
+const SPLICE_FROM_BYTES = 1024 * 1024;
+const SPLICED_BYTES_MAX = 256 * 1024 * 1024;
+const SPLICED_GAP_MS_MAX = 30_000;
+/** A poll that fails in passing is sent again this often in a row. */
+const POLL_FAILURES_MAX = 3;
+
+export interface ActionAttemptOptions {
+  readonly offer: ActionOffer;
+  /** Makes the request of the step at `at`; 0 is the action's own. Throws UnbuildableRequest. */
+  readonly build: (spec: RequestSpec, at: number, soFar: unknown) => WireRequest;
+  /** The bytes before an answer that is passed on as it comes; null: none is. */
+  readonly preamble: Buffer | null;
+  /** How long the vendor must be left alone before the next request; null: too long. */
+  readonly turn: () => number | null;
+  /** For the whole of it, in milliseconds. */
+  readonly msMax: number;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
+}
+
+function failed(kind: FailureKind, message: string, status = 0): AttemptFailure {
+  return { kind, status, message, retryAfterMs: null };
+}
+
+class ActionAttempt implements Attempt, ExchangeListener {
+  readonly #options: ActionAttemptOptions;
+  readonly #sink: AnswerSink;
+  readonly #endsMs: number;
+  /** The step whose answer is awaited; 0 is the action's own request. */
+  #at = 0;
+  #soFar: VendorAnswer | null = null;
+  #request: WireRequest | null = null;
+  #redirects = 0;
+  #pollFailures = 0;
+  #exchange: Exchange | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #body: AnswerBody | null = null;
+  #spliced = false;
+  #bytes = 0;
+  #lastByte = 0;
+  #firstByte = 0;
+  #miss = false;
+  #answer: unknown;
+  #over = false;
+
+  constructor(options: ActionAttemptOptions, sink: AnswerSink) {
+    this.#options = options;
+    this.#sink = sink;
+    this.#endsMs = options.clock.elapsedMs() + options.msMax;
+  }
+
+  /** Begins once the vendor's pace allows. */
+  start(): void {
+    this.#later(() => this.#open());
+  }
+
+  pause(): void {
+    this.#exchange?.pause();
+  }
+
+  resume(): void {
+    this.#exchange?.resume();
+  }
+
+  abort(): void {
+    this.#over = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#exchange?.abort();
+  }
+
+  reading(): Reading {
+    const delivered = { text: "", bytes: this.#bytes };
+    const common = { usage: null, delivered, upstreamCostNano: null, skippedEvents: 0 };
+    return { ...common, answer: this.#answer, miss: this.#miss };
+  }
+
+  head(status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    this.#body = new AnswerBody(headers);
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#spliced) return this.#splice(chunk);
+    const body = this.#body;
+    if (body === null || !body.push(chunk)) return this.#fail(failed("provider_malformed", "the answer is too large"));
+    if (body.length > SPLICE_FROM_BYTES && this.#canSplice()) this.#beginSplicing(body.raw());
+  }
+
+  end(): void {
+    if (this.#over) return;
+    if (this.#spliced) return this.#endSpliced();
+    const read = this.#body?.read();
+    if (read === undefined || read === null)
+      return this.#fail(failed("provider_malformed", "the answer cannot be decoded"));
+    const answer = { status: this.#status, headers: this.#headers, ...read };
+    if (this.#follow(answer)) return;
+    this.#judge(answer);
+  }
+
+  failed(failure: AttemptFailure): void {
+    if (this.#polls() && this.#pollFailed(failure)) return;
+    const begun = this.#at > 0 || this.#redirects > 0 ? { mayHaveRun: true } : {};
+    this.#fail({ ...failure, ...begun });
+  }
+
+  get #steps(): readonly StepSpec[] {
+    return this.#options.offer.spec.steps ?? [];
+  }
+
+  get #step(): StepSpec | null {
+    return this.#at === 0 ? null : (this.#steps[this.#at - 1] ?? null);
+  }
+
+  get #rulebook(): Rulebook {
+    const { adapter, spec } = this.#options.offer;
+    return rulebookOf(adapter.spec, spec, this.#step);
+  }
+
+  /** Runs `work` when the vendor may be asked again, if that is before the end. */
+  #later(work: () => void, afterMs = 0): void {
+    const turnMs = this.#options.turn();
+    const waitMs = turnMs === null ? Number.POSITIVE_INFINITY : Math.max(turnMs, afterMs);
+    if (this.#options.clock.elapsedMs() + waitMs >= this.#endsMs) {
+      const kind = turnMs === null || turnMs > afterMs ? "provider_rate_limited" : "provider_timeout";
+      const failure = failed(kind, "the vendor could not be asked in time");
+      // A route that fails before it is opened would be told so before it is known: the sink hears of it afterwards.
+      queueMicrotask(() => this.#fail(this.#at === 0 ? { ...failure, mayHaveRun: false } : failure));
+      return;
+    }
+    if (waitMs <= 0) return work();
+    this.#timer = setTimeout(() => {
+      if (!this.#over) work();
+    }, waitMs);
+  }
+
+  #open(): void {
+    const { offer, build } = this.#options;
+    try {
+      this.#send(build(this.#step?.request ?? offer.spec.request, this.#at, this.#soFar?.json));
+    } catch (error) {
+      if (!(error instanceof UnbuildableRequest)) throw error;
+      const kind = this.#at === 0 ? "gateway_internal" : "provider_malformed";
+      queueMicrotask(() => this.#fail({ ...failed(kind, error.message), mayHaveRun: this.#at > 0 }));
+    }
+  }
+
+  #send(request: WireRequest): void {
+    const { dispatcher, clock } = this.#options;
+    this.#request = request;
+    const clocks = {
+      firstMsMax: Math.max(1, this.#endsMs - clock.elapsedMs()),
+      gapMsMax: () => SPLICED_GAP_MS_MAX,
+      quiet: () => false,
+    };
+    this.#exchange = new Exchange(this, clocks, clock);
+    this.#exchange.send(dispatcher, request);
+  }
+
+  #polls(): boolean {
+    return this.#step?.until !== undefined;
+  }
+
+  /** A poll that fails in passing says nothing about what it polls for: it is sent again, a few times. */
+  #pollFailed(failure: AttemptFailure): boolean {
+    const passing = FAILURES[failure.kind].sameRoute;
+    if (!passing || this.#over || ++this.#pollFailures > POLL_FAILURES_MAX) return false;
+    this.#later(() => this.#open(), this.#step?.everyMs);
+    return true;
+  }
+
+  /** Follows a redirect that stays at the vendor's own address; anything else is an answer like any other. */
+  #follow(answer: VendorAnswer): boolean {
+    const { redirectsMax = 0 } = this.#step?.request ?? this.#options.offer.spec.request;
+    const location = answer.headers.location;
+    const request = this.#request;
+    const isRedirect = [301, 302, 303, 307, 308].includes(answer.status);
+    if (!isRedirect || location === undefined || request === null || this.#redirects >= redirectsMax) return false;
+    const target = URL.parse(location, request.origin + request.path);
+    if (target?.origin !== request.origin) return false;
+    this.#redirects++;
+    this.#send({ ...request, method: "GET", path: target.pathname + target.search, body: null });
+    return true;
+  }
+
+  #judge(answer: VendorAnswer): void {
+    const { verdict, rule } = judge(answer, this.#rulebook);
+    if (verdict !== "success" && verdict !== "miss") {
+      const waitMs = retryAfterMs(answer.headers, this.#options.clock.epochMs());
+      const failure = failureOf(answer, verdict, rule, waitMs);
+      if (this.#polls() && this.#pollFailed(failure)) return;
+      return this.#fail(this.#at > 0 ? { ...failure, mayHaveRun: true } : failure);
+    }
+    this.#pollFailures = 0;
+    const step = this.#step;
+    const ready = step?.until === undefined || holds(step.until, answer);
+    if (verdict === "success" && step !== null && !ready) {
+      return this.#later(() => this.#open(), step.everyMs);
+    }
+    this.#keep(answer, step);
+    if (verdict === "miss") return this.#finish(true, rule?.data);
+    this.#next(rule?.data);
+  }
+
+  #keep(answer: VendorAnswer, step: StepSpec | null): void {
+    const before = this.#soFar;
+    if (step?.merge && before !== null && isRecord(before.json) && isRecord(answer.json)) {
+      const json = { ...before.json, ...answer.json };
+      this.#soFar = { ...answer, json, text: JSON.stringify(json) };
+    } else this.#soFar = answer;
+  }
+
+  /** Goes on with the next step that applies, or ends. */
+  #next(data: unknown): void {
+    const answer = this.#soFar;
+    for (this.#at++; this.#at <= this.#steps.length; this.#at++) {
+      const when = this.#step?.when;
+      if (answer !== null && (when === undefined || holds(when, answer))) {
+        return this.#later(() => this.#open(), this.#polls() ? this.#step?.everyMs : 0);
+      }
+    }
+    this.#finish(false, data);
+  }
+
+  #finish(miss: boolean, data: unknown): void {
+    const answer = this.#soFar;
+    if (this.#over || answer === null) return;
+    this.#over = true;
+    this.#miss = miss;
+    const shape = this.#options.offer.spec.answer ?? { kind: "json" };
+    const contentType = String(this.#headers["content-type"] ?? "application/octet-stream");
+    const raw = { contentType, bytes: this.#body?.decoded() ?? Buffer.alloc(0) };
+    if (data !== undefined) this.#answer = data;
+    else if (shape.kind === "bytes") this.#answer = raw;
+    else if (shape.kind === "text") this.#answer = { [shape.as]: answer.text, content_type: contentType };
+    else this.#answer = answer.json;
+    const asItCame = data === undefined && shape.kind === "json" && answer.json !== undefined;
+    const json = asItCame
+      ? answer.text
+      : shape.kind === "bytes" && data === undefined
+        ? ""
+        : JSON.stringify(this.#answer);
+    this.#bytes = raw.bytes.length;
+    this.#sink.done({ kind: "body", body: { json: json ?? "null" } });
+  }
+
+  /** A long JSON answer that nobody has to look into is passed on as it comes. */
+  #canSplice(): boolean {
+    const good = this.#status >= 200 && this.#status < 300;
+    const type = String(this.#headers["content-type"] ?? "");
+    return this.#options.preamble !== null && good && type.includes("json") && this.#body?.encoded === false;
+  }
+
+  #beginSplicing(soFar: Buffer): void {
+    this.#spliced = true;
+    this.#exchange?.answering();
+    this.#firstByte = soFar[soFar.findIndex((byte) => byte > 0x20)] ?? 0;
+    this.#body = null;
+    this.#sink.content(this.#options.preamble ?? Buffer.alloc(0));
+    this.#splice(soFar);
+  }
+
+  #splice(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > SPLICED_BYTES_MAX) return this.#fail(failed("provider_malformed", "the answer is too large"));
+    for (let at = chunk.length - 1; at >= 0; at--) {
+      const byte = chunk[at] ?? 0;
+      if (byte > 0x20) {
+        this.#lastByte = byte;
+        break;
+      }
+    }
+    this.#sink.content(chunk);
+  }
+
+  /** Unparsed, it is held to this much: that it ends with the bracket which closes the first one. */
+  #endSpliced(): void {
+    const closing = this.#firstByte === 0x7b ? 0x7d : this.#firstByte === 0x5b ? 0x5d : -1;
+    if (this.#lastByte !== closing)
+      return this.#fail(failed("provider_malformed", "the answer is no JSON", this.#status));
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.done({ kind: "stream", tail: Buffer.alloc(0) });
+  }
+
+  /** The last word, said once. What still runs upstream is stopped. */
+  #fail(failure: AttemptFailure): void {
+    if (this.#over) return;
+    this.abort();
+    this.#sink.failed(this.#options.onFailure(failure));
+  }
+}
+
+/** Starts an attempt. */
+export function openActionAttempt(options: ActionAttemptOptions, sink: AnswerSink): Attempt {
+  const attempt = new ActionAttempt(options, sink);
+  attempt.start();
+  return attempt;
+}
+
+/** The value at a pointer as the list of ids that it is: one id, or an array of them. */
+export function idsAt(answer: unknown, pointer: string): readonly string[] {
+  const found = pointer === "" ? answer : atPointer(answer, pointer);
+  return [found].flat().flatMap((id) => (typeof id === "string" || typeof id === "number" ? [String(id)] : []));
+}

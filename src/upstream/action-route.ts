@@ -1,0 +1,97 @@
+// A route to an action of a vendor: everything that its attempts need, put together.
+import type { Dispatcher } from "undici";
+import type { Params, TableEndpoint } from "../catalog/action.ts";
+import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
+import type { Clock } from "../clock.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
+import { openActionAttempt } from "./action-attempt.ts";
+import { buildRequest } from "./build-request.ts";
+import type { KeyRing } from "./key-ring.ts";
+import { looksIntoBody } from "./read-answer.ts";
+
+const TIMEOUT_MS = 60_000;
+
+/** What one call wants of a route. */
+export interface ActionOrder {
+  /** The sold action, `<service>/<action>`. */
+  readonly soldId: string;
+  /** As the offer's own action takes them. */
+  readonly params: Params;
+  /** The row of the offer's table that the params name. */
+  readonly row: TableEndpoint | null;
+  readonly requestId: string;
+  /** What goes out before an answer that is passed on as it comes; null: every answer has to be read. */
+  readonly preamble: Buffer | null;
+  /** For a sandbox account: the fault that the caller asks for. */
+  readonly sandbox: { readonly fault: string | null } | null;
+}
+
+export interface ActionRoute extends Route {
+  readonly offer: ActionOffer;
+}
+
+export interface ActionRouteParts {
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly ringOf: (adapter: Adapter) => KeyRing;
+  readonly restKey: (ring: KeyRing, key: string, failure: AttemptFailure) => AttemptFailure;
+  /** How many ms until the vendor may be asked again; each call of it takes a turn. */
+  readonly takeTurn: (adapter: Adapter, msMax: number) => number | null;
+  /** The vendor asked to be left alone. */
+  readonly restVendor: (adapter: Adapter, ms: number) => void;
+}
+
+/** The whole time of an action, in milliseconds. */
+export function actionMsMax(offer: ActionOffer): number {
+  return offer.spec.timeoutMs ?? TIMEOUT_MS;
+}
+
+function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Record<string, string> {
+  if (order.sandbox === null) return {};
+  const { fault } = order.sandbox;
+  const action = offer.id.slice(offer.adapter.id.length + 1);
+  const named = { "x-tollgate-sandbox-action": action, "x-tollgate-sandbox-step": String(at) };
+  return fault === null ? named : { ...named, "x-tollgate-sandbox-fault": fault };
+}
+
+/** The route of one offer for one call. */
+export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: ActionRouteParts): ActionRoute {
+  const { adapter, spec } = offer;
+  const { dispatcher, clock, ringOf, restKey, takeTurn, restVendor } = parts;
+  const msMax = actionMsMax(offer);
+  const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
+  return {
+    offer,
+    provider: adapter.id,
+    model: order.soldId,
+    healthKey: offer.healthKey,
+    firstTokenMsMax: msMax,
+    lastFirstTokenMsMax: msMax,
+    pointlessAfter: () => false,
+    open(sink: AnswerSink, firstMsMax: number): Attempt {
+      const ring = ringOf(adapter);
+      const key = ring.take();
+      const { params, row } = order;
+      return openActionAttempt(
+        {
+          offer,
+          preamble,
+          msMax: Math.min(msMax, firstMsMax),
+          dispatcher,
+          clock,
+          turn: () => takeTurn(adapter, msMax),
+          build(request, at, soFar) {
+            const wire = buildRequest({ adapter, spec: request, params, key, row, soFar });
+            const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
+            return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
+          },
+          onFailure(failure) {
+            if (failure.restMs !== undefined) restVendor(adapter, failure.restMs);
+            return restKey(ring, key, failure);
+          },
+        },
+        sink,
+      );
+    },
+  };
+}

@@ -1,0 +1,200 @@
+// From an action's params to the bytes of its request, as the adapter's data says. Pure: it opens nothing.
+import type { Json, JsonObject, Params, RequestSpec, TableEndpoint } from "../catalog/action.ts";
+import type { Auth } from "../catalog/adapter.ts";
+import type { Adapter } from "../catalog/catalog.ts";
+import { atPointer } from "./json-pointer.ts";
+
+/** A request as it goes out. */
+export interface WireRequest {
+  readonly method: RequestSpec["method"];
+  /** Scheme and authority. */
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export interface RequestParts {
+  readonly adapter: Adapter;
+  readonly spec: RequestSpec;
+  readonly params: Params;
+  /** Our key, its parts separated by newlines; empty: none is sent. */
+  readonly key: string;
+  /** The row of the endpoint table that the call names; its path and method replace the spec's. */
+  readonly row: TableEndpoint | null;
+  /** What the steps before have answered; undefined in the first request. */
+  readonly soFar: unknown;
+}
+
+/** A request cannot be made of this; the sentence says why. It is the adapter's fault or a vendor's strange answer. */
+export class UnbuildableRequest extends Error {}
+
+type Fields = Record<string, unknown>;
+
+const HOST_PART = /^[a-z0-9-]+$/i;
+
+function textOf(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A value inside a path. It cannot leave its place: slashes are encoded, and no segment is a dot or two. */
+function segment(value: unknown, name: string): string {
+  const text = textOf(value);
+  if (value === undefined || value === null || ["", ".", ".."].includes(text)) {
+    throw new UnbuildableRequest(`nothing to put for {${name}} in the path`);
+  }
+  return encodeURIComponent(text);
+}
+
+/** A value that keeps its slashes, such as an address inside of a path. */
+function segments(value: unknown, name: string): string {
+  if (typeof value !== "string" || value === "") throw new UnbuildableRequest(`nothing to put for {${name}...}`);
+  return encodeURI(value).replaceAll("#", "%23");
+}
+
+/** Fills in a template and tells which params it used. */
+function fill(template: string, params: Params, soFar: unknown): { readonly text: string; readonly used: Set<string> } {
+  const used = new Set<string>();
+  const text = template.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    if (name.startsWith("/")) return segment(atPointer(soFar, name), name);
+    const bare = name.replace(/\.\.\.$/, "");
+    used.add(bare);
+    return bare === name ? segment(params[bare], bare) : segments(params[bare], bare);
+  });
+  return { text, used };
+}
+
+function fillHost(origin: string, params: Params, used: Set<string>): string {
+  return origin.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const value = String(params[name] ?? "");
+    if (!HOST_PART.test(value)) throw new UnbuildableRequest(`{${name}} cannot stand in a host`);
+    used.add(name);
+    return value;
+  });
+}
+
+/** The path of the vendor's own address for the next step. Its host is not believed: our key goes to our origin alone. */
+function followed(spec: RequestSpec, adapter: Adapter, soFar: unknown): string {
+  const address = atPointer(soFar, spec.pathAt ?? "");
+  if (typeof address !== "string") throw new UnbuildableRequest("the vendor gave no address for the next step");
+  const known = spec.origin === undefined ? adapter.spec.origin : (adapter.spec.origins?.[spec.origin] ?? "");
+  const url = URL.parse(address, known);
+  if (url === null) throw new UnbuildableRequest("the vendor's address for the next step is none");
+  const ownPath = new URL(known).pathname.replace(/\/$/, "");
+  const path = url.pathname.startsWith(`${ownPath}/`) ? url.pathname.slice(ownPath.length) : url.pathname;
+  return path + url.search;
+}
+
+function put(target: Fields, path: readonly string[], value: unknown): void {
+  const [name = "", ...rest] = path;
+  if (rest.length === 0) {
+    target[name] = value;
+    return;
+  }
+  const inner = target[name];
+  const next: Fields = typeof inner === "object" && inner !== null ? { ...(inner as Fields) } : {};
+  put(next, rest, value);
+  target[name] = next;
+}
+
+/** The fields that are sent: fixed ones, and the params under the vendor's names. */
+function fieldsOf(spec: RequestSpec, params: Params, used: ReadonlySet<string>, nested: boolean): Fields {
+  const fields: Fields = {};
+  const add = (name: string, value: unknown) => put(fields, nested ? name.split("/") : [name], value);
+  for (const [name, value] of Object.entries<Json>(spec.fixed ?? {})) add(name, value);
+  for (const [name, value] of Object.entries(params)) {
+    const wireName = spec.names?.[name] === undefined ? name : spec.names[name];
+    if (value !== undefined && wireName !== null && !used.has(name)) add(wireName, value);
+  }
+  return fields;
+}
+
+function queryOf(fields: Fields, arrays: RequestSpec["arrays"]): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (!Array.isArray(value)) query.append(name, textOf(value));
+    else if (arrays === "comma") query.append(name, value.map(textOf).join(","));
+    else for (const item of value) query.append(name, textOf(item));
+  }
+  return query;
+}
+
+const BOUNDARY = "tollgate-part-boundary-7b1f0c";
+
+/** RFC 7578, text fields only. */
+function multipartOf(fields: Fields): string {
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const text = textOf(value);
+    if (text.includes(BOUNDARY)) throw new UnbuildableRequest(`${name} contains the boundary of the body's parts`);
+    const quoted = name.replaceAll('"', "%22").replace(/[\r\n]/g, " ");
+    return `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${quoted}"\r\n\r\n${text}\r\n`;
+  });
+  return `${parts.join("")}--${BOUNDARY}--\r\n`;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  json: "application/json",
+  form: "application/x-www-form-urlencoded",
+  multipart: `multipart/form-data; boundary=${BOUNDARY}`,
+};
+
+/** Where our key goes: into headers, the query or the body. */
+function credentials(auth: Auth, key: string): { headers: Record<string, string>; query: Fields; body: Fields } {
+  const headers: Record<string, string> = {};
+  const [query, body]: [Fields, Fields] = [{}, {}];
+  const parts = key.split("\n");
+  if (auth.kind === "headers") {
+    Object.assign(headers, auth.fixed);
+    if (key !== "") for (const [at, name] of auth.names.entries()) headers[name] = parts[at] ?? "";
+  } else if (key !== "") {
+    if (auth.kind === "header") headers[auth.name] = auth.prefix + key;
+    if (auth.kind === "basic") headers.authorization = `Basic ${Buffer.from(parts.join(":")).toString("base64")}`;
+    if (auth.kind === "query") query[auth.name] = key;
+    if (auth.kind === "body") body[auth.field] = key;
+  }
+  return { headers, query, body };
+}
+
+/** Makes the request of one step. Throws UnbuildableRequest. */
+export function buildRequest({ adapter, spec, params: given, key, row, soFar }: RequestParts): WireRequest {
+  const isStep = soFar !== undefined;
+  const params = spec.params === undefined ? given : spec.params(given);
+  const method = row !== null && !isStep ? row.method : spec.method;
+  const send = spec.send ?? (isStep ? "none" : method === "GET" || method === "DELETE" ? "query" : "json");
+  const template = row !== null && !isStep ? row.path : spec.path;
+  const { text, used } =
+    spec.pathAt === undefined
+      ? fill(template, params, soFar)
+      : { text: followed(spec, adapter, soFar), used: new Set<string>() };
+  const origin = spec.origin === undefined ? adapter.origin : (adapter.origins[spec.origin] ?? adapter.origin);
+  const base = new URL(fillHost(origin, params, used));
+  const credential = credentials(adapter.spec.auth, key);
+  const fields = send === "none" ? { ...spec.fixed } : fieldsOf(spec, params, used, send === "json");
+  const inQuery = send === "query" || method === "GET" || method === "DELETE";
+  const query = queryOf({ ...(inQuery ? fields : {}), ...credential.query }, spec.arrays).toString();
+  const [path = "", ownQuery = ""] = text.split(/\?(.*)/s);
+  const search = [ownQuery, query].filter(Boolean).join("&");
+  const body = inQuery ? null : bodyOf(send, { ...fields, ...credential.body }, spec.arrays);
+  return {
+    method,
+    origin: base.origin,
+    path: base.pathname.replace(/\/$/, "") + path + (search === "" ? "" : `?${search}`),
+    headers: {
+      accept: "application/json",
+      ...(body === null ? {} : { "content-type": CONTENT_TYPES[send] ?? "application/json" }),
+      ...(adapter.userAgent === null ? {} : { "user-agent": adapter.userAgent }),
+      ...adapter.spec.headers,
+      ...spec.headers,
+      ...credential.headers,
+    },
+    body,
+  };
+}
+
+function bodyOf(send: string, fields: Fields | JsonObject, arrays: RequestSpec["arrays"]): string | null {
+  if (send === "json") return JSON.stringify(fields);
+  if (send === "form") return queryOf({ ...fields }, arrays).toString();
+  if (send === "multipart") return multipartOf({ ...fields });
+  return Object.keys(fields).length === 0 ? null : JSON.stringify(fields);
+}

@@ -1,0 +1,159 @@
+// What a vendor's answer to an action means: its rules in order, and without one the status. Pure.
+import type { IncomingHttpHeaders } from "node:http";
+import type { ActionSpec, AnswerRule, StepSpec, Verdict, When } from "../catalog/action.ts";
+import type { AdapterSpec } from "../catalog/adapter.ts";
+import { FAILURES, type FailureKind } from "../errors.ts";
+import type { AttemptFailure } from "../plan.ts";
+import { atPointer } from "./json-pointer.ts";
+
+/** An answer, whole. */
+export interface VendorAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The parsed body; undefined where it is no JSON. */
+  readonly json: unknown;
+  /** The body as text; "" of one that is not text. */
+  readonly text: string;
+}
+
+export interface Judgement {
+  readonly verdict: Verdict;
+  readonly rule: AnswerRule | null;
+}
+
+function isIn(value: unknown, list: When["is"]): boolean {
+  return Array.isArray(list) ? list.includes(value as string) : value === list;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === "") return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+function fits(value: unknown, when: When): boolean {
+  if (when.is !== undefined && !isIn(value, when.is)) return false;
+  if (when.not !== undefined && isIn(value, when.not)) return false;
+  if (when.empty !== undefined && isEmpty(value) !== when.empty) return false;
+  if (when.matches === undefined) return true;
+  return (typeof value === "string" || typeof value === "number") && when.matches.test(String(value));
+}
+
+function statusFits(status: number, wanted: When["status"]): boolean {
+  if (wanted === undefined) return status >= 200 && status < 300;
+  return typeof wanted === "number" ? wanted === status : wanted.includes(status);
+}
+
+/** Whether an answer is as `when` says. */
+export function holds(when: When, { status, headers, json, text }: VendorAnswer): boolean {
+  if (!statusFits(status, when.status)) return false;
+  if (when.header !== undefined && headers[when.header] === undefined) return false;
+  const at = when.at ?? "";
+  const value = at === "" ? (json === undefined ? text : json) : atPointer(json, at);
+  if (when.each === undefined) return fits(value, when);
+  const items = Array.isArray(value) ? value : [];
+  return items.length > 0 && items.every((item) => fits(when.each ? atPointer(item, when.each) : item, when));
+}
+
+/** By status alone, where no rule holds. A vendor's 401 or 402 is about our account there, never about the caller's. */
+function byStatus(status: number): Verdict {
+  if (status >= 200 && status < 300) return "success";
+  if (status === 401 || status === 403) return "provider_auth_failed";
+  if (status === 402) return "provider_billing";
+  if (status === 408 || status === 504 || status === 524) return "provider_timeout";
+  if (status === 429) return "provider_rate_limited";
+  if (status === 503 || status === 529) return "provider_overloaded";
+  if (status >= 500) return "provider_server_error";
+  return status >= 400 ? "caller_invalid" : "provider_malformed";
+}
+
+export interface Rulebook {
+  readonly rules: readonly AnswerRule[];
+  /** A good answer that is no JSON is broken. */
+  readonly wantsJson: boolean;
+}
+
+/** The rules of an action, or of one of its steps: the step's, the action's, the vendor's. */
+export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepSpec | null): Rulebook {
+  const rules = [...(step?.rules ?? []), ...(action.rules ?? []), ...(adapter.rules ?? [])];
+  return { rules, wantsJson: (action.answer?.kind ?? "json") === "json" };
+}
+
+/** What an answer means. */
+export function judge(answer: VendorAnswer, { rules, wantsJson }: Rulebook): Judgement {
+  const rule = rules.find((one) => holds(one, answer)) ?? null;
+  if (rule !== null) return { verdict: rule.means, rule };
+  const verdict = byStatus(answer.status);
+  if (verdict === "success" && wantsJson && answer.json === undefined) return { verdict: "provider_malformed", rule };
+  return { verdict, rule };
+}
+
+const USUAL_PLACES = [
+  "/message",
+  "/error/message",
+  "/error/detail",
+  "/error/info",
+  "/error",
+  "/detail/error",
+  "/detail/message",
+  "/detail/0/msg",
+  "/detail",
+  "/errorDescription",
+  "/error_description",
+  "/errors/0/message",
+  "/errors/0",
+  "/title",
+];
+const MESSAGE_CHARS_MAX = 500;
+
+function messageOf(answer: VendorAnswer, rule: AnswerRule | null): string {
+  const places = rule?.messageAt === undefined ? USUAL_PLACES : [rule.messageAt, ...USUAL_PLACES];
+  const found = places.map((place) => atPointer(answer.json, place)).find((value) => typeof value === "string");
+  const words = found ?? (answer.json === undefined ? answer.text.replace(/<[^>]*>/g, " ") : "");
+  return String(words).replace(/\s+/g, " ").trim().slice(0, MESSAGE_CHARS_MAX) || `status ${answer.status}`;
+}
+
+const BODY_BYTES_MAX = 64 * 1024;
+/** Statuses by which a vendor turns a request away before it has done anything. */
+const NOT_BEGUN = [400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 422, 423, 429];
+
+/** Whether a vendor that answered so may have acted on the request. */
+function mayHaveRun(status: number, kind: FailureKind): boolean {
+  if (status >= 400) return !NOT_BEGUN.includes(status);
+  const { fault } = FAILURES[kind];
+  return !(fault === "caller" || fault === "policy" || kind === "provider_auth_failed" || kind === "provider_billing");
+}
+
+/** The failure that an answer is, for the caller who is at fault with the vendor's own body. */
+export function failureOf(
+  answer: VendorAnswer,
+  kind: FailureKind,
+  rule: AnswerRule | null,
+  retryAfterMs: number | null,
+): AttemptFailure {
+  const { fault } = FAILURES[kind];
+  const small = answer.text.length <= BODY_BYTES_MAX;
+  const told = (fault === "caller" || fault === "policy") && small;
+  return {
+    kind,
+    status: answer.status,
+    message: messageOf(answer, rule),
+    retryAfterMs: rule?.restMs ?? retryAfterMs,
+    mayHaveRun: mayHaveRun(answer.status, kind),
+    ...(rule?.restMs === undefined ? {} : { restMs: rule.restMs }),
+    ...(told ? { vendorBody: answer.json === undefined ? answer.text : answer.json } : {}),
+  };
+}
+
+/** Whether anything has to be read in a good answer's body; otherwise a long one can go by unparsed. */
+export function looksIntoBody(adapter: AdapterSpec, action: ActionSpec): boolean {
+  const { price, answer, issues, callerIds, steps } = action;
+  const rules = [...(action.rules ?? []), ...(adapter.rules ?? [])];
+  const looks = rules.some((rule) => {
+    const ofGood = rule.status === undefined || [rule.status].flat().some((status) => status >= 200 && status < 300);
+    const ofBody = rule.is !== undefined || rule.not !== undefined || rule.empty !== undefined || rule.matches;
+    return ofGood && Boolean(ofBody);
+  });
+  const shaped = (answer?.kind ?? "json") !== "json";
+  const lists = [issues, callerIds, steps].some((list) => (list?.length ?? 0) > 0);
+  return looks || shaped || lists || price.counted !== undefined;
+}

@@ -1,0 +1,137 @@
+// An adapter seen from the vendor's side: what a call sends, and what an answer means. Nothing is opened.
+import type { z } from "zod";
+import type { ActionSpec, JsonObject, Verdict } from "../../src/catalog/action.ts";
+import type { ActionOffer } from "../../src/catalog/catalog.ts";
+import { loadCatalog } from "../../src/catalog/load.ts";
+import { systemClock } from "../../src/clock.ts";
+import { namedRow, rowCents } from "../../src/run/table-params.ts";
+import { AnswerBody } from "../../src/upstream/answer-body.ts";
+import { buildRequest } from "../../src/upstream/build-request.ts";
+import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
+
+export interface Sent {
+  readonly method: string;
+  /** Scheme, host, path and query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Parsed where it is JSON. */
+  readonly body: unknown;
+}
+
+export interface Answered {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A string goes as it is; everything else as JSON. */
+  readonly body: unknown;
+}
+
+export interface Meant {
+  readonly verdict: Verdict;
+  /** What the caller would get: the rule's own data, or the vendor's body. */
+  readonly data: unknown;
+  readonly restMs: number | undefined;
+}
+
+export interface AdapterWire {
+  readonly actions: Readonly<Record<string, ActionSpec>>;
+  /** The request of a call; with `step`, that of a step after `soFar` was answered. Throws where the params are refused. */
+  send(action: string, params: JsonObject, step?: { readonly at: number; readonly soFar: unknown }): Sent;
+  /** The paths of the fields that are refused; none where the params are taken. */
+  refuses(action: string, params: JsonObject): string[];
+  means(action: string, answer: Answered, step?: number): Meant;
+  /** The most that a call can cost, in cents. */
+  quote(action: string, params: JsonObject): number;
+  /** What it costs us, in cents. */
+  upstreamCents(action: string, params: JsonObject): number;
+}
+
+const KEY = "key-of-ours";
+
+/** Every variable that could hold a key of the adapter's is set to `key-of-ours` (`key-of-ours-1`, ... for parts). */
+export async function wire(adapterId: string): Promise<AdapterWire> {
+  const options = { sandboxOrigin: null, overlayDir: null, markupPercent: 0, allowLoss: false, clock: systemClock };
+  const contact = "Ada ada@example.org";
+  const bare = await loadCatalog({ ...options, env: {}, contact });
+  const spec = bare.adapters({ sandbox: false }).get(adapterId)?.spec;
+  if (spec === undefined) throw new Error(`there is no adapter ${adapterId}`);
+  const names = spec.keyEnv ?? [`${adapterId.toUpperCase().replaceAll("-", "_")}_API_KEY`];
+  const env = Object.fromEntries(
+    spec.keyParts?.map((name, at) => [name, `${KEY}-${at + 1}`]) ?? names.map((name) => [name, KEY]),
+  );
+  const catalog = await loadCatalog({ ...options, env, contact });
+
+  function offerOf(action: string): ActionOffer {
+    const offer = catalog.action(`${adapterId}/${action}`, { sandbox: false })?.offers[0];
+    if (offer === undefined) throw new Error(`${adapterId} has no action ${action}`);
+    return offer;
+  }
+
+  function read(action: string, params: JsonObject) {
+    const { spec: action_, table } = offerOf(action);
+    const parsed = (action_.params as z.ZodType<Record<string, unknown>>).safeParse(params);
+    if (!parsed.success) return parsed.error.issues.flatMap((issue) => pathsOf(issue));
+    if (action_.table === undefined || table === null) return { params: parsed.data, row: null };
+    const named = namedRow(table, action_.table, parsed.data);
+    return "row" in named ? named : named.map(({ path }) => path);
+  }
+
+  function taken(action: string, params: JsonObject) {
+    const found = read(action, params);
+    if (Array.isArray(found)) throw new Error(`refused: ${found.join(", ")}`);
+    return found as Exclude<typeof found, string[]>;
+  }
+
+  return {
+    actions: spec.actions ?? {},
+    send(action, given, step) {
+      const { adapter, spec: whole } = offerOf(action);
+      const { params, row } = taken(action, given);
+      const request = step === undefined ? whole.request : whole.steps?.[step.at]?.request;
+      if (request === undefined) throw new Error(`${action} has no step ${step?.at}`);
+      const key = adapter.keys[0] ?? "";
+      const built = buildRequest({ adapter, spec: request, params, key, row, soFar: step?.soFar });
+      return { ...built, url: built.origin + built.path, body: parsedBody(built.body) };
+    },
+    refuses(action, params) {
+      const found = read(action, params);
+      return Array.isArray(found) ? found : [];
+    },
+    means(action, { status = 200, headers = {}, body }, step) {
+      const { adapter, spec: whole } = offerOf(action);
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const collected = new AnswerBody({ "content-type": "application/json", ...headers });
+      collected.push(Buffer.from(text));
+      const answer = { status, headers, json: undefined, text: "", ...collected.read() };
+      const book = rulebookOf(adapter.spec, whole, step === undefined ? null : (whole.steps?.[step] ?? null));
+      const { verdict, rule } = judge(answer, book);
+      return {
+        verdict,
+        data: rule?.data === undefined ? (answer.json ?? answer.text) : rule.data,
+        restMs: rule?.restMs,
+      };
+    },
+    quote(action, given) {
+      const { price } = offerOf(action).spec;
+      const { params, row } = taken(action, given);
+      if (row !== null) return rowCents(row, params, price.cents);
+      return price.quoteCents?.(params) ?? price.cents;
+    },
+    upstreamCents(action, given) {
+      const { upstreamCents } = offerOf(action).spec;
+      return typeof upstreamCents === "number" ? upstreamCents : upstreamCents(taken(action, given).params);
+    },
+  };
+}
+
+function pathsOf(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.map(String).join(".");
+  return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [path, key].filter(Boolean).join(".")) : [path];
+}
+
+function parsedBody(body: string | null): unknown {
+  try {
+    return body === null ? null : JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
