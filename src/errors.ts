@@ -22,6 +22,13 @@ export const ERRORS = {
     message: "{detail}",
     hint: "Correct the field named in the message and send the request again.",
   },
+  bad_url: {
+    status: 400,
+    retry: false,
+    type: INVALID,
+    message: "The URL {detail}.",
+    hint: "Send an http or https address that anybody on the internet can open. Nothing was charged.",
+  },
   unsupported_field: {
     status: 400,
     retry: false,
@@ -33,7 +40,7 @@ export const ERRORS = {
     status: 400,
     retry: false,
     type: INVALID,
-    message: "The model's provider refused the request: {detail}",
+    message: "The provider refused the request: {detail}",
     hint: "Change the request as the provider's message says. Nothing was charged.",
   },
   context_length_exceeded: {
@@ -91,6 +98,13 @@ export const ERRORS = {
     type: "permission_denied",
     message: "This account is frozen.",
     hint: "Ask the operator of this gateway.",
+  },
+  key_not_allowed: {
+    status: 403,
+    retry: false,
+    type: "permission_denied",
+    message: "This key may not call {asked}.",
+    hint: "Call what `allowed` lists, or use a key without this limit.",
   },
   key_cannot_mint_keys: {
     status: 403,

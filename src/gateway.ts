@@ -5,8 +5,10 @@ import { accountEndpoints } from "./accounts/account-endpoints.ts";
 import { adminEndpoints, healthEndpoint } from "./accounts/admin-endpoints.ts";
 import { adminCheck, ensureAdminToken } from "./accounts/admin-token.ts";
 import { createAuthenticator } from "./accounts/authenticate.ts";
+import { signupEndpoint } from "./accounts/signup.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { loadCatalog } from "./catalog/load.ts";
+import type { LocalAction } from "./catalog/local-action.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "./catalog/price-answers.ts";
 import { chatEndpoints } from "./chat/chat-endpoints.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
@@ -15,6 +17,7 @@ import type { Config } from "./config.ts";
 import { type HttpServer, listen } from "./http/server.ts";
 import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
 import { keepLeases } from "./ledger/sweep.ts";
+import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
@@ -25,6 +28,8 @@ import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
 import { openAiError } from "./pipeline/render-error.ts";
 import type { Endpoint } from "./plan.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
+import { runEndpoints } from "./run/run-endpoints.ts";
+import { createShop } from "./run/shop.ts";
 import { startSandbox } from "./sandbox/server.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
 import { createUpstream } from "./upstream/upstream.ts";
@@ -103,7 +108,8 @@ async function openCatalog(config: Config, sandboxOrigin: string | null) {
 function soldNames(catalog: Catalog): ReadonlySet<string> {
   const live = { sandbox: false };
   const models = [...catalog.models(live), ...catalog.embeddings(live)].map(({ slug }) => slug);
-  return new Set([...models, ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`])]);
+  const actions = catalog.actions(live).map(({ id }) => id);
+  return new Set([...models, ...actions, ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`])]);
 }
 
 function chatSettings(config: Config) {
@@ -116,6 +122,15 @@ function chatSettings(config: Config) {
     attemptsMax: CHAT_ATTEMPTS_MAX,
     unaryMs: config.unaryMsMax,
     unaryMsPerToken: config.unaryMsPerToken,
+  };
+}
+
+/** How much of signing up there may be. */
+function signupBounds(config: Config) {
+  const windows = createRequestWindows({ clock: systemClock, windowSeconds: 3_600 });
+  return {
+    creditPerDay: config.signupCreditPerDay,
+    takeAddress: (address: string) => windows.take(addressWindowKey(address), config.signupsPerAddressPerHour),
   };
 }
 
@@ -163,6 +178,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     alsoSweep: () => records.sweep(RECORDS_SWEPT_MAX),
   });
   await leases.recover();
+  const onBroken = (err: unknown, request_id: string) => log.logger.error({ err, request_id }, "internal error");
   let draining = false;
 
   const deps: PipelineDeps = {
@@ -179,7 +195,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     owner,
     leaseMs: LEASE_MS,
     draining: () => draining,
-    onBroken: (err, request_id) => log.logger.error({ err, request_id }, "internal error"),
+    onBroken,
   };
   const chat = {
     catalog: catalog.current,
@@ -190,13 +206,19 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     errorJson: openAiError,
   };
   const live = { sandbox: false };
+  const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
+  const opening = { books: ledger, clock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
+  const localActions: readonly LocalAction[] = [];
+  const shop = createShop(catalog.current, localActions);
   const publicEndpoints: readonly Endpoint[] = [
+    ...runEndpoints({ shop, upstream, records, keepBytes: null, onBroken }),
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
       model: (slug) => modelAnswer(catalog.current(), slug, live),
       pricing: () => pricingAnswer(catalog.current(), live),
     }),
-    ...accountEndpoints({ books: ledger, forget }),
+    ...accountEndpoints({ books: ledger, clock, forget }),
+    ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
     healthEndpoint(),
   ];
   const edge = {
@@ -219,13 +241,8 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     host: config.adminHost,
     port: config.adminPort,
     endpoints: adminEndpoints({
-      books: ledger,
+      ...opening,
       forget,
-      limits: {
-        inferenceCapNano: config.inferenceCapNano,
-        requestsPerMinute: config.requestsPerMinute,
-        inFlightMax: config.inFlightMax,
-      },
       sandbox: config.sandbox,
       readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
       metricsText: () => observer.metricsText(),

@@ -13,10 +13,21 @@ export interface GatewayRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
+  /** The body of a request to an endpoint that streams, instead of `body`; absent where none was sent. */
+  readonly incoming?: IncomingBody;
   /** The client's address, as far as TRUST_PROXY lets us know it. */
   readonly address: string;
   /** `clock.elapsedMs()` when the request's head arrived. */
   readonly startedMs: number;
+}
+
+/**
+ * A request body as it comes: its sender is held back until what came has been taken. It can be gone through once, which throws a
+ * GatewayError where the sender leaves or keeps us waiting.
+ */
+export interface IncomingBody extends AsyncIterable<Uint8Array> {
+  /** How many have come so far. */
+  readonly bytes: number;
 }
 
 /** Where an answer goes: a uWebSockets response, or memory. Nothing is written twice, nothing after the end. */
@@ -27,8 +38,8 @@ export interface Reply {
   onGone(listener: () => void): void;
   /** Adds a header to whatever head is written later. */
   header(name: string, value: string): void;
-  /** Writes the head of a streamed answer. */
-  begin(status: number): void;
+  /** Writes the head of a streamed answer; of one whose length is known, exactly so many bytes must follow. */
+  begin(status: number, bytesTotal?: number): void;
   /** Writes bytes of a begun answer. False: the client is slow; write no more until `onRoom` calls. */
   write(bytes: Uint8Array | string): boolean;
   onRoom(listener: () => void): void;
@@ -112,6 +123,8 @@ export interface AttemptFailure {
   readonly retryAfterMs: number | null;
   /** The vendor itself must be left alone for so long, whatever is asked of it. */
   readonly restMs?: number;
+  /** What the caller is to be told, where a function of ours has already said it. */
+  readonly told?: GatewayError;
   /** The vendor's body, for a caller who is at fault; bounded. */
   readonly vendorBody?: unknown;
   /** Whether the vendor may have begun to act on the request; of a write, nobody can then say whether it happened. */
@@ -237,6 +250,8 @@ export interface Plan {
   /** What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it. Null: nothing. */
   readonly prepare: ((final: FinalPart, served: Route, reading: Reading) => Promise<FinalPart>) | null;
   readonly frame: Frame;
+  /** Headers of every answer to it, good or bad. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** How a paid request ended, for its record. */
@@ -255,6 +270,15 @@ export interface Answer {
   /** Text and bytes are sent as they are, anything else as JSON. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What an endpoint answers that is too long to keep: its bytes are asked for as the client takes them. */
+export interface StreamAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytesTotal: number;
+  /** Gone through once, if only to its first part: that closes what it holds open. */
+  readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 /** A request that has passed the checks of the edge. */
@@ -287,10 +311,11 @@ export interface EndpointShape {
 /** How an endpoint's callers expect errors: as the chat wire has them, or in the envelope. */
 export type ErrorShape = "chat" | "envelope";
 
-/** An HTTP path we serve: free ones answer, paid ones make a plan. */
+/** An HTTP path we serve: free ones answer, of kept or of streamed bodies, paid ones make a plan. */
 export type Endpoint = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
+    | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }
     | {
         readonly plan: (call: Call & { readonly caller: Caller }) => Plan | GatewayError | Promise<Plan | GatewayError>;
       }

@@ -1,14 +1,15 @@
 // Makes a Plan from a chat request: its routes in order, the most it can cost, its meter and its frame.
+import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { affordable, minus, most, type Nano } from "../money.ts";
+import { idempotencyOf } from "../pipeline/idempotency-key.ts";
 import type { Call, Caller, Plan, Quote, Route } from "../plan.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
 import { createChatFrame } from "./chat-frame.ts";
-import { fingerprint } from "./fingerprint.ts";
 import {
   countedTokensMax,
   type PromptShape,
@@ -52,19 +53,11 @@ interface Candidate {
   readonly outputTokensMax: number;
 }
 
-function idempotencyOf({ request }: Call, chat: ChatRequest): Plan["idempotency"] | GatewayError {
-  const key = request.headers.get("idempotency-key");
-  if (key === undefined) return null;
-  const bare = key.replace(/^"(.*)"$/, "$1");
+/** A stream cannot be kept, so its key would promise what nobody can keep. */
+function keyOf({ request }: Call, chat: ChatRequest): Plan["idempotency"] | GatewayError {
+  if (!chat.stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, chat.body);
   const param = "Idempotency-Key";
-  if (chat.stream) {
-    return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
-  }
-  if (!/^[\x21-\x7e]{1,255}$/.test(bare)) {
-    const detail = `${param}: 1 to 255 visible ASCII characters`;
-    return new GatewayError("bad_request", { param, detail: { detail } });
-  }
-  return { key: `${request.path} ${bare}`, fingerprint: fingerprint(request.path, chat.body) };
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
 }
 
 function keepAliveMs({ request }: Call): number | null {
@@ -157,12 +150,14 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
   const { request, caller } = call;
   const chat = readChatBody(request.body);
   if (chat instanceof GatewayError) return chat;
-  const idempotency = idempotencyOf(call, chat);
+  const idempotency = keyOf(call, chat);
   if (idempotency instanceof GatewayError) return idempotency;
   const { settings } = deps;
   const { sandbox } = caller.payer;
   const wanted = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
   if (wanted instanceof GatewayError) return wanted;
+  const refused = modelsRefusal(caller.allows, chat.wanted);
+  if (refused !== null) return refused;
   const shape = shapeOf(chat.body);
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);

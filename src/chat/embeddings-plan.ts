@@ -1,14 +1,15 @@
 // Makes a Plan from an embeddings request: one model, priced by its input alone.
 import { z } from "zod";
+import { modelsRefusal } from "../accounts/allowed.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import { GatewayError } from "../errors.ts";
 import { affordable, usdText } from "../money.ts";
+import { parseJson } from "../pipeline/parse-json.ts";
 import type { Call, Caller, Frame, Plan } from "../plan.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
 import { schemaError } from "./chat-body.ts";
 import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
-import { parseJson } from "./parse-json.ts";
 import { tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.looseObject({
@@ -62,6 +63,8 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
   const body = parsed.data;
   const model = deps.catalog().embedding(body.model, { sandbox: caller.payer.sandbox });
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
+  const refused = modelsRefusal(caller.allows, [{ name: body.model, param: "model" }]);
+  if (refused !== null) return refused;
   const { settings, upstream, clock, counter } = deps;
   const clocks = {
     firstTokenMsMax: settings.unaryMs,

@@ -66,7 +66,11 @@ function tryRoute(plan: Plan, route: Route, parts: DispatchParts, bounds: { firs
     }
     attempt = opened;
     relay.carry(opened, () => {
-      if (plan.whenClientLeaves === "finish") return;
+      if (plan.whenClientLeaves === "finish") {
+        // It may have been paused for the slow client that is now gone.
+        opened.resume();
+        return;
+      }
       opened.abort();
       end({ kind: "left", attempt: opened });
     });

@@ -37,6 +37,7 @@ export function failureError(
     ms: Math.round(ms),
   }));
   const data = { attempts: tried, ...(failure?.vendorBody === undefined ? {} : { vendor: failure.vendorBody }) };
+  if (failure?.told !== undefined) return failure.told;
   if (failure === undefined)
     return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });
   const { code } = FAILURES[failure.kind];

@@ -22,6 +22,7 @@ import { sendError } from "./render-error.ts";
 import { replay } from "./replay.ts";
 import { reserve } from "./reserve.ts";
 import { goneError, isGone, retirementHeaders, retirementOf } from "./retirement.ts";
+import { sendStream } from "./send-stream.ts";
 import { type Settled, settle, settleFree } from "./settle.ts";
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
@@ -55,6 +56,7 @@ export async function handle(
     deps.onBroken(error, request.id);
     refuse(told, endpoint, reply, record);
   } finally {
+    if (request.incoming !== undefined) record.bytesIn = request.incoming.bytes;
     deps.observer.end(record);
   }
 }
@@ -76,9 +78,10 @@ async function serve(
     record.sandbox = caller.payer.sandbox;
     if (caller.payer.sandbox) reply.header("x-tollgate-sandbox", "1");
   }
-  if ("answer" in endpoint) {
-    const answer = await endpoint.answer({ request, caller });
+  if (!("plan" in endpoint)) {
+    const answer = await ("stream" in endpoint ? endpoint.stream : endpoint.answer)({ request, caller });
     if (answer instanceof GatewayError) return answer;
+    if ("bytes" in answer) return sendStream(answer, reply, record);
     for (const [name, value] of Object.entries(answer.headers ?? {})) reply.header(name, value);
     if (answer.headers?.["content-type"] === undefined) reply.header("content-type", "application/json");
     const asItIs = typeof answer.body === "string" || answer.body instanceof Uint8Array;
@@ -91,6 +94,7 @@ async function serve(
   if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
   const plan = await endpoint.plan({ request, caller });
   if (plan instanceof GatewayError) return plan;
+  for (const [name, value] of Object.entries(plan.headers ?? {})) reply.header(name, value);
   if (caller.frozen) return new GatewayError("account_frozen");
   if (caller.paused && !plan.free) return new GatewayError("key_paused");
   if (plan.maxCostNano !== null && plan.quote.nano > plan.maxCostNano) {

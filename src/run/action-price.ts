@@ -1,0 +1,61 @@
+// What a call of an action may cost before it runs, and what it did cost afterwards.
+import type { ActionSpec, Params, PriceSpec, TableEndpoint } from "../catalog/action.ts";
+import { least, most, type Nano, nanoFromCents, ZERO } from "../money.ts";
+import type { Cost, Reading } from "../plan.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
+import { rowCents } from "./table-params.ts";
+
+/** The most that a call with these params can cost, in cents. Throws where the price breaks its own bound: that is our bug. */
+export function quoteCents(price: PriceSpec, params: Params, row: TableEndpoint | null): number {
+  const cents = row === null ? (price.quoteCents?.(params) ?? price.cents) : rowCents(row, params, price.cents);
+  if (!(cents >= 0 && cents <= price.cents)) throw new RangeError(`a quote of ${cents} cents, above ${price.cents}`);
+  return cents;
+}
+
+/** Whether no call of it can ever cost anything. */
+export function isFree(price: PriceSpec): boolean {
+  return price.mode === "fixed" && price.cents === 0;
+}
+
+/** How many of what the price counts are in the answer. */
+function countIn(answer: unknown, at: string): number {
+  const value = at === "" ? answer : atPointer(answer, at);
+  if (Array.isArray(value)) return value.length;
+  const count = Number(value);
+  return Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+/** What an answer costs the caller. `quoteNano` bounds it. */
+function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
+  if (reading.miss === true && price.freeOnMiss === true) return ZERO;
+  if (price.counted === undefined) return quoteNano;
+  const { at, centsEach } = price.counted;
+  const counted = nanoFromCents(countIn(reading.answer, at) * centsEach);
+  return least(quoteNano, most(counted, nanoFromCents(price.minCents ?? 0)));
+}
+
+function upstreamNano(spec: ActionSpec | null, params: Params): Nano {
+  if (spec === null) return ZERO;
+  const cents = typeof spec.upstreamCents === "number" ? spec.upstreamCents : spec.upstreamCents(params);
+  return nanoFromCents(cents);
+}
+
+export interface CostParts {
+  readonly price: PriceSpec;
+  readonly priceVersion: string;
+  readonly quoteNano: Nano;
+  /** The vendor's action that served and its params; null where we served ourselves. */
+  readonly served: { readonly spec: ActionSpec; readonly params: Params } | null;
+  readonly reading: Reading;
+}
+
+/** What a call cost the caller and us. */
+export function actionCost({ price, priceVersion, quoteNano, served, reading }: CostParts): Cost {
+  return {
+    chargeNano: chargeNano(price, quoteNano, reading),
+    upstreamNano: upstreamNano(served?.spec ?? null, served?.params ?? {}),
+    usage: null,
+    estimated: false,
+    priceVersion,
+  };
+}

@@ -1,0 +1,100 @@
+// Checks a call of an action before anything is held: which action, whether this key may, its params, its bound on the cost.
+import type { z } from "zod";
+import { serviceRefusal } from "../accounts/allowed.ts";
+import type { Params, TableEndpoint } from "../catalog/action.ts";
+import { GatewayError } from "../errors.ts";
+import { type Nano, nanoFromCents } from "../money.ts";
+import { parseJson } from "../pipeline/parse-json.ts";
+import type { Call, Caller } from "../plan.ts";
+import type { Shop, ShopAction } from "./shop.ts";
+import { type FieldIssue, namedRow } from "./table-params.ts";
+
+/** A call that is well-formed. */
+export interface ActionCall {
+  readonly action: ShopAction;
+  /** As the action's schema made them: defaults filled in. Of a table's row, without the param that names it. */
+  readonly params: Params;
+  readonly row: TableEndpoint | null;
+  readonly maxCostNano: Nano | null;
+  /** As it was sent, for the fingerprint of its Idempotency-Key. */
+  readonly body: unknown;
+}
+
+const CENTS_MAX = 900_000_000;
+const ISSUES_SHOWN_MAX = 20;
+
+/** The error that names every field at fault. */
+export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
+  const shown = fields.slice(0, ISSUES_SHOWN_MAX);
+  const [first] = shown;
+  const param = first?.path ?? "";
+  const detail = shown.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
+  const named = param === "" ? {} : { param };
+  return new GatewayError("bad_request", { ...named, detail: { detail }, data: { fields: shown } });
+}
+
+/** zod's issues by field; an unknown key is named itself, not the object that it stands in. */
+export function issuesOf(error: z.ZodError): readonly FieldIssue[] {
+  return error.issues.flatMap((issue): FieldIssue[] => {
+    const path = issue.path.map(String).join(".");
+    if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
+    return issue.keys.map((key) => ({
+      path: [path, key].filter(Boolean).join("."),
+      message: "is no param of this action",
+    }));
+  });
+}
+
+function bodyOf(bytes: Buffer): Record<string, unknown> | GatewayError {
+  if (bytes.length === 0) return {};
+  const json = parseJson(bytes);
+  if (json instanceof GatewayError) return json;
+  if (typeof json === "object" && json !== null && !Array.isArray(json)) return json as Record<string, unknown>;
+  return fieldsError([{ path: "", message: "must be a JSON object of the action's params" }]);
+}
+
+function maxCostOf(value: unknown): Nano | null | GatewayError {
+  if (value === undefined || value === null) return null;
+  if (Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= CENTS_MAX)
+    return nanoFromCents(Number(value));
+  return fieldsError([{ path: "max_cost_cents", message: `must be a whole number of cents from 0 to ${CENTS_MAX}` }]);
+}
+
+/** The params by the action's schema and, where it sells many endpoints, by the row that they name. */
+export function readParams(
+  action: ShopAction,
+  given: Record<string, unknown>,
+): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
+  const parsed = action.facts.params.safeParse(given);
+  if (!parsed.success) return fieldsError(issuesOf(parsed.error));
+  const table = action.sold?.table ?? null;
+  const spec = action.sold?.offers[0]?.spec.table;
+  if (table === null || spec === undefined) return { params: parsed.data, row: null };
+  const named = namedRow(table, spec, parsed.data);
+  return "row" in named ? named : fieldsError(named);
+}
+
+/** Reads a call; what is wrong with it is said with the field's name. */
+export function readCall(
+  { request, caller }: Call & { readonly caller: Caller },
+  shop: Shop,
+): ActionCall | GatewayError {
+  const { service = "", action: name = "" } = request.params;
+  const id = `${service}/${name}`;
+  const action = shop.find(id, { sandbox: caller.payer.sandbox });
+  if (action === null) {
+    const detail = `There is no action ${id.slice(0, 120)}; POST /api/run/core/discover finds actions by keywords.`;
+    return new GatewayError("not_found", { detail: { detail } });
+  }
+  const body = bodyOf(request.body);
+  if (body instanceof GatewayError) return body;
+  const { max_cost_cents: maxCost, ...given } = body;
+  const maxCostNano = maxCostOf(maxCost);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const refused = serviceRefusal(caller.allows, service, name);
+  if (refused !== null) return refused;
+  const read = readParams(action, given);
+  if (read instanceof GatewayError) return read;
+  if (!action.configured) return new GatewayError("upstream_not_configured", { detail: { detail: id } });
+  return { action, ...read, maxCostNano, body };
+}

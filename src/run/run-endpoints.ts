@@ -1,0 +1,18 @@
+// The one endpoint that runs actions.
+import type { Endpoint } from "../plan.ts";
+import { type RunDeps, runPlan } from "./run-plan.ts";
+
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+
+export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
+  return [
+    {
+      method: "POST",
+      path: "/api/run/{service}/{action}",
+      auth: "key",
+      bodyBytesMax: BODY_BYTES_MAX,
+      errors: "envelope",
+      plan: (call) => runPlan(call, deps),
+    },
+  ];
+}

@@ -1,0 +1,82 @@
+// The routes of a call to a sold action: the offers that can serve these very params, each with its own names for them.
+import type { Params, TableEndpoint } from "../catalog/action.ts";
+import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
+import { GatewayError } from "../errors.ts";
+import type { Payer } from "../plan.ts";
+import type { ActionRoute } from "../upstream/action-route.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { fieldsError, issuesOf } from "./read-call.ts";
+import type { FieldIssue } from "./table-params.ts";
+import { type HiddenIds, hideIds } from "./vendor-ids.ts";
+
+/** An offer that can serve the call. */
+export interface Candidate {
+  readonly offer: ActionOffer;
+  /** As the offer's own action takes them, with the caller's own ids. */
+  readonly params: Params;
+  readonly hidden: HiddenIds;
+}
+
+export interface SoldCall {
+  readonly sold: SoldAction;
+  readonly params: Params;
+  readonly row: TableEndpoint | null;
+  readonly payer: Payer;
+}
+
+/** The params under the offer's names, or what it cannot take. */
+function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | readonly FieldIssue[] {
+  if (sold.offers.length === 1 && sold.facts === offer.spec) return params;
+  const lacking = offer.lacks.filter((name) => params[name] !== undefined);
+  if (lacking.length > 0) {
+    return lacking.map((path) => ({ path, message: `is not possible with ${offer.adapter.id}` }));
+  }
+  const given = Object.entries(params).filter(([name, value]) => name !== sold.pinnedBy && value !== undefined);
+  const parsed = offer.spec.params.safeParse(
+    Object.fromEntries(given.map(([name, value]) => [offer.names[name] ?? name, value])),
+  );
+  return parsed.success ? parsed.data : issuesOf(parsed.error);
+}
+
+/** The offers that can serve, in order; or why none can. */
+export function candidatesOf(call: SoldCall): readonly Candidate[] | GatewayError {
+  const { sold, params, payer } = call;
+  const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];
+  const named = pinned === undefined ? sold.offers : sold.offers.filter(({ adapter }) => adapter.id === pinned);
+  const read = named.map((offer) => ({ offer, params: paramsFor(offer, call) }));
+  const able = read.filter((one): one is { offer: ActionOffer; params: Params } => !Array.isArray(one.params));
+  if (able.length === 0) {
+    const issues = read[0]?.params as readonly FieldIssue[] | undefined;
+    return fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names nobody who serves this" }]);
+  }
+  const reachable = able.filter(({ offer }) => offer.adapter.configured);
+  if (reachable.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: sold.id } });
+  return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
+}
+
+/** A route for each candidate. */
+export function routesOf(
+  candidates: readonly Candidate[],
+  { sold, row, payer }: SoldCall,
+  order: {
+    readonly upstream: Upstream;
+    readonly requestId: string;
+    readonly preamble: Buffer;
+    readonly sandboxFault: string | null;
+  },
+): ReadonlyMap<ActionRoute, Candidate> {
+  const readsAll = sold.servedAs !== null;
+  return new Map(
+    candidates.map((candidate) => [
+      order.upstream.actionRoute(candidate.offer, {
+        soldId: sold.id,
+        params: candidate.hidden.params,
+        row,
+        requestId: order.requestId,
+        preamble: readsAll ? null : order.preamble,
+        sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,
+      }),
+      candidate,
+    ]),
+  );
+}

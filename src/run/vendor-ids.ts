@@ -1,0 +1,83 @@
+// Tenants share our vendor accounts: an id that a vendor issued belongs to the payer who got it, and ids that callers choose
+// go upstream as a hash of payer and id.
+import { hash } from "node:crypto";
+import type { ActionSpec, Params } from "../catalog/action.ts";
+import type { ActionOffer } from "../catalog/catalog.ts";
+import { GatewayError } from "../errors.ts";
+import type { Payer } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import { idsAt } from "../upstream/action-attempt.ts";
+
+const KIND = "vendor-id";
+/** Longer than any vendor keeps what an id stands for. */
+const KEEP_MS = 90 * 24 * 3_600_000;
+const IDS_MAX = 1_000;
+
+/** A record for each payer: a vendor that answers two callers from one cache has issued its id to both. */
+function recordId(payer: Payer, adapterId: string, kind: string, id: string): string {
+  return hash("sha256", JSON.stringify([payer.id, adapterId, kind, id]));
+}
+
+/** Remembers the ids that an answer issued to the payer. */
+export async function keepIssued(
+  offer: ActionOffer,
+  answer: unknown,
+  { payer, records }: { readonly payer: Payer; readonly records: Records },
+): Promise<void> {
+  const issued = (offer.spec.issues ?? []).flatMap(({ kind, at }) => idsAt(answer, at).map((id) => ({ kind, id })));
+  await Promise.all(
+    issued.slice(0, IDS_MAX).map(({ kind, id }) =>
+      records.put({
+        kind: KIND,
+        id: recordId(payer, offer.adapter.id, kind, id),
+        payer: payer.id,
+        value: JSON.stringify({ vendor: offer.adapter.id, kind, id }),
+        ttlMs: KEEP_MS,
+        ifVersion: null,
+      }),
+    ),
+  );
+}
+
+/** An error where a param names something that this payer did not get here; it looks as if there were no such thing. */
+export async function foreignId(
+  offer: ActionOffer,
+  params: Params,
+  { payer, records }: { readonly payer: Payer; readonly records: Records },
+): Promise<GatewayError | null> {
+  for (const { kind, param } of offer.spec.requires ?? []) {
+    const id = params[param];
+    if (id === undefined) continue;
+    if ((await records.get(KIND, recordId(payer, offer.adapter.id, kind, String(id)))) !== null) continue;
+    const detail = `${param}: this account has no ${kind} ${String(id).slice(0, 80)}.`;
+    return new GatewayError("not_found", { param, detail: { detail } });
+  }
+  return null;
+}
+
+const HASH_CHARS = 32;
+
+function hashed(payer: Payer, id: string): string {
+  return `tg_${hash("sha256", JSON.stringify([payer.id, id]), "base64url").slice(0, HASH_CHARS)}`;
+}
+
+/** The params as they go upstream, and how the answer gets the caller's own ids back. */
+export interface HiddenIds {
+  readonly params: Params;
+  /** Puts the caller's ids back into the text of an answer. */
+  restore(json: string): string;
+}
+
+/** Replaces the ids that the caller chose. */
+export function hideIds(spec: ActionSpec, params: Params, payer: Payer): HiddenIds {
+  const hidden = (spec.callerIds ?? []).flatMap((name) => {
+    const id = params[name];
+    return typeof id === "string" ? [{ name, id, wire: hashed(payer, id) }] : [];
+  });
+  if (hidden.length === 0) return { params, restore: (json) => json };
+  return {
+    params: { ...params, ...Object.fromEntries(hidden.map(({ name, wire }) => [name, wire])) },
+    restore: (json) =>
+      hidden.reduce((text, { id, wire }) => text.replaceAll(wire, () => JSON.stringify(id).slice(1, -1)), json),
+  };
+}
