@@ -1,7 +1,7 @@
 // Reads a request off a uWebSockets connection before it is gone: the head at once, the body as it comes.
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, GatewayRequest } from "../plan.ts";
+import type { Endpoint, GatewayRequest, IncomingBody } from "../plan.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
@@ -15,6 +15,9 @@ export const KEPT_HEADERS = [
   "x-tollgate-keepalive",
   "x-tollgate-sandbox-fault",
 ] as const;
+
+/** Those kept besides of requests whose answer is streamed. */
+export const STREAM_HEADERS = ["range", "if-range"] as const;
 
 /** Those kept of requests that can have a body. */
 export const BODY_HEADERS = ["content-type", "content-length", "content-encoding", "transfer-encoding"] as const;
@@ -45,23 +48,20 @@ export class EdgeRequest implements GatewayRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: ReadonlyMap<string, string>;
   readonly startedMs: number;
   params: Readonly<Record<string, string>> = NO_PARAMS;
   body: Buffer = NO_BODY;
+  incoming?: IncomingBody;
   readonly #peer: Peer;
   readonly #trustProxy: number;
+  readonly #headers = new Map<string, string>();
   #address: string | null = null;
 
   /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
   constructor(req: HttpRequest, peer: Peer, made: RequestMade) {
     const method = req.getCaseSensitiveMethod();
-    const headers = new Map<string, string>();
-    for (const name of method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders) {
-      const value = req.getHeader(name);
-      if (value !== "") headers.set(name, value);
-    }
-    if (made.trustProxy > 0) headers.set("x-forwarded-for", allLines(req, "x-forwarded-for"));
+    this.keep(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders);
+    if (made.trustProxy > 0) this.#headers.set("x-forwarded-for", allLines(req, "x-forwarded-for"));
     // Unlike its type says, this is undefined where there is no question mark.
     const query: string | undefined = req.getQuery();
     this.id = made.id;
@@ -69,9 +69,20 @@ export class EdgeRequest implements GatewayRequest {
     this.method = method;
     this.path = req.getUrl();
     this.query = query ? new URLSearchParams(query) : NO_QUERY;
-    this.headers = headers;
     this.#peer = peer;
     this.#trustProxy = made.trustProxy;
+  }
+
+  get headers(): ReadonlyMap<string, string> {
+    return this.#headers;
+  }
+
+  /** Keeps more headers of the head, as long as its handler runs. */
+  keep(req: HttpRequest, names: readonly string[]): void {
+    for (const name of names) {
+      const value = req.getHeader(name);
+      if (value !== "") this.#headers.set(name, value);
+    }
   }
 
   /**
@@ -109,7 +120,7 @@ export interface BodyRefusal {
 }
 
 /**
- * What is wrong with a body before a byte of it has come: compressed, not JSON, or announced as too large. A rest of up to the
+ * What is wrong with a body before a byte of it has come: compressed, not JSON where it must be, or announced as too large. A rest of up to the
  * limit's own size is worth reading past for the sake of the connection; a larger one is not.
  */
 export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpoint): BodyRefusal | null {
@@ -127,7 +138,7 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   if (transfer.toLowerCase() !== "chunked")
     return unsupported(`A body with Transfer-Encoding ${transfer.slice(0, 40)} is not read.`);
   const type = headers.get("content-type") ?? JSON_TYPE;
-  if (!isJson(type)) {
+  if (!("stream" in endpoint) && !isJson(type)) {
     const name = type.slice(0, 80);
     return unsupported(`Content-Type ${name} is not JSON; with curl, add -H 'Content-Type: application/json'.`);
   }

@@ -13,9 +13,11 @@ import {
   hasBody,
   KEPT_HEADERS,
   refuseBody,
+  STREAM_HEADERS,
 } from "./read-request.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
+import { StreamBody } from "./stream-body.ts";
 import { type ReplyHost, UwsReply } from "./uws-reply.ts";
 
 export interface HttpOptions {
@@ -168,6 +170,7 @@ class Edge implements ReplyHost, BodyLimits {
     }
     const { endpoint } = matched;
     request.params = matched.params;
+    if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
     const turnedAway = this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
     else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);
@@ -197,7 +200,12 @@ class Edge implements ReplyHost, BodyLimits {
     };
     const refusal = refuseBody(request.headers, endpoint);
     if (refusal !== null) done(refusal);
-    else {
+    else if ("stream" in endpoint) {
+      const body = new StreamBody(res, request, this);
+      request.incoming = body;
+      reply.whileReading(body);
+      this.#handle(request, endpoint, reply);
+    } else {
       const long = (reader: BodyReader): void => this.#screen(reader, request, endpoint);
       reply.whileReading(new BodyReader(res, this, { request, bodyBytesMax: endpoint.bodyBytesMax, long, done }));
     }

@@ -12,6 +12,8 @@ export interface SlowClient {
 }
 
 export interface SlowClients {
+  /** The time that deadlines are in. */
+  nowMs(): number;
   watch(client: SlowClient): void;
   forget(client: SlowClient): void;
   stop(): void;
@@ -35,6 +37,7 @@ export function watchSlowClients(clock: Clock, everyMs: number): SlowClients {
     }
   }, everyMs).unref();
   return {
+    nowMs: () => clock.elapsedMs(),
     watch: (client) => void clients.add(client),
     forget: (client) => void clients.delete(client),
     stop: () => clearInterval(timer),

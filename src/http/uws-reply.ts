@@ -28,6 +28,14 @@ const PROBE_BYTES = 4 * 1024;
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 /** Answers that have no body, and so nothing to say about one (RFC 9110, 15.3.5 and 15.4.5). */
 const BODILESS = [204, 304];
+/** A request body that may still be coming in. */
+export interface OpenBody {
+  /** The client has left. */
+  abandon(): void;
+  /** The answer begins. True: where the body ends is not known, so the connection ends with the answer. */
+  answered?(): boolean;
+}
+
 const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
 
 /**
@@ -54,7 +62,9 @@ export class UwsReply implements Reply, SlowClient {
   /** What the client has no room for yet, and its size. */
   #held: Uint8Array[] | null = null;
   #heldBytes = 0;
-  #body: { abandon(): void } | null = null;
+  #body: OpenBody | null = null;
+  /** How long the stream will be, where that is known. */
+  #bytesTotal: number | null = null;
   #goneListener: (() => void) | null = null;
   #roomListener: (() => void) | null = null;
   /** The argument of `#writeCorked`, so that a write needs no closure. */
@@ -111,7 +121,7 @@ export class UwsReply implements Reply, SlowClient {
   }
 
   /** The body that is still being read, to be let go when the client leaves. */
-  whileReading(body: { abandon(): void }): void {
+  whileReading(body: OpenBody): void {
     this.#body = body;
   }
 
@@ -120,14 +130,22 @@ export class UwsReply implements Reply, SlowClient {
     this.#closesConnection = true;
   }
 
-  begin(status: number): void {
-    if (this.closed || this.#res === null) return;
+  begin(status: number, bytesTotal?: number): void {
+    const res = this.#res;
+    if (this.closed || res === null) return;
+    if (this.#body?.answered?.() === true) this.#closesConnection = true;
     // What is left of a stream's connection cannot be told apart from the stream, so its end is announced in its head.
     if (this.#host.draining || this.#closesConnection) this.header("connection", "close");
     this.#begun = true;
+    if (bytesTotal !== undefined && (bytesTotal === 0 || !this.#withBody)) {
+      this.#ended = true;
+      this.#sendBare(res, status, bytesTotal);
+      return;
+    }
+    this.#bytesTotal = bytesTotal ?? null;
     this.#head = this.#headText(status);
     this.#writeCorked = () => this.#writeSlice();
-    this.#res.onWritable(() => this.#writable());
+    res.onWritable(() => this.#writable());
   }
 
   write(bytes: Uint8Array | string): boolean {
@@ -158,13 +176,14 @@ export class UwsReply implements Reply, SlowClient {
     const res = this.#res;
     if (this.closed || res === null) return;
     this.#ended = true;
+    if (this.#body?.answered?.() === true) this.#closesConnection = true;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
     const close = this.#closesConnection || this.#host.draining;
     const bare = !this.#withBody || BODILESS.includes(status);
     if (close && !bare && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
     else {
       if (close) this.header("connection", "close");
-      if (bare) this.#sendBare(res, status, bytes);
+      if (bare) this.#sendBare(res, status, Buffer.byteLength(bytes));
       else this.#sendInParts(res, status, bytes);
     }
   }
@@ -190,8 +209,8 @@ export class UwsReply implements Reply, SlowClient {
   }
 
   /** An answer of which only the head is sent. */
-  #sendBare(res: HttpResponse, status: number, body: Uint8Array | string): void {
-    if (!BODILESS.includes(status)) this.header("content-length", String(Buffer.byteLength(body)));
+  #sendBare(res: HttpResponse, status: number, bytesTotal: number): void {
+    if (!BODILESS.includes(status)) this.header("content-length", String(bytesTotal));
     res.cork(() => {
       res.writeStatus(this.#headText(status));
       // With arguments, this version's endWithoutBody would leave the response open.
@@ -226,6 +245,10 @@ export class UwsReply implements Reply, SlowClient {
     const res = this.#res;
     const write = this.#writeCorked;
     if (res === null || write === null) return;
+    if (this.#bytesTotal !== null) {
+      this.#putSized(res, bytes, this.#bytesTotal);
+      return;
+    }
     if (bytes.length <= PROBE_BYTES / 3) {
       this.#next = bytes;
       res.cork(write);
@@ -239,10 +262,31 @@ export class UwsReply implements Reply, SlowClient {
       res.cork(write);
       from = to;
     }
-    if (from < whole.length) {
-      this.#held = [whole.subarray(from), ...(this.#held ?? [])];
-      this.#heldBytes += whole.length - from;
-    }
+    if (from < whole.length) this.#holdFirst(whole.subarray(from));
+  }
+
+  #holdFirst(rest: Uint8Array): void {
+    this.#held = [rest, ...(this.#held ?? [])];
+    this.#heldBytes += rest.length;
+  }
+
+  /** The next bytes of an answer of known length: uWebSockets tells how many it took, and ends the answer with the last of them. */
+  #putSized(res: HttpResponse, bytes: Uint8Array | string, bytesTotal: number): void {
+    const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    let rest = whole.subarray(whole.length);
+    let done = false;
+    res.cork(() => {
+      this.#writeHead(res);
+      const from = res.getWriteOffset();
+      const [roomy, ended] = res.tryEnd(whole, bytesTotal);
+      done = ended;
+      this.#blocked = !roomy && !ended;
+      if (this.#blocked) rest = whole.subarray(res.getWriteOffset() - from);
+    });
+    if (done) {
+      this.#ended = true;
+      this.#finish();
+    } else if (rest.length > 0) this.#holdFirst(rest);
   }
 
   /** Called corked. What this writes is taken in any case; the answer says whether what was written before it has left. */
@@ -276,6 +320,7 @@ export class UwsReply implements Reply, SlowClient {
       this.#heldBytes -= next.length;
       this.#put(next);
     }
+    if (this.#res === null) return true;
     if (this.#blocked) this.#waitForClient();
     else if (this.#ended) this.#endStream(res, "");
     else {
