@@ -26,13 +26,18 @@ import type { PipelineDeps } from "./pipeline/deps.ts";
 import { handle } from "./pipeline/handle.ts";
 import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
 import { openAiError } from "./pipeline/render-error.ts";
+import { checkRetirements } from "./pipeline/retirement.ts";
 import type { Endpoint } from "./plan.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
+import { discoverAction } from "./run/discover.ts";
+import { findEndpoints } from "./run/find-endpoints.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
+import { searchIn } from "./run/search-index.ts";
 import { createShop } from "./run/shop.ts";
 import { startSandbox } from "./sandbox/server.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
 import { createUpstream } from "./upstream/upstream.ts";
+import { webEndpoints } from "./web/web-endpoints.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -208,8 +213,10 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const live = { sandbox: false };
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   const opening = { books: ledger, clock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
-  const localActions: readonly LocalAction[] = [];
+  const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked))];
   const shop = createShop(catalog.current, localActions);
+  const search = searchIn({ shop, clock });
+  const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer.port);
   const publicEndpoints: readonly Endpoint[] = [
     ...runEndpoints({ shop, upstream, records, keepBytes: null, onBroken }),
     ...chatEndpoints(chat, {
@@ -219,8 +226,11 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     }),
     ...accountEndpoints({ books: ledger, clock, forget }),
     ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
+    ...findEndpoints({ shop, clock, search: (query, max) => search(live, query, max) }),
+    ...webEndpoints({ shop, clock, catalog: catalog.current, publicUrl, payTo: null }),
     healthEndpoint(),
   ];
+  checkRetirements(publicEndpoints);
   const edge = {
     clock,
     trustProxy: config.trustProxy,
@@ -255,7 +265,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const servers: readonly HttpServer[] = [publicServer, adminServer];
 
   return {
-    url: config.publicUrl ?? address(config.host, publicServer.port),
+    url: publicUrl(),
     adminUrl: address(config.adminHost, adminServer.port),
     adminToken,
     sandboxUrl,

@@ -12,6 +12,8 @@ export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
       auth: "key",
       bodyBytesMax: BODY_BYTES_MAX,
       errors: "envelope",
+      retiresFor: ({ params: { service, action } }) =>
+        deps.shop.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
       plan: (call) => runPlan(call, deps),
     },
   ];

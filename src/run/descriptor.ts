@@ -1,0 +1,161 @@
+// What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
+import type { Json, JsonObject, PriceSpec, TableEndpoint } from "../catalog/action.ts";
+import {
+  type JsonSchema,
+  paramNames,
+  paramsSchema,
+  requiredParams,
+  rowSchema,
+  type TableOf,
+  tableOf,
+} from "./params-schema.ts";
+import type { ShopAction } from "./shop.ts";
+
+/** In cents; fractions of a cent are real. `cents` where the price is fixed, else the least and the most. */
+export interface PriceShown {
+  readonly mode: "fixed" | "ranged" | "capped";
+  readonly cents?: number;
+  readonly min_cents?: number;
+  readonly max_cents?: number;
+  readonly unit?: string;
+  readonly free_on_miss: boolean;
+}
+
+export interface Descriptor {
+  readonly service: string;
+  readonly action: string;
+  readonly endpoint: string;
+  readonly method: "POST";
+  readonly description: string;
+  readonly category: string;
+  readonly price: PriceShown;
+  readonly params: JsonSchema;
+  /** Where further params go with a name of a table: how to read of one. */
+  readonly table?: { readonly param: string; readonly count: number; readonly note: string };
+  readonly example: JsonObject;
+  readonly status: "available" | "not_configured";
+  /** Why nobody serves it, where it is not for want of a key alone. */
+  readonly status_note?: string;
+  readonly effect: "read" | "write";
+  readonly payable_by: readonly string[];
+  readonly deprecated?: { readonly announced: string; readonly sunset: string; readonly successor?: string };
+}
+
+/** The path that a call of an action is sent to. */
+export function endpointOf({ id }: ShopAction): string {
+  return `/api/run/${id}`;
+}
+
+export function statusOf({ configured }: ShopAction): Descriptor["status"] {
+  return configured ? "available" : "not_configured";
+}
+
+/** The most that one call can cost, in cents. */
+export function priceCentsMax({ facts }: ShopAction): number {
+  return facts.price.cents;
+}
+
+export function priceShown({ mode, cents, minCents, unit, freeOnMiss = false }: PriceSpec): PriceShown {
+  const unitShown = unit === undefined ? {} : { unit };
+  if (mode === "fixed") return { mode, cents, ...unitShown, free_on_miss: freeOnMiss };
+  return { mode, min_cents: minCents ?? 0, max_cents: cents, ...unitShown, free_on_miss: freeOnMiss };
+}
+
+/** Without the noise of binary fractions: 0.1 three times is 0.3. */
+function tidy(cents: number): number {
+  return Number(cents.toFixed(9));
+}
+
+/** What one row of a table costs, as the whole action's price is shown. */
+export function rowPrice(row: TableEndpoint, price: PriceSpec): PriceShown {
+  const each = row.cents ?? price.cents;
+  const free_on_miss = price.freeOnMiss ?? false;
+  if (row.per === undefined) return { mode: "fixed", cents: each, free_on_miss };
+  const max_cents = tidy(each * Math.ceil(row.per.max));
+  return { mode: "ranged", min_cents: each, max_cents, unit: row.per.unit, free_on_miss };
+}
+
+function tableNote({ param, count }: TableOf, action: ShopAction): string {
+  const more = `GET ${endpointOf(action)}?${param}=...`;
+  return `${param} is one of ${count} names; each has further params. ${more} describes one; core/discover finds them.`;
+}
+
+function build(action: ShopAction): Descriptor {
+  const { facts, sold } = action;
+  const table = tableOf(action);
+  const note = action.configured ? undefined : sold?.offers[0]?.adapter.spec.waitsFor;
+  return {
+    service: action.service,
+    action: action.action,
+    endpoint: endpointOf(action),
+    method: "POST",
+    description: facts.description,
+    category: facts.category,
+    price: priceShown(facts.price),
+    params: paramsSchema(action),
+    ...(table === null ? {} : { table: { param: table.param, count: table.count, note: tableNote(table, action) } }),
+    example: action.exampleParams,
+    status: statusOf(action),
+    ...(note === undefined ? {} : { status_note: note }),
+    effect: facts.effect,
+    payable_by: ["balance"],
+    ...(facts.retires === undefined ? {} : { deprecated: facts.retires }),
+  };
+}
+
+const built = new WeakMap<ShopAction, Descriptor>();
+
+/** The descriptor of an action; made once. */
+export function descriptorOf(action: ShopAction): Descriptor {
+  const known = built.get(action);
+  if (known !== undefined) return known;
+  const descriptor = build(action);
+  built.set(action, descriptor);
+  return descriptor;
+}
+
+/** A value that a param may have, for an example: its default, the first it may be, or a word for its kind. */
+function sample(schema: { readonly type: string; readonly default?: Json; readonly enum?: readonly Json[] }): Json {
+  if (schema.default !== undefined) return schema.default;
+  const words: Record<string, Json> = { integer: 1, number: 1, boolean: true, array: [], object: {} };
+  return schema.enum?.[0] ?? words[schema.type] ?? "...";
+}
+
+/** The descriptor of one row of an action's table; null: there is no such row. */
+export function rowDescriptor(action: ShopAction, name: string): Descriptor | null {
+  const table = tableOf(action);
+  const row = table === null || !Object.hasOwn(table.rows, name) ? undefined : table.rows[name];
+  if (table === null || row === undefined) return null;
+  const params = rowSchema(table, name, row);
+  const example = requiredParams(params)
+    .filter((key) => key !== table.param)
+    .map((key) => [key, sample(row.params[key] ?? { type: "string" })] as const);
+  const { table: _, ...whole } = descriptorOf(action);
+  return {
+    ...whole,
+    description: row.summary,
+    price: rowPrice(row, action.facts.price),
+    params,
+    example: { [table.param]: name, ...Object.fromEntries(example) },
+  };
+}
+
+/** A row of the index: enough to choose by, without the schema. */
+export function indexRow(action: ShopAction) {
+  const { service, facts } = action;
+  const schema = paramsSchema(action);
+  const required = requiredParams(schema);
+  return {
+    service,
+    action: action.action,
+    endpoint: endpointOf(action),
+    description: facts.description,
+    category: facts.category,
+    price_cents: priceCentsMax(action),
+    price_mode: facts.price.mode,
+    required_params: required,
+    optional_params: paramNames(schema).filter((name) => !required.includes(name)),
+    effect: facts.effect,
+    status: statusOf(action),
+  };
+}

@@ -1,0 +1,144 @@
+// The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
+import MiniSearch, { type SearchOptions } from "minisearch";
+import type { Audience } from "../catalog/catalog.ts";
+import { onShelf, type Shelves } from "./on-shelf.ts";
+import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
+import { ALIKE_TERMS, termOf, wordsOf } from "./search-words.ts";
+import type { ShopAction } from "./shop.ts";
+
+/** An action, or one row of its table. */
+export interface Found {
+  readonly action: ShopAction;
+  /** The name of a row; null: the action itself. */
+  readonly row: string | null;
+  readonly score: number;
+}
+
+export interface SearchIndex {
+  /** The best first, at most `max` of them. Of one action's rows no more than a few come before everything else. */
+  search(query: string, max: number): readonly Found[];
+}
+
+interface Entry {
+  readonly id: number;
+  readonly name: string;
+  readonly service: string;
+  readonly keywords: string;
+  readonly description: string;
+  readonly params: string;
+}
+
+const FIELDS = ["name", "service", "keywords", "description", "params"] as const;
+const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5 };
+/** What an alike word counts, and a word that only begins or nearly is as one asked for. */
+const ALIKE_WEIGHT = 0.4;
+const WEIGHTS = { prefix: 0.4, fuzzy: 0.25 };
+/** Nobody is configured to serve it: at about the same score the others come first. */
+const UNCONFIGURED_WEIGHT = 0.9;
+const ROW_WEIGHT = 0.6;
+/** How many rows of one action come before everything else that was found. */
+const ROWS_FIRST = 3;
+const QUERY_TERMS_MAX = 24;
+
+function actionEntry(id: number, action: ShopAction): Entry {
+  const { facts } = action;
+  return {
+    id,
+    name: action.action,
+    service: `${action.service} ${action.sold?.offers[0]?.adapter.spec.name ?? ""}`,
+    keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
+    description: facts.description,
+    params: paramNames(paramsSchema(action)).join(" "),
+  };
+}
+
+function rowEntries(fromId: number, action: ShopAction): readonly (Entry & { row: string })[] {
+  const rows = Object.entries(tableOf(action)?.rows ?? {});
+  return rows.map(([row, { summary, params }], at) => ({
+    id: fromId + at,
+    row,
+    name: row,
+    service: "",
+    keywords: "",
+    description: summary,
+    params: Object.keys(params).join(" "),
+  }));
+}
+
+/** The terms of a query: those asked for, then those that mean the same, which count less. */
+function queryTerms(query: string): { asked: number; terms: string[] } {
+  const asked = [...new Set(wordsOf(query).flatMap((word) => termOf(word) ?? []))].slice(0, QUERY_TERMS_MAX);
+  const alike = new Set(asked.flatMap((term) => ALIKE_TERMS.get(term) ?? []));
+  return { asked: asked.length, terms: [...asked, ...[...alike].filter((term) => !asked.includes(term))] };
+}
+
+/** Makes the index; some ten milliseconds for a thousand entries. */
+export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
+  const known = new Set<string>();
+  const found: { readonly action: ShopAction; readonly row: string | null }[] = [];
+  const index = new MiniSearch<Entry>({
+    fields: [...FIELDS],
+    tokenize: (text) => [...wordsOf(text)],
+    processTerm(word) {
+      const term = termOf(word);
+      if (term !== null) known.add(term);
+      return term;
+    },
+  });
+  for (const action of actions) {
+    index.add(actionEntry(found.length, action));
+    found.push({ action, row: null });
+    const rows = rowEntries(found.length, action);
+    index.addAll(rows);
+    for (const { row } of rows) found.push({ action, row });
+  }
+
+  const weight = (id: number): number => {
+    const { action, row } = found[id] ?? {};
+    return (action?.configured === true ? 1 : UNCONFIGURED_WEIGHT) * (row === null ? 1 : ROW_WEIGHT);
+  };
+  const options = (asked: number): SearchOptions => ({
+    boost: BOOST,
+    weights: WEIGHTS,
+    tokenize: (text) => text.split(" "),
+    processTerm: (term) => term,
+    boostTerm: (_, at) => (at < asked ? 1 : ALIKE_WEIGHT),
+    boostDocument: weight,
+    prefix: (term, at) => at < asked && term.length > 3 && !known.has(term),
+    fuzzy: (term, at) => (at < asked && term.length > 4 && !known.has(term) ? 0.2 : false),
+  });
+  return {
+    search(query, max) {
+      const { asked, terms } = queryTerms(query);
+      const hits = index.search(terms.join(" "), options(asked));
+      return spread(
+        hits.map(({ id, score }) => ({ ...(found[id] as (typeof found)[number]), score })),
+        max,
+      );
+    },
+  };
+}
+
+/**
+ * The first `max`, with the rows of one table that are beyond the first few put behind everything else. An action whose
+ * rows are named is not named once more by itself.
+ */
+function spread(hits: readonly Found[], max: number): readonly Found[] {
+  const rowsOf = new Map<ShopAction, number>();
+  const first: Found[] = [];
+  const later: Found[] = [];
+  for (const hit of hits) {
+    if (first.length >= max) break;
+    const rows = rowsOf.get(hit.action) ?? 0;
+    if (hit.row !== null) rowsOf.set(hit.action, rows + 1);
+    if (hit.row === null && rows > 0) continue;
+    (hit.row !== null && rows >= ROWS_FIRST ? later : first).push(hit);
+  }
+  return [...first, ...later].slice(0, max);
+}
+
+/** Searches what an audience sees today. */
+export function searchIn(shelves: Shelves): (audience: Audience, query: string, max: number) => readonly Found[] {
+  const index = onShelf(shelves, searchIndex);
+  return (audience, query, max) => index(audience).search(query, max);
+}

@@ -1,0 +1,43 @@
+// GET /api/catalog: everything that is sold, as one JSON: services with their actions, models and tiers.
+import type { Audience, Catalog } from "../catalog/catalog.ts";
+import { pricingAnswer } from "../catalog/price-answers.ts";
+import { descriptorOf } from "../run/descriptor.ts";
+import { requiredParams } from "../run/params-schema.ts";
+import type { ShopAction } from "../run/shop.ts";
+
+/** What one maker sells. */
+export interface ServiceShown {
+  readonly service: string;
+  readonly name: string;
+  /** The maker's own pages; null where there are none. */
+  readonly docs: string | null;
+  readonly actions: readonly ShopAction[];
+}
+
+/** The actions by service, in the order of their names. A service of several vendors has its id for a name. */
+export function servicesOf(actions: readonly ShopAction[]): readonly ServiceShown[] {
+  const services = new Map<string, ShopAction[]>();
+  for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
+  return [...services].map(([service, own]) => {
+    const adapters = new Set(own.flatMap(({ sold }) => sold?.offers.map(({ adapter }) => adapter) ?? [null]));
+    const [only] = adapters.size === 1 ? adapters : [];
+    const docs = only?.id === service && /^https?:/.test(only.spec.docs) ? only.spec.docs : null;
+    return { service, name: only?.id === service ? only.spec.name : service, docs, actions: own };
+  });
+}
+
+function actionRow(action: ShopAction) {
+  const { service: _, params, ...shown } = descriptorOf(action);
+  const { example: __, payable_by: ___, ...row } = shown;
+  return { ...row, price_cents: action.facts.price.cents, required_params: requiredParams(params) };
+}
+
+/** `{services, models, tiers}`; models and tiers as `GET /api/llm/v1/pricing` has them. */
+export function catalogJson(actions: readonly ShopAction[], catalog: Catalog, audience: Audience) {
+  const services = servicesOf(actions).map(({ actions: own, ...service }) => ({
+    ...service,
+    available: own.some(({ configured }) => configured),
+    actions: own.map(actionRow),
+  }));
+  return { services, ...pricingAnswer(catalog, audience) };
+}

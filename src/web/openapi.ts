@@ -1,0 +1,96 @@
+// GET /openapi.json: OpenAPI 3.1 of every action with one fixed price, and of the other public endpoints in brief.
+import { descriptorOf } from "../run/descriptor.ts";
+import type { JsonSchema } from "../run/params-schema.ts";
+import type { ShopAction } from "../run/shop.ts";
+import { COMPONENTS, OTHER_PATHS } from "./openapi-parts.ts";
+import { dollars } from "./words.ts";
+
+export interface OpenApiParts {
+  /** Where we are reached, without a slash at the end. */
+  readonly publicUrl: string;
+  /** Where payments without a key go; null: calls need a key. */
+  readonly payTo: string | null;
+}
+
+const MAX_COST: JsonSchema = {
+  type: "integer",
+  minimum: 0,
+  description: "The most this call may cost, in cents. Where its price could be more, it is refused and nothing runs.",
+};
+
+/** The params of an action with what every call may have beside them. */
+export function bodySchema(params: JsonSchema): JsonSchema {
+  const branches = (["anyOf", "oneOf"] as const).flatMap((choice) => {
+    const some = params[choice];
+    return Array.isArray(some) ? [[choice, some.map((one) => bodySchema(one as JsonSchema))] as const] : [];
+  });
+  if (params.properties === undefined) return { ...params, ...Object.fromEntries(branches) };
+  return { ...params, properties: { ...params.properties, max_cost_cents: MAX_COST }, ...Object.fromEntries(branches) };
+}
+
+function ref(kind: "responses", name: string) {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+const RESPONSES = {
+  "200": ref("responses", "Success"),
+  "400": ref("responses", "BadRequest"),
+  "401": ref("responses", "InvalidToken"),
+  "402": ref("responses", "PaymentRequired"),
+  "429": ref("responses", "TooManyRequests"),
+  "500": ref("responses", "UpstreamError"),
+};
+
+function operation(action: ShopAction, payTo: string | null) {
+  const { service, action: name, description, category, price, params, example, deprecated } = descriptorOf(action);
+  const cents = price.cents ?? 0;
+  const withoutKey = payTo !== null && cents > 0;
+  return {
+    operationId: `${service}_${name}`.replaceAll("-", "_"),
+    summary: `${service}/${name}`,
+    description,
+    tags: [category],
+    security: withoutKey ? [{ bearer: [] }, {}] : [{ bearer: [] }],
+    parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
+    requestBody: { required: true, content: { "application/json": { schema: bodySchema(params), example } } },
+    responses: RESPONSES,
+    "x-payment-info": {
+      price: { mode: "fixed", currency: "USD", amount: dollars(cents) },
+      ...(withoutKey ? { protocols: [{ x402: {} }] } : {}),
+    },
+    ...(deprecated === undefined ? {} : { deprecated: true }),
+  };
+}
+
+const GUIDANCE =
+  "POST /api/run/core/discover with {query} finds the action that does what you need, with its price; it is free. " +
+  "GET /api/run/{service}/{action} describes one: params, price, example. POST the params to the same path to call it. " +
+  "Only a success is charged. max_cost_cents in the body bounds what a call may cost; an Idempotency-Key header makes a " +
+  "retry safe. Answers are {ok, data, charged_cents, balance_remaining_cents, transaction_id}; errors have ok false, a stable " +
+  "error code and a hint. More: /llms.txt.";
+
+/** The document for what can be called today. */
+export function openApiDocument(actions: readonly ShopAction[], { publicUrl, payTo }: OpenApiParts) {
+  const fixed = actions.filter(({ facts }) => facts.price.mode === "fixed");
+  const paths = fixed.map((action) => [descriptorOf(action).endpoint, { post: operation(action, payTo) }] as const);
+  const categories = [...new Set(fixed.map(({ facts }) => facts.category))].sort();
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Tollgate",
+      version: "1.0.0",
+      description:
+        "A pay-per-call gateway. Every action with one fixed price is listed here; GET /api/run lists those whose price " +
+        "depends on the call too.",
+      "x-guidance": GUIDANCE,
+    },
+    servers: [{ url: publicUrl }],
+    tags: [
+      ...["catalog", "language models", "account"].map((name) => ({ name })),
+      ...categories.map((name) => ({ name })),
+    ],
+    security: [{ bearer: [] }],
+    paths: { ...OTHER_PATHS, ...Object.fromEntries(paths) },
+    components: COMPONENTS,
+  };
+}

@@ -1,0 +1,91 @@
+// How prices, params and calls are written for people to read.
+import { nanoFromCents, usdText } from "../money.ts";
+import type { PriceShown } from "../run/descriptor.ts";
+import type { JsonSchema } from "../run/params-schema.ts";
+
+/** Cents as a decimal text of dollars: `0.01`. */
+export function dollars(cents: number): string {
+  return usdText(nanoFromCents(cents));
+}
+
+/** Cents as people say them: `1¢`, `0.3¢`, `$1.50`. */
+function spoken(cents: number): string {
+  return cents < 100 ? `${Number(cents.toFixed(4))}¢` : `$${(cents / 100).toFixed(2)}`;
+}
+
+/** `1¢`, `Free`, `1¢ to 30¢`, `up to 25¢`. */
+export function priceWords({ cents, min_cents = 0, max_cents = 0, unit }: PriceShown): string {
+  const per = unit === undefined ? "" : ` per ${unit}`;
+  if (cents !== undefined) return cents === 0 ? "Free" : `${spoken(cents)}${per}`;
+  if (max_cents === 0) return "Free";
+  const by = unit === undefined ? "" : `, by the ${unit}`;
+  if (min_cents === max_cents) return `${spoken(max_cents)}${per}`;
+  return min_cents === 0 ? `up to ${spoken(max_cents)}${by}` : `${spoken(min_cents)} to ${spoken(max_cents)}${by}`;
+}
+
+/** A param as a row of a table. */
+export interface ParamShown {
+  readonly name: string;
+  readonly required: boolean;
+  readonly type: string;
+  /** Bounds, default and meaning. */
+  readonly notes: string;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function typeWords(schema: JsonSchema): string {
+  const choice = [...list(schema.anyOf), ...list(schema.oneOf)] as JsonSchema[];
+  if (choice.length > 0) return [...new Set(choice.map(typeWords))].join(" or ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return list(schema.enum).map(String).join(" | ");
+  if (schema.type === "array") return `${typeWords((schema.items as JsonSchema | undefined) ?? {})}[]`;
+  return list(schema.type).length > 0 ? list(schema.type).join(" or ") : String(schema.type ?? "any");
+}
+
+/** `1 to 20`, `at least 1`, `at most 20`. */
+function span(least: unknown, most: unknown, of: string): string | null {
+  if (least === undefined && most === undefined) return null;
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${of}`;
+  return least === undefined ? `at most ${most}${of}` : `at least ${least}${of}`;
+}
+
+function noteWords(schema: JsonSchema): string {
+  return [
+    schema.description,
+    span(schema.minimum, schema.maximum, ""),
+    span(schema.minLength, schema.maxLength, " characters"),
+    span(schema.minItems, schema.maxItems, " items"),
+    schema.format,
+    schema.default === undefined ? null : `default ${JSON.stringify(schema.default)}`,
+  ]
+    .filter((note) => note !== null && note !== undefined && note !== "")
+    .join("; ");
+}
+
+/** The params of a schema, required ones first; of a choice between several objects, those of all. */
+export function paramsShown(schema: JsonSchema): readonly ParamShown[] {
+  const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap(list) as JsonSchema[];
+  const required = list(schema.required);
+  const own = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).map(([name, one]) => ({
+    name,
+    required: required.includes(name),
+    type: typeWords(one),
+    notes: noteWords(one),
+  }));
+  const byName = new Map([...branches.flatMap(paramsShown), ...own].map((one) => [one.name, one]));
+  return [...byName.values()].sort((a, b) => Number(b.required) - Number(a.required));
+}
+
+/** A call as one can paste it into a shell. */
+export function curl(url: string, body: unknown): string {
+  const json = JSON.stringify(body).replaceAll("'", "'\\''");
+  return [
+    `curl ${url} \\`,
+    `  -H "Authorization: Bearer $TOLLGATE_API_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${json}'`,
+  ].join("\n");
+}
