@@ -1,0 +1,163 @@
+// Every action of the shipped adapters: its example is taken, its requests can be made, its answers are what it says they are.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ActionSpec, Params } from "../../src/catalog/action.ts";
+import type { ActionOffer, Catalog } from "../../src/catalog/catalog.ts";
+import { loadCatalog } from "../../src/catalog/load.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { AttemptFailure, FinalPart, Reading } from "../../src/plan.ts";
+import { namedRow, rowCents } from "../../src/run/table-params.ts";
+import { idsAt } from "../../src/upstream/action-attempt.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
+import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+const PLAY = { sandbox: true };
+const options = { env: {}, contact: null, overlayDir: null, markupPercent: 0, allowLoss: false, clock: systemClock };
+const catalog: Catalog = await loadCatalog({ ...options, sandboxOrigin: "http://sandbox.invalid" });
+const vendors = [...catalog.adapters(PLAY).values()].filter(({ spec }) => spec.actions !== undefined);
+const offers = vendors.flatMap(({ id, spec }) =>
+  Object.keys(spec.actions ?? {}).flatMap((name) => catalog.action(`${id}/${name}`, PLAY)?.offers ?? []),
+);
+const byId = offers.map((offer): [string, ActionOffer] => [offer.id, offer]);
+
+/** The example's params as the runner would hand them on. */
+function exampleOf({ spec, table }: ActionOffer) {
+  const params = spec.params.parse(spec.example.params);
+  const named =
+    spec.table === undefined || table === null ? { params, row: null } : namedRow(table, spec.table, params);
+  if (!("row" in named)) throw new Error(JSON.stringify(named));
+  return named;
+}
+
+function upstreamCents({ upstreamCents: cents }: ActionSpec, params: Params): number {
+  return typeof cents === "number" ? cents : cents(params);
+}
+
+let vendor: VendorServer;
+const upstream = createUpstream(systemClock);
+beforeAll(async () => {
+  vendor = await startVendor();
+});
+afterAll(async () => {
+  await upstream.close();
+  await vendor.close();
+});
+
+/** Runs the action's example against a vendor that gives the example's answers, one after the other. */
+async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: Reading } | AttemptFailure> {
+  const { params, row } = exampleOf(offer);
+  const { example, answer } = offer.spec;
+  const headers = { "content-type": (answer?.kind ?? "json") === "json" ? "application/json" : "text/html" };
+  const bodies = example.answers.map((body) => ({
+    headers,
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  }));
+  const [first = { body: "" }, ...rest] = bodies;
+  vendor.answers(first, ...rest);
+  const origins = Object.fromEntries(
+    Object.keys(offer.adapter.origins).map((name) => [name, `${vendor.url}/~${name}`]),
+  );
+  const adapter = { ...offer.adapter, origin: vendor.url, origins };
+  const steps = offer.spec.steps?.map((step) => (step.until === undefined ? step : { ...step, everyMs: 1 }));
+  const spec = steps === undefined ? offer.spec : { ...offer.spec, steps };
+  const order = { soldId: offer.id, params, row, requestId: "req_1", preamble: null, sandbox: null };
+  return new Promise((resolve) => {
+    const route = upstream.actionRoute({ ...offer, adapter, spec }, order);
+    const attempt = route.open(
+      {
+        content: () => {},
+        done: (final) => resolve({ final, reading: attempt.reading() }),
+        failed: resolve,
+      },
+      5_000,
+    );
+  });
+}
+
+describe("the actions that are sold", () => {
+  it("are all those of the contract's parts 4.12, 4.13 and the public-record and open-data rows of 4.19", () => {
+    const contract = {
+      exa: "search contents",
+      brave: "search news",
+      tavily: "search extract",
+      linkup: "search deep-search",
+      parallel: "search extract task task-status",
+      firecrawl: "scrape crawl crawl-status map search extract extract-status",
+      fastcrw: "scrape crawl crawl-status extract extract-status",
+      scrapingant: "scrape markdown residential-scrape extract",
+      oxylabs: "scrape",
+      "2captcha": "create-task get-task-result",
+      scraping: "scrape",
+      fal: "upload generate",
+      tikhub: "fetch submit",
+      "sec-edgar": "entities filings fulltext document concept daily-index",
+      courtlistener: "dockets opinions",
+      "propublica-nonprofits": "search organization",
+      govlaws: "search resolve",
+      wayback: "snapshots available fetch",
+      wikipedia: "search page",
+      wikidata: "search entity sparql",
+      uspto: "patents assignees",
+      gdelt: "news timeline",
+      openalex: "works work authors",
+      "federal-register": "search document",
+      "apex-db": "search get",
+      rxatlas: "search get",
+      "trialbase-db": "search get",
+      recallradar: "search get",
+    };
+    const ids = Object.entries(contract).flatMap(([service, names]) =>
+      names.split(" ").map((name) => `${service}/${name}`),
+    );
+    expect(ids.filter((id) => catalog.action(id, PLAY) === null)).toEqual([]);
+  });
+
+  it("say in words what they do and what each of their params is", () => {
+    const silent = offers.filter(({ spec }) => spec.description.length < 20).map(({ id }) => id);
+    expect(silent).toEqual([]);
+  });
+});
+
+describe.each(byId)("%s", (_, offer) => {
+  const { spec } = offer;
+
+  it("makes good requests of its example, and takes its own example answers for a success", async () => {
+    const result = await replay(offer);
+    expect(result).toHaveProperty("final");
+    expect(vendor.asked).toHaveLength(spec.example.answers.length);
+    for (const { url, method, body } of vendor.asked) {
+      expect(url).not.toMatch(/[{}]|undefined|null|%7B|\[object/);
+      if (method === "GET") expect(body).toBe("");
+    }
+    if (!("reading" in result)) return;
+    for (const { at } of spec.issues ?? []) expect(idsAt(result.reading.answer, at)).not.toEqual([]);
+  });
+
+  it("costs no more upstream than it is sold for, or says why", () => {
+    const { params, row } = exampleOf(offer);
+    const price =
+      row === null ? (spec.price.quoteCents?.(params) ?? spec.price.cents) : rowCents(row, params, spec.price.cents);
+    expect(price).toBeLessThanOrEqual(spec.price.cents);
+    if (spec.mayCostMore === undefined) expect(upstreamCents(spec, params)).toBeLessThanOrEqual(price);
+  });
+
+  it("requires, hides and looks up only params that it has", () => {
+    const named = [
+      ...(spec.requires ?? []).map(({ param }) => param),
+      ...(spec.callerIds ?? []),
+      ...(spec.table === undefined ? [] : [spec.table.param]),
+    ];
+    const known = spec.params.safeParse(Object.fromEntries(named.map((name) => [name, "1"])));
+    const unknown = known.success
+      ? []
+      : known.error.issues.flatMap((one) => (one.code === "unrecognized_keys" ? one.keys : []));
+    expect(unknown).toEqual([]);
+  });
+
+  it("refuses a param that it does not know, and a body that is empty where something is required", () => {
+    if (spec.table === undefined) {
+      expect(spec.params.safeParse({ ...spec.example.params, no_such_param: 1 }).success).toBe(false);
+    }
+    const required = Object.keys(spec.example.params).length > 0;
+    if (required && spec.params.safeParse({}).success) expect(exampleOf(offer)).toBeTruthy();
+  });
+});
