@@ -71,6 +71,9 @@ async function openAccount(ledger: Ledger, at: number): Promise<void> {
       externalId: null,
       ceilingNano: nano(1e15),
       ceilingPeriod: "month",
+      services: null,
+      models: null,
+      expiresAtMs: null,
     },
   });
 }

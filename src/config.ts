@@ -111,14 +111,20 @@ export const SETTINGS = {
   signup: setting(
     "SIGNUP",
     "closed",
-    notYet((value) => value === "closed", "open signup is"),
-    "Who may open accounts: closed, only the operator",
+    z.enum(["closed", "open"], "must be closed or open"),
+    "Who may open accounts: closed, only the operator; open, anybody, by POST /api/v1/signup",
   ),
   signupCreditPerDay: setting(
     "SIGNUP_CREDIT_CENTS_PER_DAY",
     "10000",
     cents(),
-    "Most welcome credit given to signups in a day, in cents (not used yet)",
+    "Most welcome credit given to all signups of a UTC day, in cents",
+  ),
+  signupsPerAddressPerHour: setting(
+    "SIGNUPS_PER_ADDRESS_PER_HOUR",
+    "5",
+    whole(1, 1_000_000),
+    "Signups from one address in an hour",
   ),
   trustProxy: setting(
     "TRUST_PROXY",

@@ -117,6 +117,7 @@ describe("what the README promises of a running gateway", () => {
     }
     gateway = await startTestGateway({
       OVERLAY_DIR: overlay,
+      SIGNUP: "open",
       ACME_API_KEY: "k",
       ACME_BASE_URL: `${sandbox.url}/acme`,
     });

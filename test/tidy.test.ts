@@ -25,6 +25,7 @@ const LINES: Record<string, number> = {
   "src/observe": 1,
   "src/storage": 1,
   "src/config.ts": 1,
+  "src/account-rows.ts": 0,
   "src/plan.ts": 0,
   "src/errors.ts": 0,
   "src/money.ts": 0,
@@ -41,6 +42,7 @@ const ROOTS = ["src/main.ts", "src/gateway.ts", "src/cli.ts", "src/demo.ts", "sr
 const PACKAGES: Record<string, readonly string[]> = {
   "uWebSockets.js": ["src/http", "src/sandbox", "bench"],
   undici: ["src/upstream", "bench", "test"],
+  "ipaddr.js": ["src/upstream"],
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/ledger", "src/records"],
   "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
@@ -113,7 +115,7 @@ describe("the house", () => {
         if (!target.startsWith("src/")) continue;
         const other = partOf(target);
         if (other === own || within(file, ROOTS)) continue;
-        // The four files of line 0 are one vocabulary.
+        // The files of line 0 are one vocabulary.
         const down = (LINES[other] ?? 99) < (LINES[own] ?? -1) || (LINES[own] === 0 && LINES[other] === 0);
         const vocabulary = LINES[own] === 2 && SHARED_TYPES.includes(target);
         if (!down && !vocabulary) broken.push(`${file} imports ${target}: have main.ts hand it in`);

@@ -1,5 +1,6 @@
 // What an account sees and does with its own keys: balance, transactions, agent keys.
 import { z } from "zod";
+import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Answer, Call, Caller, Endpoint, EndpointShape } from "../plan.ts";
 import type { Books } from "./books.ts";
@@ -25,6 +26,7 @@ const pageSchema = z.strictObject({
 
 export interface AccountParts {
   readonly books: Books;
+  readonly clock: Clock;
   /** What is remembered of an account's keys must be read again. */
   readonly forget: (accountId: string) => void;
 }
@@ -89,7 +91,8 @@ function readingEndpoints(books: Books): Endpoint[] {
   ];
 }
 
-function writingEndpoints({ books, forget }: AccountParts): Endpoint[] {
+function writingEndpoints(parts: AccountParts): Endpoint[] {
+  const { books, forget } = parts;
   const changing = (change: Answering): Answering =>
     writing((call) =>
       changed(
@@ -103,7 +106,7 @@ function writingEndpoints({ books, forget }: AccountParts): Endpoint[] {
       "/api/v1/agents",
       changing(async ({ request, caller }) => {
         const body = readBody(newKeySchema, request.body);
-        return body instanceof GatewayError ? body : createKey(books, caller.payer, body);
+        return body instanceof GatewayError ? body : createKey(parts, caller.payer, body);
       }),
     ),
     endpoint(
@@ -112,7 +115,7 @@ function writingEndpoints({ books, forget }: AccountParts): Endpoint[] {
       changing(async (call) => {
         const body = readBody(keyChangeSchema, call.request.body);
         if (body instanceof GatewayError) return body;
-        return changeKey(books, { accountId: call.caller.payer.accountId, keyId: idOf(call) }, body);
+        return changeKey(parts, { accountId: call.caller.payer.accountId, keyId: idOf(call) }, body);
       }),
     ),
     endpoint(

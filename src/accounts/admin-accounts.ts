@@ -1,32 +1,32 @@
 // What the operator does with accounts: open, look at, change, credit; and with their keys.
 import { z } from "zod";
+import type { AccountLimits, AccountRow } from "../account-rows.ts";
+import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, nanoFromCents } from "../money.ts";
 import type { Answer, Call, Endpoint, EndpointShape } from "../plan.ts";
-import type { AccountKind, AccountLimits, AccountState, Books } from "./books.ts";
+import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
-import { mintId, mintKey } from "./secrets.ts";
+import { mintId } from "./secrets.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** Play credit is as good as none, so a sandbox account gets the larger. */
-const WELCOME_CENTS: Readonly<Record<AccountKind, number>> = { personal: 200, business: 1_000, sandbox: 1_000 };
 
-const name = z.string().trim().min(1, "must not be empty").max(200, "must have at most 200 characters");
 const reference = z.string().min(1, "must not be empty").max(200, "must have at most 200 characters");
 const count = (max: number) =>
   z.number("must be a number").int("must be a whole number").min(1, "must be at least 1").max(max);
 
 const newAccountSchema = z.strictObject({
-  name,
+  name: nameSchema,
   kind: z.enum(["personal", "business", "sandbox"], "must be personal, business or sandbox").default("personal"),
   credit_cents: centsSchema.optional(),
 });
 
 const accountChangeSchema = z.strictObject({
-  name: name.optional(),
+  name: nameSchema.optional(),
   frozen: z.boolean("must be true or false").optional(),
   inference_cap_cents: centsSchema.optional(),
   rate_limit: z
@@ -38,6 +38,7 @@ const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at leas
 
 export interface AdminAccountParts {
   readonly books: Books;
+  readonly clock: Clock;
   readonly forget: (accountId: string) => void;
   /** What a new account may do. */
   readonly limits: AccountLimits;
@@ -55,32 +56,14 @@ function noSuchAccount(): GatewayError {
   return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
 }
 
-async function openAccount(parts: AdminAccountParts, body: z.output<typeof newAccountSchema>) {
+async function openByOperator(parts: AdminAccountParts, body: z.output<typeof newAccountSchema>) {
   const { kind } = body;
   if (kind === "sandbox" && !parts.sandbox) {
     const detail = { detail: "kind: this gateway has no sandbox accounts (SANDBOX=0)." };
     return new GatewayError("bad_request", { detail, param: "kind" });
   }
-  const { secret, secretHash, hint } = mintKey(kind === "sandbox");
-  const accountId = mintId("acct_");
   const creditNano = nanoFromCents(body.credit_cents ?? WELCOME_CENTS[kind]);
-  await parts.books.openAccount({
-    accountId,
-    name: body.name,
-    kind,
-    creditNano,
-    ...parts.limits,
-    primaryKey: {
-      keyId: mintId("key_"),
-      secretHash,
-      hint,
-      label: "primary",
-      externalId: null,
-      ceilingNano: null,
-      ceilingPeriod: null,
-    },
-  });
-  return { status: 201, body: { account_id: accountId, api_key: secret, balance_cents: centsDown(creditNano) } };
+  return openAccount(parts, { name: body.name, kind, creditNano });
 }
 
 async function patchAccount(books: Books, accountId: string, body: z.output<typeof accountChangeSchema>) {
@@ -108,7 +91,7 @@ async function credit(books: Books, accountId: string, body: z.output<typeof cre
 }
 
 /** Finds the account that the path names, for steps that need to know its kind. */
-function withAccount(books: Books, next: (account: AccountState, call: Call) => ReturnType<Answering>): Answering {
+function withAccount(books: Books, next: (account: AccountRow, call: Call) => ReturnType<Answering>): Answering {
   return async (call) => {
     const account = await books.account(call.request.params.id ?? "");
     return account === null ? noSuchAccount() : next(account, call);
@@ -120,7 +103,7 @@ function accountRoutes(parts: AdminAccountParts): Endpoint[] {
   return [
     adminEndpoint("POST", "/admin/v1/accounts", async ({ request }) => {
       const body = readBody(newAccountSchema, request.body);
-      return body instanceof GatewayError ? body : openAccount(parts, body);
+      return body instanceof GatewayError ? body : openByOperator(parts, body);
     }),
     adminEndpoint("GET", "/admin/v1/accounts", async () => {
       const accounts = await books.accounts();
@@ -150,13 +133,14 @@ function accountRoutes(parts: AdminAccountParts): Endpoint[] {
   ];
 }
 
-function keyRoutes({ books, forget }: AdminAccountParts): Endpoint[] {
-  const keyOf = (account: AccountState, call: Call) => ({
+function keyRoutes(parts: AdminAccountParts): Endpoint[] {
+  const { books, forget } = parts;
+  const keyOf = (account: AccountRow, call: Call) => ({
     accountId: account.accountId,
     keyId: call.request.params.key ?? "",
     sandbox: account.kind === "sandbox",
   });
-  const changing = (change: (account: AccountState, call: Call) => ReturnType<Answering>): Answering =>
+  const changing = (change: (account: AccountRow, call: Call) => ReturnType<Answering>): Answering =>
     withAccount(books, (account, call) =>
       changed(
         () => change(account, call),
@@ -169,7 +153,7 @@ function keyRoutes({ books, forget }: AdminAccountParts): Endpoint[] {
       "/admin/v1/accounts/{id}/keys",
       changing(async (account, call) => {
         const body = readBody(newKeySchema, call.request.body);
-        return body instanceof GatewayError ? body : createKey(books, keyOf(account, call), body);
+        return body instanceof GatewayError ? body : createKey(parts, keyOf(account, call), body);
       }),
     ),
     adminEndpoint(
@@ -177,7 +161,7 @@ function keyRoutes({ books, forget }: AdminAccountParts): Endpoint[] {
       "/admin/v1/accounts/{id}/keys/{key}",
       changing(async (account, call) => {
         const body = readBody(keyChangeSchema, call.request.body);
-        return body instanceof GatewayError ? body : changeKey(books, keyOf(account, call), body);
+        return body instanceof GatewayError ? body : changeKey(parts, keyOf(account, call), body);
       }),
     ),
     adminEndpoint(

@@ -1,8 +1,9 @@
 // Who is calling: from the Authorization header to a Caller, from memory as a rule and from the ledger once a minute.
+import type { AccountRow, KeyRow } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
-import type { AccountState, KeyBooks, KeyState } from "./books.ts";
+import type { KeyBooks } from "./books.ts";
 import { keyHash, looksLikeKey } from "./secrets.ts";
 
 /** Changes made here are seen at once; this is how late those made by another process may be. */
@@ -38,6 +39,7 @@ function refused(detail: string): GatewayError {
 const MISSING = refused("No key was sent: the request has no Authorization header.");
 const NOT_BEARER = refused("The Authorization header is not `Bearer <key>`.");
 const UNKNOWN = refused("This key is unknown: it is mistyped or has been revoked.");
+const EXPIRED = refused("This key has expired.");
 const NO_SANDBOX = refused("This is a sandbox key, and this gateway has no sandbox accounts.");
 const TOO_MANY_MISSES = new GatewayError("rate_limited", {
   detail: { limit: MISSES_PER_SECOND_MAX, window_seconds: 1 },
@@ -46,7 +48,7 @@ const TOO_MANY_MISSES = new GatewayError("rate_limited", {
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-function callerOf(key: KeyState, account: AccountState): Caller {
+function callerOf(key: KeyRow, account: AccountRow): Caller {
   return {
     payer: {
       id: `acct:${account.accountId}`,
@@ -60,8 +62,14 @@ function callerOf(key: KeyState, account: AccountState): Caller {
     requestsPerMinute: account.requestsPerMinute,
     inFlightMax: account.inFlightMax,
     inferenceCapNano: account.inferenceCapNano,
-    allows: { services: null, models: null },
+    allows: { services: key.services, models: key.models },
   };
+}
+
+/** A caller as remembered: its key may expire meanwhile. */
+interface Known {
+  readonly caller: Caller;
+  readonly expiresAtMs: number | null;
 }
 
 /** Remembers for a while, up to a number of entries; the oldest goes first. */
@@ -117,7 +125,7 @@ function missBudget(clock: Clock) {
 }
 
 export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOptions): Authenticator {
-  const known = new Memory<Caller>(KNOWN_MS, KNOWN_COUNT_MAX);
+  const known = new Memory<Known>(KNOWN_MS, KNOWN_COUNT_MAX);
   const unknown = new Memory<GatewayError>(UNKNOWN_MS, UNKNOWN_COUNT_MAX);
   /** Lookups under way, so that a burst with one new key is one lookup. */
   const pending = new Map<string, Promise<Authenticated>>();
@@ -125,12 +133,16 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
   /** Grows with every `forget`: what was read before it must not be remembered after it. */
   let generation = 0;
 
-  async function find(secretHash: string): Promise<Authenticated> {
+  function unlessExpired({ caller, expiresAtMs }: Known): Authenticated {
+    return expiresAtMs !== null && expiresAtMs <= clock.epochMs() ? EXPIRED : caller;
+  }
+
+  async function find(secretHash: string): Promise<Known | GatewayError> {
     const key = await books.keyByHash(secretHash);
     const account = key === null ? null : await books.account(key.accountId);
     if (key === null || account === null) return UNKNOWN;
     const caller = callerOf(key, account);
-    return caller.payer.sandbox && !sandbox ? NO_SANDBOX : caller;
+    return caller.payer.sandbox && !sandbox ? NO_SANDBOX : { caller, expiresAtMs: key.expiresAtMs };
   }
 
   async function lookUp(secretHash: string): Promise<Authenticated> {
@@ -138,10 +150,11 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
     try {
       const found = await find(secretHash);
       if (!(found instanceof GatewayError)) budget.giveBack();
-      if (before !== generation) return found;
-      if (found instanceof GatewayError) unknown.set(secretHash, found, clock.elapsedMs());
-      else known.set(secretHash, found, clock.elapsedMs());
-      return found;
+      if (before === generation) {
+        if (found instanceof GatewayError) unknown.set(secretHash, found, clock.elapsedMs());
+        else known.set(secretHash, found, clock.elapsedMs());
+      }
+      return found instanceof GatewayError ? found : unlessExpired(found);
     } catch (error) {
       if (error instanceof GatewayError) return error;
       throw error;
@@ -158,7 +171,9 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
       if (!looksLikeKey(token)) return UNKNOWN;
       const secretHash = keyHash(token);
       const nowMs = clock.elapsedMs();
-      const remembered = known.get(secretHash, nowMs) ?? unknown.get(secretHash, nowMs) ?? pending.get(secretHash);
+      const caller = known.get(secretHash, nowMs);
+      if (caller !== undefined) return unlessExpired(caller);
+      const remembered = unknown.get(secretHash, nowMs) ?? pending.get(secretHash);
       if (remembered !== undefined) return remembered;
       if (!budget.take()) return TOO_MANY_MISSES;
       const lookup = lookUp(secretHash);
@@ -167,7 +182,7 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
     },
     forget(accountId) {
       generation += 1;
-      known.drop((caller) => caller.payer.accountId === accountId);
+      known.drop(({ caller }) => caller.payer.accountId === accountId);
       pending.clear();
     },
   };

@@ -1,9 +1,12 @@
 // Making, changing and revoking keys: the same rules for the account's own primary key and for the operator.
 import { z } from "zod";
+import type { KeyPatch, KeyRow } from "../account-rows.ts";
+import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
 import type { Answer } from "../plan.ts";
-import type { Books, KeyChange, KeyState } from "./books.ts";
+import { modelsSchema, servicesSchema } from "./allowed.ts";
+import type { Books } from "./books.ts";
 import { keyRow } from "./rows.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
@@ -14,6 +17,14 @@ export const centsSchema = z
   .min(0, "must not be negative")
   .max(900_000_000, "must be at most 900000000");
 const period = z.enum(["day", "week", "month"], "must be day, week or month");
+const limits = {
+  services: servicesSchema.nullish(),
+  models: modelsSchema.nullish(),
+  expires_at: z.iso
+    .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2027-01-31T12:00:00Z" })
+    .transform((text) => Date.parse(text))
+    .nullish(),
+};
 
 export const newKeySchema = z
   .strictObject({
@@ -21,6 +32,7 @@ export const newKeySchema = z
     external_id: z.string().min(1).max(200).nullish(),
     ceiling_cents: centsSchema.nullish(),
     ceiling_period: period.nullish(),
+    ...limits,
   })
   .refine((body) => body.ceiling_cents != null || body.ceiling_period == null, {
     path: ["ceiling_period"],
@@ -35,6 +47,7 @@ export const keyChangeSchema = z
     ceiling_cents: centsSchema.nullish(),
     period: period.optional(),
     ceiling_period: period.optional(),
+    ...limits,
   })
   .refine((body) => body.ceiling === undefined || body.ceiling_cents === undefined, {
     path: ["ceiling"],
@@ -57,16 +70,28 @@ function badField(path: string, message: string): GatewayError {
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
 }
 
-async function find(books: Books, accountId: string, keyId: string): Promise<KeyState | undefined> {
+async function find(books: Books, accountId: string, keyId: string): Promise<KeyRow | undefined> {
   return (await books.keys(accountId)).find((key) => key.keyId === keyId);
+}
+
+export interface KeyParts {
+  readonly books: Books;
+  readonly clock: Clock;
+}
+
+/** When a key is to expire must not have passed. */
+function expiryFault(expiresAtMs: number | null | undefined, clock: Clock): GatewayError | null {
+  return expiresAtMs != null && expiresAtMs <= clock.epochMs() ? badField("expires_at", "must be in the future") : null;
 }
 
 /** Makes an agent key of an account. The secret is in the answer and nowhere else. */
 export async function createKey(
-  books: Books,
+  { books, clock }: KeyParts,
   account: { readonly accountId: string; readonly sandbox: boolean },
   body: z.output<typeof newKeySchema>,
 ): Promise<Answer | GatewayError> {
+  const fault = expiryFault(body.expires_at, clock);
+  if (fault !== null) return fault;
   const { secret, secretHash, hint } = mintKey(account.sandbox);
   const keyId = mintId("key_");
   const ceiling = body.ceiling_cents ?? null;
@@ -78,6 +103,9 @@ export async function createKey(
     externalId: body.external_id ?? null,
     ceilingNano: ceiling === null ? null : nanoFromCents(ceiling),
     ceilingPeriod: ceiling === null ? null : (body.ceiling_period ?? PERIOD),
+    services: body.services ?? null,
+    models: body.models ?? null,
+    expiresAtMs: body.expires_at ?? null,
   });
   if (outcome === "external_id_taken") {
     const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
@@ -89,7 +117,7 @@ export async function createKey(
 }
 
 /** What the body asks to change, or what is wrong with it for this key. */
-function changeOf(key: KeyState, body: z.output<typeof keyChangeSchema>): KeyChange | GatewayError {
+function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch | GatewayError {
   const cents = body.ceiling_cents === undefined ? body.ceiling : body.ceiling_cents;
   const newPeriod = body.ceiling_period ?? body.period;
   const ceilingNano = cents === undefined ? key.ceilingNano : cents === null ? null : nanoFromCents(cents);
@@ -97,23 +125,32 @@ function changeOf(key: KeyState, body: z.output<typeof keyChangeSchema>): KeyCha
   return {
     ...(body.label === undefined ? {} : { label: body.label }),
     ...(body.paused === undefined ? {} : { paused: body.paused }),
+    ...(body.services === undefined ? {} : { services: body.services }),
+    ...(body.models === undefined ? {} : { models: body.models }),
+    ...(body.expires_at === undefined ? {} : { expiresAtMs: body.expires_at }),
     ceilingNano,
     ceilingPeriod: ceilingNano === null ? null : (newPeriod ?? key.ceilingPeriod ?? PERIOD),
   };
 }
 
-/** Changes label, ceiling or pause of a key. */
+/** What would shut an account out of its own hands. */
+const NOT_OF_PRIMARY = ["paused", "services", "models", "expires_at"] as const;
+
+/** Changes label, ceiling, pause, lists or expiry of a key. */
 export async function changeKey(
-  books: Books,
+  { books, clock }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string },
   body: z.output<typeof keyChangeSchema>,
 ): Promise<Answer | GatewayError> {
   const before = await find(books, key.accountId, key.keyId);
   if (before === undefined) return noSuchKey(key.keyId);
-  if (before.primary && body.paused) {
-    const detail = "The primary key cannot be paused; rotate it, or freeze the account.";
-    return new GatewayError("conflict", { detail: { detail }, param: "paused" });
+  const param = before.primary ? NOT_OF_PRIMARY.find((field) => body[field]) : undefined;
+  if (param !== undefined) {
+    const detail = `${param}: the primary key cannot be paused or limited, and does not expire; rotate it, or use an agent key.`;
+    return new GatewayError("conflict", { detail: { detail }, param });
   }
+  const fault = expiryFault(body.expires_at, clock);
+  if (fault !== null) return fault;
   const change = changeOf(before, body);
   if (change instanceof GatewayError) return change;
   const after = await books.patchKey(key.accountId, key.keyId, change);

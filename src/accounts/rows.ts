@@ -1,14 +1,14 @@
 // How accounts, keys and transactions look in answers: snake case, cents, and times as ISO 8601.
+import type { AccountRow, KeyRow, PostingRow } from "../account-rows.ts";
 import { centsDown, centsUp, minus, NANO_PER_CENT, type Nano, ZERO } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
-import type { AccountState, KeyState, Transaction } from "./books.ts";
 
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
 /** What is left, never shown larger than it is. */
-export function balanceCents(account: AccountState): number {
+export function balanceCents(account: AccountRow): number {
   return centsDown(minus(account.grantedNano, account.spentNano));
 }
 
@@ -16,7 +16,7 @@ function ceilingCents(nano: Nano | null): number | null {
   return nano === null ? null : nano / NANO_PER_CENT;
 }
 
-export function keyRow(key: KeyState) {
+export function keyRow(key: KeyRow) {
   return {
     id: key.keyId,
     label: key.label,
@@ -27,13 +27,16 @@ export function keyRow(key: KeyState) {
     ceiling_period: key.ceilingPeriod,
     spent_cents: centsUp(key.periodSpentNano),
     last_used_at: key.lastUsedAtMs === null ? null : isoTime(key.lastUsedAtMs),
+    services: key.services,
+    models: key.models,
+    expires_at: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
     paused: key.paused,
     created_at: isoTime(key.createdAtMs),
   };
 }
 
 /** For the account's own eyes. */
-export function ownAccountRow(account: AccountState, key: KeyState | undefined) {
+export function ownAccountRow(account: AccountRow, key: KeyRow | undefined) {
   return {
     account_id: account.accountId,
     kind: account.kind,
@@ -53,7 +56,7 @@ export function ownAccountRow(account: AccountState, key: KeyState | undefined) 
 }
 
 /** For the operator's eyes. */
-export function accountRow(account: AccountState) {
+export function accountRow(account: AccountRow) {
   return {
     account_id: account.accountId,
     name: account.name,
@@ -81,14 +84,14 @@ function usageRow(usage: TokenUsage) {
 }
 
 /** What was called: an action of a service, or a model. */
-function calledRow(transaction: Transaction) {
+function calledRow(transaction: PostingRow) {
   if (transaction.served === null) return {};
   if (transaction.operation !== "run") return { model: transaction.served };
   const [service, ...action] = transaction.served.split("/");
   return { service, action: action.join("/") };
 }
 
-export function transactionRow(transaction: Transaction) {
+export function transactionRow(transaction: PostingRow) {
   const charge = transaction.kind === "charge";
   return {
     transaction_id: transaction.transactionId,

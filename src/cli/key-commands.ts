@@ -1,6 +1,7 @@
 // Commands on an account's keys.
+import { systemClock } from "../clock.ts";
 import { accountPath } from "./account-commands.ts";
-import type { Command, Typed, Workplace } from "./command.ts";
+import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
 interface Key {
@@ -12,6 +13,9 @@ interface Key {
   readonly paused: boolean;
   readonly ceiling_cents: number | null;
   readonly ceiling_period: string | null;
+  readonly services: readonly string[] | null;
+  readonly models: readonly string[] | null;
+  readonly expires_at: string | null;
   readonly spent_cents: number;
   readonly last_used_at: string | null;
   readonly api_key?: string;
@@ -25,13 +29,55 @@ function ceilingText(key: Key): string {
   return key.ceiling_cents === null ? "none" : `${(key.ceiling_cents / 100).toFixed(2)} USD a ${key.ceiling_period}`;
 }
 
-function secretText(key: Key): string {
-  return pairs([
-    ["id", key.id],
-    ["key", `${key.api_key}  (shown this once)`],
+function listText(list: readonly string[] | null): string {
+  if (list === null) return "all";
+  return list.length === 0 ? "none" : list.join(", ");
+}
+
+function limitPairs(key: Key): readonly (readonly [name: string, value: string])[] {
+  return [
     ["label", key.label],
     ["ceiling", ceilingText(key)],
-  ]);
+    ["services", listText(key.services)],
+    ["models", listText(key.models)],
+    ["expires", key.expires_at ?? "never"],
+  ];
+}
+
+function secretText(key: Key): string {
+  return pairs([["id", key.id], ["key", `${key.api_key}  (shown this once)`], ...limitPairs(key)]);
+}
+
+function stateText(key: Key): string {
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= systemClock.epochMs()) return "expired";
+  return key.paused ? "paused" : "active";
+}
+
+const LIMITS = {
+  "ceiling-cents": { value: "CENTS", meaning: "most it may spend in a period" },
+  "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
+  services: { value: "LIST", meaning: "services or service/action it may call, by commas; or all, or none" },
+  models: { value: "LIST", meaning: "models or tiers it may ask for, by commas; or all, or none" },
+  "expires-at": { value: "TIME", meaning: "when it stops working, such as 2027-01-31T12:00:00Z; or never" },
+};
+
+/** A list by commas as the API wants it: null for `all`, empty for `none`. */
+function listOf(typed: Typed, option: string): readonly string[] | null | undefined {
+  const text = typed.text(option);
+  if (text === undefined || text === "all") return text === undefined ? undefined : null;
+  return text === "none" ? [] : text.split(",").map((entry) => entry.trim());
+}
+
+/** What of a key's limits was typed; the rest is left out. */
+function limitsOf(typed: Typed) {
+  const expires = typed.text("expires-at");
+  return {
+    ceiling_cents: typed.number("ceiling-cents"),
+    ceiling_period: typed.text("ceiling-period"),
+    services: listOf(typed, "services"),
+    models: listOf(typed, "models"),
+    expires_at: expires === "never" ? null : expires,
+  };
 }
 
 const create: Command = {
@@ -39,17 +85,15 @@ const create: Command = {
   takes: ["ACCOUNT"],
   options: {
     label: { value: "TEXT", meaning: "what it is for" },
-    "ceiling-cents": { value: "CENTS", meaning: "most it may spend in a period" },
-    "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
+    ...LIMITS,
     "external-id": { value: "TEXT", meaning: "your own name for it, unique in the account" },
   },
   summary: "Makes an agent key and shows it, once",
   async run(typed, { admin }) {
     const json = await admin.call<Key>("POST", `${accountPath(typed.word("ACCOUNT"))}/keys`, {
       label: typed.text("label"),
-      ceiling_cents: typed.number("ceiling-cents"),
-      ceiling_period: typed.text("ceiling-period"),
       external_id: typed.text("external-id"),
+      ...limitsOf(typed),
     });
     return { json, text: secretText(json) };
   },
@@ -66,13 +110,29 @@ const list: Command = {
       key.id,
       key.primary ? `${key.label} *` : key.label,
       key.hint,
-      key.paused ? "paused" : "active",
+      stateText(key),
       ceilingText(key),
       (key.spent_cents / 100).toFixed(2),
       key.last_used_at ?? "never",
+      listText(key.services),
+      listText(key.models),
+      key.expires_at ?? "never",
     ]);
-    const heading = ["KEY", "LABEL (* PRIMARY)", "HINT", "STATE", "CEILING", "SPENT USD", "LAST USED"];
-    return { json: { keys }, text: table(heading, rows) };
+    const known = ["KEY", "LABEL (* PRIMARY)", "HINT", "STATE", "CEILING", "SPENT USD", "LAST USED"];
+    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "EXPIRES"], rows) };
+  },
+};
+
+const limit: Command = {
+  name: "key limit",
+  takes: ["ACCOUNT", "KEY"],
+  options: LIMITS,
+  summary: "Changes what an agent key may spend and call, and until when; running gateways obey at once",
+  async run(typed, { admin }) {
+    const limits = limitsOf(typed);
+    if (Object.values(limits).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
+    const json = await admin.call<Key>("PATCH", keyPath(typed), limits);
+    return { json, text: pairs([["id", json.id], ...limitPairs(json)]) };
   },
 };
 
@@ -114,6 +174,7 @@ const revoke: Command = {
 export const KEY_COMMANDS: readonly Command[] = [
   create,
   list,
+  limit,
   pausing("key pause", true, "Refuses every paid call of a key until it is resumed"),
   pausing("key resume", false, "Lets a paused key pay again"),
   rotate,

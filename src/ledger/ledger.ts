@@ -1,43 +1,21 @@
 // The money, as the rest of the gateway sees it. Expected outcomes are returned; only a broken store throws.
+import type {
+  AccountPatch,
+  AccountRow,
+  CeilingPeriod,
+  KeyPatch,
+  KeyRow,
+  NewAccount,
+  NewKey,
+  PostingPage,
+  PostingQuery,
+  PostingRow,
+  RefundOutcome,
+  TopUpOutcome,
+} from "../account-rows.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Nano } from "../money.ts";
 import type { Slot, TokenUsage } from "../plan.ts";
-
-export type AccountKind = "personal" | "business" | "sandbox";
-export type CeilingPeriod = "day" | "week" | "month";
-
-export interface AccountRow {
-  readonly accountId: string;
-  readonly name: string;
-  readonly kind: AccountKind;
-  readonly createdAtMs: number;
-  readonly frozen: boolean;
-  readonly inferenceCapNano: Nano;
-  readonly requestsPerMinute: number;
-  readonly inFlightMax: number;
-  readonly grantedNano: Nano;
-  readonly spentNano: Nano;
-  readonly heldNano: Nano;
-  readonly absorbedNano: Nano;
-}
-
-export interface KeyRow {
-  readonly keyId: string;
-  readonly accountId: string;
-  readonly primary: boolean;
-  readonly label: string;
-  readonly externalId: string | null;
-  /** The first and last characters of the secret, for people to tell keys apart. */
-  readonly hint: string;
-  readonly paused: boolean;
-  readonly ceilingNano: Nano | null;
-  readonly ceilingPeriod: CeilingPeriod | null;
-  readonly createdAtMs: number;
-  readonly lastUsedAtMs: number | null;
-  /** Spent and held in the period of the ceiling that runs now (in the day where there is no ceiling). */
-  readonly periodSpentNano: Nano;
-  readonly periodHeldNano: Nano;
-}
 
 /** A hold is found by its account and its id: in Redis both live in the account's slot. */
 export interface HoldRef {
@@ -144,60 +122,6 @@ export type ExtendOutcome =
   | { readonly outcome: "unknown_key" | "frozen" | "paused" }
   | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
 
-/** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */
-export interface PostingRow {
-  /** The hold's id, or the id of a top-up or refund. */
-  readonly transactionId: string;
-  readonly kind: "charge" | "topup" | "refund";
-  readonly accountId: string;
-  readonly keyId: string | null;
-  readonly parentId: string | null;
-  readonly requestId: string | null;
-  readonly createdAtMs: number;
-  readonly operation: string | null;
-  readonly asked: string | null;
-  readonly served: string | null;
-  readonly provider: string | null;
-  readonly amountNano: Nano;
-  readonly chargedCents: number;
-  readonly upstreamNano: Nano;
-  readonly absorbedNano: Nano;
-  readonly absorbReason: string | null;
-  readonly usage: TokenUsage | null;
-  readonly estimated: boolean;
-  readonly priceVersion: string | null;
-  /** The refunded transaction, or a top-up's reference. */
-  readonly reference: string | null;
-  /** Why a refund was given, or why a hold was posted by the sweep. */
-  readonly reason: string | null;
-}
-
-export interface OpenAccount {
-  readonly accountId: string;
-  readonly name: string;
-  readonly kind: AccountKind;
-  readonly creditNano: Nano;
-  readonly inferenceCapNano: Nano;
-  readonly requestsPerMinute: number;
-  readonly inFlightMax: number;
-  readonly primaryKey: NewKey;
-}
-
-export interface NewKey {
-  readonly keyId: string;
-  readonly secretHash: string;
-  readonly hint: string;
-  readonly label: string;
-  readonly externalId: string | null;
-  readonly ceilingNano: Nano | null;
-  readonly ceilingPeriod: CeilingPeriod | null;
-}
-
-export type AccountPatch = Partial<
-  Pick<AccountRow, "name" | "frozen" | "inferenceCapNano" | "requestsPerMinute" | "inFlightMax">
->;
-export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | "ceilingNano" | "ceilingPeriod">>;
-
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
   /** `I1` to `I12`, or `file`. */
@@ -223,7 +147,7 @@ export interface LedgerTotals {
 }
 
 export interface Ledger {
-  openAccount(request: OpenAccount): Promise<"opened" | "exists">;
+  openAccount(account: NewAccount): Promise<"opened" | "exists">;
   account(accountId: string): Promise<AccountRow | null>;
   accounts(): Promise<readonly AccountRow[]>;
   patchAccount(accountId: string, patch: AccountPatch): Promise<AccountRow | null>;
@@ -260,10 +184,8 @@ export interface Ledger {
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
 
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
-  /** Newest first. `keyId` limits to one key's. */
-  transactions(
-    query: TransactionQuery,
-  ): Promise<{ readonly rows: readonly PostingRow[]; readonly next: string | null }>;
+  /** Newest first. */
+  transactions(query: PostingQuery): Promise<PostingPage>;
   totals(): Promise<LedgerTotals>;
   /**
    * Verifies every invariant while calls go on. With `file`, the store's own file as well, which stops calls for as long
@@ -273,19 +195,4 @@ export interface Ledger {
   /** Writes a consistent copy to `path`, which must not exist. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;
-}
-
-export type TopUpOutcome =
-  | { readonly outcome: "credited" | "exists"; readonly balanceNano: Nano }
-  | { readonly outcome: "unknown_account" | "too_much" };
-
-export type RefundOutcome =
-  | { readonly outcome: "refunded" | "exists"; readonly refundId: string; readonly amountNano: Nano }
-  | { readonly outcome: "unknown_transaction" };
-
-export interface TransactionQuery {
-  readonly accountId: string;
-  readonly keyId: string | null;
-  readonly limit: number;
-  readonly cursor: string | null;
 }

@@ -1,7 +1,7 @@
 // Accounts, keys and days as the ledger works on them: read into memory when first asked for, written back at the commit.
 import type { DatabaseSync } from "node:sqlite";
+import type { AccountKind, CeilingPeriod } from "../account-rows.ts";
 import type { Nano } from "../money.ts";
-import type { AccountKind, CeilingPeriod } from "./ledger.ts";
 import type { AccountState, DayState, KeyState, ScopeState } from "./state.ts";
 import { periodStart } from "./windows.ts";
 
@@ -39,6 +39,10 @@ interface KeySql {
   ceiling_period: CeilingPeriod | null;
   created_at: number;
   last_used_at: number | null;
+  /** JSON. */
+  services: string | null;
+  models: string | null;
+  expires_at: number | null;
 }
 
 export class AccountTables {
@@ -136,6 +140,7 @@ export class AccountTables {
     this.#sql.insertKey.run(
       ...[key.keyId, key.accountId, key.primary ? 1 : 0, key.secretHash, key.hint, key.label, key.externalId],
       ...[key.paused ? 1 : 0, key.ceilingNano, key.ceilingPeriod, key.createdAtMs, key.lastUsedAtMs],
+      ...[listText(key.services), listText(key.models), key.expiresAtMs],
     );
     account.keys.set(key.keyId, key);
     this.#keysByHash.set(key.secretHash, key);
@@ -203,7 +208,7 @@ export class AccountTables {
   #writeKey(key: KeyState): void {
     this.#sql.writeKey.run(
       ...[key.secretHash, key.hint, key.label, key.paused ? 1 : 0, key.ceilingNano, key.ceilingPeriod],
-      ...[key.lastUsedAtMs, key.keyId],
+      ...[key.lastUsedAtMs, listText(key.services), listText(key.models), key.expiresAtMs, key.keyId],
     );
   }
 
@@ -239,7 +244,7 @@ function prepare(database: DatabaseSync) {
       "SELECT day, spent, last_posting AS lastPosting FROM spent_day WHERE scope = ? AND day >= ? AND day < ?",
     ),
     insertAccount: database.prepare("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-    insertKey: database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertKey: database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteKey: database.prepare("DELETE FROM api_key WHERE key_id = ?"),
     writeAccount: database.prepare(
       "UPDATE account SET granted = ?, spent = ?, absorbed = ?, clock = ?, last_posting = ? WHERE account_id = ?",
@@ -250,7 +255,7 @@ function prepare(database: DatabaseSync) {
     ),
     writeKey: database.prepare(
       `UPDATE api_key SET secret_hash = ?, hint = ?, label = ?, paused = ?, ceiling = ?, ceiling_period = ?,
-         last_used_at = ? WHERE key_id = ?`,
+         last_used_at = ?, services = ?, models = ?, expires_at = ? WHERE key_id = ?`,
     ),
     writeDay: database.prepare(
       `INSERT INTO spent_day (scope, day, spent, last_posting) VALUES (?, ?, ?, ?)
@@ -283,6 +288,14 @@ function accountState(row: AccountSql): AccountState {
   };
 }
 
+function listText(list: readonly string[] | null): string | null {
+  return list === null ? null : JSON.stringify(list);
+}
+
+function listOf(text: string | null): readonly string[] | null {
+  return text === null ? null : (JSON.parse(text) as string[]);
+}
+
 function keyState(row: KeySql): KeyState {
   return {
     keyId: row.key_id,
@@ -297,5 +310,8 @@ function keyState(row: KeySql): KeyState {
     ceilingNano: row.ceiling,
     ceilingPeriod: row.ceiling_period,
     lastUsedAtMs: row.last_used_at,
+    services: listOf(row.services),
+    models: listOf(row.models),
+    expiresAtMs: row.expires_at,
   };
 }

@@ -1,22 +1,22 @@
 // Accounts, keys, credit and refunds: what people and the admin listener do to the ledger.
-import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../money.ts";
 import type {
   AccountPatch,
   AccountRow,
   KeyPatch,
   KeyRow,
+  NewAccount,
   NewKey,
-  OpenAccount,
   PostingRow,
   RefundOutcome,
   TopUpOutcome,
-} from "./ledger.ts";
+} from "../account-rows.ts";
+import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../money.ts";
 import type { LedgerState } from "./sqlite-state.ts";
 import { type AccountState, type KeyState, keyScope, periodSum } from "./state.ts";
 import { dayOf, periodEnd } from "./windows.ts";
 
 /** Opens an account with its primary key; opening credit is a top-up like any other. */
-export function openAccount(state: LedgerState, request: OpenAccount): "opened" | "exists" {
+export function openAccount(state: LedgerState, request: NewAccount): "opened" | "exists" {
   if (state.accounts.account(request.accountId) !== null) return "exists";
   const { accountId, name, kind, inferenceCapNano, requestsPerMinute, inFlightMax } = request;
   const createdAtMs = state.now().nowMs;
@@ -171,11 +171,9 @@ export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
   const period = key.ceilingNano === null ? "day" : (key.ceilingPeriod ?? "day");
   const scope = state.accounts.scope(account, keyScope(key.keyId), day);
   const { spent, held } = periodSum(scope, period, day, periodEnd(period, day));
-  const { keyId, accountId, primary, label, externalId, hint, paused, ceilingNano, ceilingPeriod } = key;
+  const { secretHash: _, ...shown } = key;
   return {
-    ...{ keyId, accountId, primary, label, externalId, hint, paused, ceilingNano, ceilingPeriod },
-    createdAtMs: key.createdAtMs,
-    lastUsedAtMs: key.lastUsedAtMs,
+    ...shown,
     periodSpentNano: nano(spent),
     periodHeldNano: nano(held),
   };

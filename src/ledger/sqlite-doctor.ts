@@ -209,10 +209,17 @@ function prepare(database: DatabaseSync) {
     days: database.prepare("SELECT day, spent FROM spent_day WHERE scope = ?"),
     day: database.prepare("SELECT spent FROM spent_day WHERE scope = ? AND day = ?"),
     idempotency: database.prepare(
-      `SELECT 'the idempotency key of ' || i.hold_id || ' is ' || i.state || ', its hold is '
-           || CASE WHEN h.hold_id IS NULL THEN 'not ' ELSE '' END || 'live' AS detail
-         FROM idempotency i LEFT JOIN hold h USING (hold_id)
-         WHERE i.account_id = ?1 AND (i.state = 'held') <> (h.hold_id IS NOT NULL)`,
+      `SELECT 'the idempotency key of ' || hold_id || ' is ' || state || ', its hold is ' || end AS detail FROM (
+         SELECT i.hold_id, i.state,
+           CASE WHEN h.hold_id IS NOT NULL THEN 'held' WHEN p.seq IS NOT NULL THEN 'posted'
+             ELSE COALESCE(t.state, 'forgotten') END AS end
+           FROM idempotency i LEFT JOIN hold h USING (hold_id) LEFT JOIN tombstone t USING (hold_id)
+             LEFT JOIN posting p ON p.transaction_id = i.hold_id AND p.account_id = i.account_id
+           WHERE i.account_id = ?)
+         WHERE NOT CASE WHEN state IN ('held', 'posted') THEN end = state
+           WHEN state = 'expired' THEN end IN ('expired', 'forgotten')
+           WHEN state IN ('voided', 'answered', 'unknown') THEN end IN ('voided', 'forgotten')
+           ELSE FALSE END`,
     ),
   };
 }

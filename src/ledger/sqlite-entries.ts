@@ -1,8 +1,9 @@
 // The rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
 import type { DatabaseSync } from "node:sqlite";
+import type { PostingRow } from "../account-rows.ts";
 import type { Nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
-import type { HoldState, KeyFate, PostingRow } from "./ledger.ts";
+import type { HoldState, KeyFate } from "./ledger.ts";
 import type { LiveHold } from "./state.ts";
 
 /** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */

@@ -123,4 +123,10 @@ export const LEDGER_SCHEMA: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_by_lapse ON idempotency (lapses_at);
   `,
+  `
+  -- What a key may call: lists as JSON, null for everything; and until when.
+  ALTER TABLE api_key ADD COLUMN services TEXT;
+  ALTER TABLE api_key ADD COLUMN models TEXT;
+  ALTER TABLE api_key ADD COLUMN expires_at INTEGER;
+  `,
 ];

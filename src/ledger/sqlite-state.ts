@@ -1,9 +1,9 @@
 // What the ledger's operations share: the tables, the live holds, the time that counts, and how a hold ends.
-
+import type { PostingRow } from "../account-rows.ts";
 import { chargedCents, type Nano, nano } from "../money.ts";
 import type { StoreTime } from "../storage/sqlite-unit.ts";
 import { guardClock } from "./clock-guard.ts";
-import type { HoldRef, HoldState, PostedCharge, PostingRow, PostRequest } from "./ledger.ts";
+import type { HoldRef, HoldState, PostedCharge, PostRequest } from "./ledger.ts";
 import type { AccountTables } from "./sqlite-accounts.ts";
 import type { EntryTables, HoldSql } from "./sqlite-entries.ts";
 import { type AccountState, inferenceScope, keyScope, type LiveHold, releaseHold, takeHold } from "./state.ts";

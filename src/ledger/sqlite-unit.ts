@@ -1,8 +1,9 @@
 // The ledger in the storage thread: its tables, and its operations by name.
 import type { DatabaseSync } from "node:sqlite";
+import type { AccountRow, KeyRow, PostingQuery } from "../account-rows.ts";
 import { nano } from "../money.ts";
 import { migrate, type SqliteUnit, type StoreTime } from "../storage/sqlite-unit.ts";
-import type { AccountRow, KeyRow, LedgerTotals, TransactionQuery } from "./ledger.ts";
+import type { LedgerTotals } from "./ledger.ts";
 import { AccountTables } from "./sqlite-accounts.ts";
 import * as admin from "./sqlite-admin.ts";
 import { Doctor, type Examination } from "./sqlite-doctor.ts";
@@ -67,7 +68,7 @@ function operationsOn(state: LedgerState) {
       const posting = state.entries.posting(transactionId);
       return posting !== null && (accountId === null || posting.accountId === accountId) ? posting : null;
     },
-    transactions: (query: TransactionQuery) => listTransactions(state, query),
+    transactions: (query: PostingQuery) => listTransactions(state, query),
     totals: (_: null): LedgerTotals => {
       let held = 0;
       for (const hold of state.holds.values()) held += hold.amount;
@@ -77,7 +78,7 @@ function operationsOn(state: LedgerState) {
 }
 
 /** A page of an account's or a key's postings; a cursor is the number of the posting to go on with. */
-function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: TransactionQuery) {
+function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: PostingQuery) {
   const account = state.accounts.account(accountId);
   if (account === null) return { rows: [], next: null };
   const newest = () =>

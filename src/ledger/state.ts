@@ -1,7 +1,7 @@
 // What the ledger knows in memory: accounts, keys, days, live holds. Plain data, and the sums that admission asks for.
+import type { AccountKind, CeilingPeriod } from "../account-rows.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Nano } from "../money.ts";
-import type { AccountKind, CeilingPeriod } from "./ledger.ts";
 import { periodStart } from "./windows.ts";
 
 /** What a scope (a key, or an account's inference) has spent and holds of one UTC day. */
@@ -35,6 +35,9 @@ export interface KeyState {
   paused: boolean;
   ceilingNano: Nano | null;
   ceilingPeriod: CeilingPeriod | null;
+  services: readonly string[] | null;
+  models: readonly string[] | null;
+  expiresAtMs: number | null;
   lastUsedAtMs: number | null;
 }
 

@@ -1,5 +1,5 @@
 // Days, ISO weeks and months in UTC, as numbers of days since the epoch; ceilings and caps are counted in them.
-import type { CeilingPeriod } from "./ledger.ts";
+import type { CeilingPeriod } from "../account-rows.ts";
 
 export const DAY_MS = 86_400_000;
 

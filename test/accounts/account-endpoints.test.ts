@@ -99,6 +99,30 @@ describe("POST /api/v1/agents", () => {
     expect(body).toMatchObject({ ceiling_cents: 0, ceiling_period: "month" });
   });
 
+  test("takes what the key may call, and until when", async () => {
+    const { status, body } = await gate.call(own.key, "POST", "/api/v1/agents", {
+      services: ["files", "exa/search", "core/onescrape-deep", "browser/create_session", "files"],
+      models: ["cheap", "core/cheap", "openai/gpt-5-nano", "custom/Qwen3:8b"],
+      expires_at: "2026-05-06T15:30:00+02:00",
+    });
+    expect(status).toBe(201);
+    const limits = {
+      services: ["files", "exa/search", "core/onescrape-deep", "browser/create_session"],
+      models: ["core/cheap", "openai/gpt-5-nano", "custom/Qwen3:8b"],
+      expires_at: "2026-05-06T13:30:00.000Z",
+    };
+    expect(body).toMatchObject(limits);
+    const { body: own_row } = await gate.call(body.api_key, "GET", "/api/v1/agents");
+    expect(own_row.agents).toMatchObject([limits]);
+  });
+
+  test("without limits makes a key for everything and for ever; empty lists are for nothing", async () => {
+    const { body: free } = await gate.call(own.key, "POST", "/api/v1/agents", { services: null, expires_at: null });
+    expect(free).toMatchObject({ services: null, models: null, expires_at: null });
+    const { body: bound } = await gate.call(own.key, "POST", "/api/v1/agents", { services: [], models: [] });
+    expect(bound).toMatchObject({ services: [], models: [] });
+  });
+
   test("an external_id is taken once per account", async () => {
     await agent({ external_id: "r-1" });
     const again = await gate.call(own.key, "POST", "/api/v1/agents", { external_id: "r-1" });
@@ -126,6 +150,23 @@ describe("POST /api/v1/agents", () => {
     [{ ceiling_period: "day" }, "ceiling_period"],
     [{ external_id: "" }, "external_id"],
     [{ cieling_cents: 5 }, "cieling_cents"],
+    [{ services: "files" }, "services"],
+    [{ services: ["Files"] }, "services.0"],
+    [{ services: ["files", "files/get/more"] }, "services.1"],
+    [{ services: ["../admin"] }, "services.0"],
+    [{ services: [""] }, "services.0"],
+    [{ services: ["s".repeat(201)] }, "services.0"],
+    [{ services: Array.from({ length: 201 }, (_, at) => `s${at}`) }, "services"],
+    [{ models: ["openai/"] }, "models.0"],
+    [{ models: ["a b"] }, "models.0"],
+    [{ models: [null] }, "models.0"],
+    [{ models: Array.from({ length: 201 }, (_, at) => `maker/m${at}`) }, "models"],
+    [{ expires_at: "tomorrow" }, "expires_at"],
+    [{ expires_at: "2026-13-01T00:00:00Z" }, "expires_at"],
+    [{ expires_at: "2026-05-06" }, "expires_at"],
+    [{ expires_at: 1_900_000_000_000 }, "expires_at"],
+    [{ expires_at: "2026-05-06T12:00:00Z" }, "expires_at"],
+    [{ expires_at: "2026-05-06T13:59:59+02:00" }, "expires_at"],
   ])("%j is 400 and names the field", async (body, field) => {
     const answer = await gate.call(own.key, "POST", "/api/v1/agents", body);
     expect([answer.status, answer.body.error, answer.body.param]).toEqual([400, "bad_request", field]);
@@ -159,6 +200,30 @@ describe("PATCH /api/v1/agents/{id}", () => {
     expect(freed.body).toMatchObject({ ceiling_cents: null, ceiling_period: null });
   });
 
+  test("changes the lists and the expiry one by one, and takes them off", async () => {
+    const { id } = await agent({ services: ["files"], models: ["mid"], expires_at: "2026-05-07T00:00:00Z" });
+    const path = `/api/v1/agents/${id}`;
+    const changed = await gate.call(own.key, "PATCH", path, { services: ["exa"] });
+    const rest = { models: ["core/mid"], expires_at: "2026-05-07T00:00:00.000Z" };
+    expect(changed).toMatchObject({ status: 200, body: { services: ["exa"], ...rest } });
+    await gate.call(own.key, "PATCH", path, { label: "renamed" });
+    const freed = await gate.call(own.key, "PATCH", path, { services: null, models: null, expires_at: null });
+    expect(freed.body).toMatchObject({ label: "renamed", services: null, models: null, expires_at: null });
+  });
+
+  test("a key that has expired is 401 and says so, until it is given more time", async () => {
+    const { id, key } = await agent({ expires_at: new Date(gate.clock.epochMs() + 5_000).toISOString() });
+    expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(200);
+    gate.clock.advance(5_000);
+    const { status, body } = await gate.call(key, "GET", "/api/v1/account");
+    expect([status, body.error, body.message]).toEqual([401, "invalid_token", "This key has expired."]);
+    const { body: rows } = await gate.call(own.key, "GET", "/api/v1/agents");
+    expect(rows.agents.map((row: { id: string }) => row.id)).toContain(id);
+    const later = { expires_at: new Date(gate.clock.epochMs() + 5_000).toISOString() };
+    expect((await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, later)).status).toBe(200);
+    expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(200);
+  });
+
   test("takes the short names as well", async () => {
     const { id } = await agent();
     const { body } = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, { ceiling: 70, period: "week" });
@@ -171,6 +236,9 @@ describe("PATCH /api/v1/agents/{id}", () => {
     [{ period: "day" }, "ceiling_period"],
     [{ external_id: "new" }, "external_id"],
     [{ paused: "yes" }, "paused"],
+    [{ services: ["no such"] }, "services.0"],
+    [{ models: "cheap" }, "models"],
+    [{ expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
   ])("%j is 400", async (body, field) => {
     const { id } = await agent();
     const answer = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, body);
@@ -188,9 +256,19 @@ describe("PATCH /api/v1/agents/{id}", () => {
     await gate.charge(own.id, id, 1);
   });
 
-  test("does not pause the primary key", async () => {
-    const { status, body } = await gate.call(own.key, "PATCH", `/api/v1/agents/${own.keyId}`, { paused: true });
-    expect([status, body.error]).toEqual([409, "conflict"]);
+  test.each([
+    ["paused", true],
+    ["services", []],
+    ["models", ["core/cheap"]],
+    ["expires_at", "2100-01-01T00:00:00Z"],
+  ])("does not set %s of the primary key", async (field, value) => {
+    const path = `/api/v1/agents/${own.keyId}`;
+    const { status, body } = await gate.call(own.key, "PATCH", path, { [field]: value });
+    expect([status, body.error, body.param]).toEqual([409, "conflict", field]);
+    const { body: rows } = await gate.call(own.key, "GET", "/api/v1/agents");
+    expect(rows.agents).toMatchObject([{ paused: false, services: null, models: null, expires_at: null }]);
+    const nothing = { paused: false, services: null, models: null, expires_at: null };
+    expect((await gate.call(own.key, "PATCH", path, nothing)).status).toBe(200);
   });
 
   test("knows only the account's own keys", async () => {

@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
+import type { AccountRow, KeyRow } from "../../src/account-rows.ts";
 import { createAuthenticator } from "../../src/accounts/authenticate.ts";
-import type { AccountState, KeyBooks, KeyState } from "../../src/accounts/books.ts";
+import type { KeyBooks } from "../../src/accounts/books.ts";
 import { mintKey } from "../../src/accounts/secrets.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
 
 /** Books that count how often they are asked and can be changed behind the authenticator's back. */
-function setUp(options: { sandbox?: boolean; kind?: AccountState["kind"] } = {}) {
+function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"] } = {}) {
   const clock = manualClock(0);
   const minted = mintKey(options.kind === "sandbox");
-  const account: AccountState = {
+  const account: AccountRow = {
     accountId: "acct_1",
     name: "one",
     kind: options.kind ?? "personal",
@@ -24,7 +25,7 @@ function setUp(options: { sandbox?: boolean; kind?: AccountState["kind"] } = {})
     heldNano: nano(0),
     absorbedNano: nano(0),
   };
-  const key: KeyState = {
+  const key: KeyRow = {
     keyId: "key_1",
     accountId: "acct_1",
     primary: true,
@@ -34,9 +35,13 @@ function setUp(options: { sandbox?: boolean; kind?: AccountState["kind"] } = {})
     paused: false,
     ceilingNano: null,
     ceilingPeriod: null,
+    services: null,
+    models: null,
+    expiresAtMs: null,
     createdAtMs: 0,
     lastUsedAtMs: null,
     periodSpentNano: nano(0),
+    periodHeldNano: nano(0),
   };
   const state = { lookups: 0, account, keys: new Map([[minted.secretHash, key]]), broken: null as Error | null };
   const books: KeyBooks = {
@@ -49,7 +54,8 @@ function setUp(options: { sandbox?: boolean; kind?: AccountState["kind"] } = {})
   };
   const authenticator = createAuthenticator({ books, clock, sandbox: options.sandbox ?? true });
   const bearer = `Bearer ${minted.secret}`;
-  return { clock, state, bearer, authenticator, authenticate: authenticator.authenticate };
+  const setKey = (change: Partial<KeyRow>) => state.keys.set(minted.secretHash, { ...key, ...change });
+  return { clock, state, bearer, setKey, authenticator, authenticate: authenticator.authenticate };
 }
 
 async function refusal(answer: ReturnType<ReturnType<typeof setUp>["authenticate"]>): Promise<GatewayError> {
@@ -69,7 +75,14 @@ describe("a good key", () => {
       requestsPerMinute: 5,
       inFlightMax: 6,
       inferenceCapNano: 7,
+      allows: { services: null, models: null },
     });
+  });
+
+  test("says what it may call", async () => {
+    const { authenticate, bearer, setKey } = setUp();
+    setKey({ services: ["files"], models: [] });
+    expect(await authenticate(bearer)).toMatchObject({ allows: { services: ["files"], models: [] } });
   });
 
   test("is looked up once and then answered without a promise", async () => {
@@ -108,6 +121,31 @@ describe("a good key", () => {
     await looking;
     expect(await authenticate(bearer)).toMatchObject({ frozen: true });
     expect(state.lookups).toBe(2);
+  });
+
+  test("that expires while it is remembered is refused from that moment, without asking the ledger", async () => {
+    const { authenticate, bearer, state, clock, setKey } = setUp();
+    setKey({ expiresAtMs: 30_000 });
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
+    clock.advance(29_999);
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
+    clock.advance(1);
+    const error = await refusal(authenticate(bearer));
+    expect([error.status, error.code, error.message]).toEqual([401, "invalid_token", "This key has expired."]);
+    expect(state.lookups).toBe(1);
+  });
+
+  test("that has expired is looked up once, and good at once when it is given more time", async () => {
+    const { authenticate, authenticator, bearer, state, clock, setKey } = setUp();
+    setKey({ expiresAtMs: 1_000 });
+    clock.advance(1_000);
+    for (let call = 0; call < 5; call += 1) {
+      expect((await refusal(authenticate(bearer))).message).toBe("This key has expired.");
+    }
+    expect(state.lookups).toBe(1);
+    setKey({ expiresAtMs: 2_000 });
+    authenticator.forget("acct_1");
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
   });
 
   test.each(["bearer", "BEARER", "Bearer  "])("may come as %j", async (scheme) => {

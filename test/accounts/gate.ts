@@ -56,9 +56,10 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const limits = { inferenceCapNano: nano(10_000_000_000), requestsPerMinute: 600, inFlightMax: 64 };
   const gate = { readiness: { ready: true } as Readiness };
   const match = matchEndpoint([
-    ...accountEndpoints({ books, forget }),
+    ...accountEndpoints({ books, clock, forget }),
     ...adminEndpoints({
       books,
+      clock,
       forget,
       limits,
       sandbox,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 let gateway: TestGateway;
 let dataDir: string;
@@ -128,13 +128,52 @@ describe("keys", () => {
     expect(made).toMatchObject({ label: "robot", ceiling_cents: 50, ceiling_period: "month" });
     const list = await tollgate("key", "list", id);
     expect(list.out).toMatch(/primary \*/);
-    expect(list.out).toMatch(new RegExp(`^${made.id} +robot +.* active +0\\.50 USD a month +0\\.00 +never$`, "m"));
+    expect(list.out).toMatch(
+      new RegExp(`^${made.id} +robot +.* active +0\\.50 USD a month +0\\.00 +never +all +all +never$`, "m"),
+    );
     expect((await tollgate("key", "pause", id, made.id)).out).toBe(`${made.id} is paused.`);
     expect((await tollgate("key", "resume", id, made.id)).out).toBe(`${made.id} is active.`);
     const { body: rotated } = await json("key", "rotate", id, made.id);
     expect([await balance(made.api_key), await balance(rotated.api_key)]).toEqual([401, 200]);
     expect((await tollgate("key", "revoke", id, made.id)).code).toBe(0);
     expect(await balance(rotated.api_key)).toBe(401);
+  });
+});
+
+describe("a key's limits", () => {
+  test("are set when it is made, shown, changed one by one, and taken off", async () => {
+    const { id } = await open();
+    const create = ["key", "create", id, "--label", "bot", "--services", "files, exa/search", "--models", "none"];
+    const { body: made } = await json(...create, "--expires-at", "2100-01-31T12:00:00Z");
+    const expires_at = "2100-01-31T12:00:00.000Z";
+    expect(made).toMatchObject({ services: ["files", "exa/search"], models: [], expires_at });
+    const list = await tollgate("key", "list", id);
+    expect(list.out).toMatch(new RegExp(`^${made.id} .* active .* files, exa/search +none +${expires_at}$`, "m"));
+    const changed = await tollgate("key", "limit", id, made.id, "--models", "cheap", "--ceiling-cents", "50");
+    expect(changed.out).toMatch(/^models +core\/cheap$/m);
+    expect(changed.out).toMatch(/^services +files, exa\/search$/m);
+    expect(changed.out).toMatch(/^ceiling +0\.50 USD a month$/m);
+    const off = ["--services", "all", "--models", "all", "--expires-at", "never"];
+    const { body: freed } = await json("key", "limit", id, made.id, ...off);
+    expect(freed).toMatchObject({ services: null, models: null, expires_at: null, ceiling_cents: 50 });
+  });
+
+  test("are refused with the gateway's words; nothing to change is not understood", async () => {
+    const { id } = await open();
+    const bad = await tollgate("key", "create", id, "--services", "No Such");
+    expect(bad).toMatchObject({ code: 1, err: expect.stringContaining("services.0: must be a service") });
+    expect(await tollgate("key", "limit", id, "key_1")).toMatchObject({ code: 2, out: "" });
+  });
+
+  test("an expired key is listed as such", async () => {
+    const { id } = await open();
+    const { body: made } = await json("key", "create", id, "--expires-at", new Date(Date.now() + 40).toISOString());
+    const expired = await eventually(async () => {
+      const { out } = await tollgate("key", "list", id);
+      return out.includes(" expired ") ? out : undefined;
+    }, "the key to expire");
+    expect(expired).toMatch(new RegExp(`^${made.id} .* expired `, "m"));
+    expect(await balance(made.api_key)).toBe(401);
   });
 });
 

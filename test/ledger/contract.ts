@@ -230,6 +230,46 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         expect(await ledger.reserve(request(to.hold("d", 1)))).toEqual(unknown);
       });
 
+      test.each([
+        ["answered", "idempotency_done"],
+        ["unknown", "idempotency_unknown"],
+      ] as const)("what was voided as %s is never run again: %s", async (fate, outcome) => {
+        const to = await account(100);
+        const { ledger } = store;
+        await ledger.reserve(request(to.hold("a", 1), { effect: "write" }));
+        await ledger.void(to.hold("a", 0), "failed", fate);
+        expect(await ledger.account(to.accountId)).toMatchObject({ spentNano: 0, heldNano: 0 });
+        const kept = { outcome, holdId: to.hold("a", 0).holdId };
+        expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual(kept);
+        const other = request(to.hold("b", 1), { fingerprint: "another" });
+        expect(await ledger.reserve(other)).toEqual({ outcome: "idempotency_mismatch" });
+        expect(await ledger.void(to.hold("a", 0), "again")).toEqual({ outcome: "exists" });
+        expect((await ledger.doctor()).findings).toEqual([]);
+        const again = await store.reopen();
+        expect(await again.reserve(request(to.hold("b", 1)))).toEqual(kept);
+      });
+
+      test.each(["answered", "unknown"] as const)(
+        "what was voided as %s is free after a day, swept or not",
+        async (fate) => {
+          const to = await account(100);
+          const { ledger, clock } = store;
+          await ledger.reserve(request(to.hold("a", 1)));
+          await ledger.void(to.hold("a", 0), "failed", fate);
+          clock.advance(DAY_MS - 1);
+          await ledger.sweep(1_000);
+          expect(await ledger.reserve(request(to.hold("b", 1)))).not.toEqual({ outcome: "held" });
+          clock.advance(1);
+          expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "held" });
+          await ledger.void(to.hold("b", 0), "failed", fate);
+          clock.advance(DAY_MS);
+          await ledger.sweep(1_000);
+          const other = request(to.hold("c", 1), { fingerprint: "another" });
+          expect(await ledger.reserve(other)).toEqual({ outcome: "held" });
+          expect((await ledger.doctor()).findings).toEqual([]);
+        },
+      );
+
       test("a refusal is not remembered", async () => {
         const to = await account(1);
         await store.ledger.reserve(request(to.hold("a", 2)));
@@ -362,6 +402,8 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         paused: false,
       };
       expect(await ledger.keyByHash(wish.secretHash)).toMatchObject({ ...row, lastUsedAtMs: null });
+      const free = { services: null, models: null, expiresAtMs: null };
+      expect(await ledger.keyByHash(wish.secretHash)).toMatchObject(free);
       await ledger.patchKey(accountId, wish.keyId, { paused: true });
       const held = await ledger.reserve(holdRequest(to.hold("a", 1), { keyId: wish.keyId }));
       expect(held).toEqual({ outcome: "paused" });
@@ -377,6 +419,24 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       expect(await ledger.post(postRequest(to.hold("b", 1)))).toMatchObject({ outcome: "posted" });
       expect(await ledger.createKey(accountId, newKey("heir", { externalId: "agent-1" }))).toBe("created");
       expect((await ledger.keys(accountId)).map((key) => key.keyId).sort()).toEqual([to.keyId, "heir"].sort());
+    });
+
+    test("what a key may call, and until when, is kept as it was said", async () => {
+      const to = await account(10);
+      const { accountId } = to;
+      const keyId = `${accountId}.agent`;
+      const limits = { services: ["files", "exa/search"], models: ["core/cheap"], expiresAtMs: 1_900_000_000_000 };
+      await store.ledger.createKey(accountId, newKey(keyId, limits));
+      const seen = async () => (await store.ledger.keys(accountId)).find((key) => key.keyId === keyId);
+      expect(await seen()).toMatchObject(limits);
+      await store.ledger.patchKey(accountId, keyId, { services: [], expiresAtMs: null });
+      const changed = { services: [], models: ["core/cheap"], expiresAtMs: null };
+      expect(await seen()).toMatchObject(changed);
+      await store.ledger.rotateKey(accountId, keyId, `new secret of ${keyId}`, "tg_sk_ne...ew");
+      expect(await seen()).toMatchObject(changed);
+      await store.reopen();
+      expect(await seen()).toMatchObject(changed);
+      expect(await store.ledger.keyByHash(`new secret of ${keyId}`)).toEqual(await seen());
     });
 
     test("an account is opened once, and can be changed and frozen", async () => {

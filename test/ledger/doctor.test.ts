@@ -81,7 +81,22 @@ describe("each broken invariant is named, with the numbers", () => {
     [
       "I6",
       "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'one', 'held', 'read', 1)",
-      /one is held, its hold is not live/,
+      /one is held, its hold is posted/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'one', 'answered', 'read', 1)",
+      /one is answered, its hold is posted/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'gone', 'posted', 'write', 1)",
+      /gone is posted, its hold is voided/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'pruned', 'free', 'read', 1)",
+      /pruned is free, its hold is forgotten/,
     ],
     [
       "I7",

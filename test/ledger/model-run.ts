@@ -1,7 +1,8 @@
 // Random histories, played to a ledger and to the model: every reply must be equal, and so must everything seen at the end.
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { CeilingPeriod, HoldRef, Ledger, ReserveRequest } from "../../src/ledger/ledger.ts";
+import type { CeilingPeriod, KeyLimits } from "../../src/account-rows.ts";
+import type { HoldRef, KeyFate, Ledger, ReserveRequest } from "../../src/ledger/ledger.ts";
 import { nano } from "../../src/money.ts";
 import { ModelAccount } from "./model.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "./requests.ts";
@@ -9,11 +10,12 @@ import type { TestStore } from "./store.ts";
 
 const HOUR_MS = 3_600_000;
 const PROCESS = "process-1";
+const NO_LIMITS = { ceilingNano: null, ceilingPeriod: null, services: null, models: null, expiresAtMs: null } as const;
 
 type Step =
   | { do: "reserve"; hold: number; key: number; amount: number; how: Partial<ReserveRequest>; skewMs: number }
   | { do: "post"; hold: number; amount: number }
-  | { do: "void"; hold: number }
+  | { do: "void"; hold: number; fate: KeyFate }
   | { do: "deleteKey" }
   | { do: "extend"; hold: number; more: number; accrued: number }
   | { do: "renew"; holds: number[] }
@@ -22,7 +24,7 @@ type Step =
   | { do: "refund"; hold: number; again: number }
   | { do: "freeze"; frozen: boolean }
   | { do: "cap"; cap: number }
-  | { do: "key"; key: number; paused: boolean; ceiling: number | null; period: CeilingPeriod }
+  | { do: "key"; key: number; paused: boolean; limits: KeyLimits }
   | { do: "time"; ms: number; backward: boolean };
 
 const amount = fc.constantFrom(0, 1, 3_333_333, CENT, CENT + 1, 2 * CENT, 4 * CENT);
@@ -61,7 +63,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), hold, amount }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant("void" as const), hold }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ do: fc.constant("void" as const), hold },
+      fate: fc.constantFrom<KeyFate[]>("free", "answered", "unknown"),
+    }),
+  },
   {
     weight: 10,
     arbitrary: fc.record({ do: fc.constant("extend" as const), hold: recent, more: amount, accrued: amount }),
@@ -89,8 +97,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       ...{ do: fc.constant("key" as const), key, paused: fc.constantFrom(true, false, false) },
-      ceiling: fc.constantFrom(null, null, null, 2 * CENT, 8 * CENT),
-      period: fc.constantFrom<CeilingPeriod[]>("day", "week", "month"),
+      limits: fc.record({
+        ceilingNano: fc.constantFrom(null, null, null, nano(2 * CENT), nano(8 * CENT)),
+        ceilingPeriod: fc.constantFrom<CeilingPeriod[]>("day", "week", "month"),
+        services: fc.constantFrom(null, [], ["files", "some/action"]),
+        models: fc.constantFrom(null, [], ["core/cheap"]),
+        expiresAtMs: fc.constantFrom(null, 1, 2_000_000_000_000),
+      }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("deleteKey" as const) }) },
@@ -114,6 +127,8 @@ export const REPLIES: readonly string[] = [
   .map((outcome) => `reserve ${outcome}`)
   .concat(
     ["post posted", "post repeat", "post missing", "post voided", "post expired"],
+    ["idempotency_done after posted", "idempotency_done after voided"],
+    ["idempotency_unknown after expired", "idempotency_unknown after voided"],
     ["void voided", "void exists", "void posted", "void expired"],
     ["extend extended", "extend gone", "extend insufficient", "extend ceiling", "extend inference_cap"],
     ["extend frozen", "extend paused", "extend unknown_key"],
@@ -129,7 +144,7 @@ export async function play(store: TestStore, steps: readonly Step[], account: st
   model.topUp(`open_${account}`, 6 * CENT, "opening credit");
   for (const [at, keyId] of keyIds(account).entries()) {
     if (at > 0) await store.ledger.createKey(account, newKey(keyId));
-    model.keys.set(keyId, { paused: false, ceilingNano: null, ceilingPeriod: null });
+    model.keys.set(keyId, { paused: false, ...NO_LIMITS });
   }
   try {
     await playSteps({ store, model, account, at: 0, made: 0 }, steps, count);
@@ -153,6 +168,7 @@ async function playSteps(scene: Scene, steps: readonly Step[], count: (reply: st
     expect(said, `step ${at}: ${JSON.stringify(step)}`).toEqual(expected);
     if (said && typeof said === "object" && "outcome" in said) {
       count(`${step.do} ${"repeat" in said && said.repeat ? "repeat" : said.outcome}`);
+      if ("holdId" in said) count(`${said.outcome} after ${scene.model.ended.get(String(said.holdId))}`);
     }
   }
 }
@@ -194,7 +210,10 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
       return [await ledger.post(request), model.post(request)];
     }
     case "void":
-      return [await ledger.void(ref(step.hold), "test"), model.void(ref(step.hold).holdId)];
+      return [
+        await ledger.void(ref(step.hold), "test", step.fate),
+        model.void(ref(step.hold).holdId, step.fate),
+      ] as const;
     case "extend": {
       const [more, accrued] = [nano(step.more), nano(step.accrued)];
       const said = await ledger.extend(ref(step.hold), more, accrued, 60_000);
@@ -243,8 +262,7 @@ async function change({ store, model, account }: Scene, step: Change, keyId: (nu
       ] as const;
     }
     case "key": {
-      const ceilingNano = step.ceiling === null ? null : nano(step.ceiling);
-      const patch = { paused: step.paused, ceilingNano, ceilingPeriod: step.period };
+      const patch = { paused: step.paused, ...step.limits };
       const id = keyId(step.key);
       model.patchKey(id, patch);
       const row = await ledger.patchKey(account, id, patch);
@@ -271,8 +289,10 @@ async function compare(ledger: Ledger, model: ModelAccount, account: string): Pr
   });
   const atMs = Math.max(model.clockMs, model.epochMs);
   for (const key of await ledger.keys(account)) {
-    const { ceilingNano = null, ceilingPeriod = null } = model.keys.get(key.keyId) ?? {};
-    const used = model.ofKey(key.keyId, ceilingNano === null ? "day" : (ceilingPeriod ?? "day"), atMs);
+    const expected = model.keys.get(key.keyId);
+    expect(key).toMatchObject({ ...expected });
+    const period = expected?.ceilingNano == null ? "day" : (expected.ceilingPeriod ?? "day");
+    const used = model.ofKey(key.keyId, period, atMs);
     expect([key.periodSpentNano, key.periodHeldNano]).toEqual([used.spentNano, used.heldNano]);
   }
   const seen: unknown[] = [];

@@ -2,26 +2,26 @@
 import type {
   AccountPatch,
   CeilingPeriod,
+  KeyLimits,
+  KeyPatch,
+  RefundOutcome,
+  TopUpOutcome,
+} from "../../src/account-rows.ts";
+import type {
   ExtendOutcome,
   HoldState,
-  KeyPatch,
+  KeyFate,
   PostOutcome,
   PostRequest,
-  RefundOutcome,
   ReserveOutcome,
   ReserveRequest,
-  TopUpOutcome,
   VoidOutcome,
 } from "../../src/ledger/ledger.ts";
 import type { Nano } from "../../src/money.ts";
 
 const DAY_MS = 86_400_000;
 
-interface ModelKey {
-  paused: boolean;
-  ceilingNano: Nano | null;
-  ceilingPeriod: CeilingPeriod | null;
-}
+type ModelKey = KeyLimits & { readonly paused: boolean };
 
 interface ModelHold {
   readonly request: ReserveRequest;
@@ -30,6 +30,8 @@ interface ModelHold {
   accrued: number;
   leaseEndsMs: number;
   state: HoldState;
+  /** Once voided: what its idempotency key means. */
+  fate: KeyFate;
 }
 
 interface ModelPosting {
@@ -140,7 +142,7 @@ export class ModelAccount {
     if (refused) return refused;
     this.clockMs = atMs;
     const leaseEndsMs = this.elapsedMs + request.leaseMs;
-    const leased = { leaseEndsMs, state: "held" as const };
+    const leased = { leaseEndsMs, state: "held" as const, fate: "free" as const };
     const hold: ModelHold = { request, atMs, amount: request.amountNano, accrued: 0, ...leased };
     this.live.set(request.holdId, hold);
     if (request.idempotency) {
@@ -153,14 +155,15 @@ export class ModelAccount {
   private again(request: ReserveRequest, atMs: number): ReserveOutcome | null {
     const before = this.idempotency.get(`${request.keyId} ${request.idempotency?.key}`);
     if (!request.idempotency || !before) return null;
-    const { state } = before.hold;
+    const { state, fate } = before.hold;
     const { holdId, effect } = before.hold.request;
     if (state !== "held" && before.lapsesMs <= atMs) return null;
-    if (state === "voided" || (state === "expired" && effect === "read")) return null;
+    const unknown = state === "expired" ? effect === "write" : state === "voided" && fate === "unknown";
+    const done = state === "posted" || (state === "voided" && fate === "answered");
+    if (state !== "held" && !unknown && !done) return null;
     if (before.fingerprint !== request.idempotency.fingerprint) return { outcome: "idempotency_mismatch" };
     if (state === "held") return { outcome: "idempotency_in_progress" };
-    if (state === "posted") return { outcome: "idempotency_done", holdId };
-    return state === "expired" && effect === "write" ? { outcome: "idempotency_unknown", holdId } : null;
+    return { outcome: done ? "idempotency_done" : "idempotency_unknown", holdId };
   }
 
   extend(holdId: string, more: Nano, accrued: Nano, leaseMs: number): ExtendOutcome {
@@ -226,11 +229,13 @@ export class ModelAccount {
     if (state !== "posted") this.buriedMs.set(holdId, Math.max(this.clockMs, this.epochMs));
   }
 
-  void(holdId: string): VoidOutcome {
+  void(holdId: string, fate: KeyFate): VoidOutcome {
     const state = this.state(holdId);
+    const hold = this.live.get(holdId);
     if (state === "posted" || state === "expired") return { outcome: state };
     if (state === "voided") return { outcome: "exists" };
     const missing = state === null;
+    if (hold) hold.fate = fate;
     this.end(holdId, "voided");
     if (missing) this.buriedMs.set(holdId, this.epochMs);
     return { outcome: "voided" };

@@ -1,5 +1,6 @@
 // Requests to the ledger with everything filled in that a test does not care about.
-import type { Ledger, NewKey, OpenAccount, PostRequest, ReserveRequest } from "../../src/ledger/ledger.ts";
+import type { NewAccount, NewKey } from "../../src/account-rows.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../../src/ledger/ledger.ts";
 import { nano } from "../../src/money.ts";
 
 export const CENT = 10_000_000;
@@ -7,13 +8,13 @@ export const CENT = 10_000_000;
 export function newKey(keyId: string, more: Partial<NewKey> = {}): NewKey {
   return {
     ...{ keyId, secretHash: `hash of ${keyId}`, hint: "tg_sk_ab...yz", label: keyId, externalId: null },
-    ...{ ceilingNano: null, ceilingPeriod: null },
+    ...{ ceilingNano: null, ceilingPeriod: null, services: null, models: null, expiresAtMs: null },
     ...more,
   };
 }
 
 /** An account with the primary key `<accountId>.key`. */
-export function newAccount(accountId: string, cents: number, more: Partial<OpenAccount> = {}): OpenAccount {
+export function newAccount(accountId: string, cents: number, more: Partial<NewAccount> = {}): NewAccount {
   return {
     ...{ accountId, name: accountId, kind: "personal", creditNano: nano(cents * CENT) },
     ...{ inferenceCapNano: nano(100_000 * CENT), requestsPerMinute: 600, inFlightMax: 64 },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { CeilingPeriod } from "../../src/ledger/ledger.ts";
+import type { CeilingPeriod } from "../../src/account-rows.ts";
 import { dayOf, periodEnd, periodStart } from "../../src/ledger/windows.ts";
 import { chargedCents, type Nano } from "../../src/money.ts";
 

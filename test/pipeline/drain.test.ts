@@ -6,7 +6,7 @@ import { Client } from "undici";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { openStores } from "../../src/gateway.ts";
-import type { PostingRow } from "../../src/ledger/ledger.ts";
+import type { PostingRow } from "../../src/account-rows.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";

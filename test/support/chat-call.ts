@@ -10,6 +10,7 @@ export interface SeenUsage {
 export interface SeenError {
   readonly code: string;
   readonly message: string;
+  readonly param?: string | null;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,0 +1,121 @@
+// What is kept of accounts and keys: the rows that the ledger writes and the accounts' endpoints show. Types and nothing else.
+import type { Nano } from "./money.ts";
+import type { TokenUsage } from "./plan.ts";
+
+export type AccountKind = "personal" | "business" | "sandbox";
+export type CeilingPeriod = "day" | "week" | "month";
+
+/** What an account may do; a new one gets the settings' until somebody changes it. */
+export interface AccountLimits {
+  readonly inferenceCapNano: Nano;
+  readonly requestsPerMinute: number;
+  readonly inFlightMax: number;
+}
+
+export interface AccountRow extends AccountLimits {
+  readonly accountId: string;
+  readonly name: string;
+  readonly kind: AccountKind;
+  readonly createdAtMs: number;
+  readonly frozen: boolean;
+  readonly grantedNano: Nano;
+  readonly spentNano: Nano;
+  readonly heldNano: Nano;
+  readonly absorbedNano: Nano;
+}
+
+/** What a key may do. Of a null there is no bound. */
+export interface KeyLimits {
+  readonly ceilingNano: Nano | null;
+  readonly ceilingPeriod: CeilingPeriod | null;
+  /** Services (`files`) and actions of services (`files/get`) that it may call. */
+  readonly services: readonly string[] | null;
+  /** Models by slug and tiers by `core/<id>` that it may ask for. */
+  readonly models: readonly string[] | null;
+  /** From then on it is refused. */
+  readonly expiresAtMs: number | null;
+}
+
+export interface KeyRow extends KeyLimits {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly primary: boolean;
+  readonly label: string;
+  readonly externalId: string | null;
+  /** The first and last characters of the secret, for people to tell keys apart. */
+  readonly hint: string;
+  readonly paused: boolean;
+  readonly createdAtMs: number;
+  readonly lastUsedAtMs: number | null;
+  /** Spent and held in the period of the ceiling that runs now (in the day where there is no ceiling). */
+  readonly periodSpentNano: Nano;
+  readonly periodHeldNano: Nano;
+}
+
+export interface NewKey extends KeyLimits {
+  readonly keyId: string;
+  readonly secretHash: string;
+  readonly hint: string;
+  readonly label: string;
+  readonly externalId: string | null;
+}
+
+export interface NewAccount extends AccountLimits {
+  readonly accountId: string;
+  readonly name: string;
+  readonly kind: AccountKind;
+  readonly creditNano: Nano;
+  readonly primaryKey: NewKey;
+}
+
+export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | keyof AccountLimits>>;
+export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | keyof KeyLimits>>;
+
+/** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */
+export interface PostingRow {
+  /** The hold's id, or the id of a top-up or refund. */
+  readonly transactionId: string;
+  readonly kind: "charge" | "topup" | "refund";
+  readonly accountId: string;
+  readonly keyId: string | null;
+  readonly parentId: string | null;
+  readonly requestId: string | null;
+  readonly createdAtMs: number;
+  readonly operation: string | null;
+  readonly asked: string | null;
+  readonly served: string | null;
+  readonly provider: string | null;
+  readonly amountNano: Nano;
+  readonly chargedCents: number;
+  readonly upstreamNano: Nano;
+  readonly absorbedNano: Nano;
+  readonly absorbReason: string | null;
+  readonly usage: TokenUsage | null;
+  readonly estimated: boolean;
+  readonly priceVersion: string | null;
+  /** The refunded transaction, or a top-up's reference. */
+  readonly reference: string | null;
+  /** Why a refund was given, or why a hold was posted by the sweep. */
+  readonly reason: string | null;
+}
+
+export interface PostingQuery {
+  readonly accountId: string;
+  /** Limits to one key's. */
+  readonly keyId: string | null;
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+export interface PostingPage {
+  readonly rows: readonly PostingRow[];
+  readonly next: string | null;
+}
+
+export type TopUpOutcome =
+  | { readonly outcome: "credited" | "exists"; readonly balanceNano: Nano }
+  | { readonly outcome: "unknown_account" | "too_much" };
+
+export type RefundOutcome =
+  | { readonly outcome: "refunded" | "exists"; readonly refundId: string; readonly amountNano: Nano }
+  | { readonly outcome: "unknown_transaction" };

@@ -1,0 +1,51 @@
+// What a key may call: the lists as its owner writes them, and whether a call is on them.
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import type { Caller } from "../plan.ts";
+
+const ENTRIES_MAX = 200;
+const ENTRY_CHARS_MAX = 200;
+const SERVICE = /^[a-z0-9][a-z0-9_-]*(\/[a-z0-9][a-z0-9_-]*)?$/;
+const MODEL = /^[a-z0-9][a-z0-9-]*(\/[A-Za-z0-9][A-Za-z0-9._:/-]*)?$/;
+const TIER_PREFIX = "core/";
+
+/** Slugs have a slash, so a name without one is a tier's short name. */
+function fullName(model: string): string {
+  return model.includes("/") ? model : `${TIER_PREFIX}${model}`;
+}
+
+function list(shape: RegExp, message: string, written: (entry: string) => string) {
+  return z
+    .array(z.string(message).regex(shape, message).max(ENTRY_CHARS_MAX, message), "must be a list or null")
+    .max(ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+    .transform((entries): readonly string[] => [...new Set(entries.map(written))]);
+}
+
+export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
+export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
+
+function notAllowed(asked: string, allowed: readonly string[], param?: string): GatewayError {
+  const where = param === undefined ? {} : { param };
+  return new GatewayError("key_not_allowed", { detail: { asked }, data: { allowed }, ...where });
+}
+
+/** Whether a key with these lists may call an action. A service on the list stands for all its actions. */
+export function serviceAllowed({ services }: Caller["allows"], service: string, action: string): boolean {
+  return services === null || services.includes(service) || services.includes(`${service}/${action}`);
+}
+
+/** `key_not_allowed`, with what the key may call, or null where it may call the action. */
+export function serviceRefusal(allows: Caller["allows"], service: string, action: string): GatewayError | null {
+  if (serviceAllowed(allows, service, action)) return null;
+  return notAllowed(`${service}/${action}`, allows.services ?? []);
+}
+
+/** The same for models and tiers, by the names that were asked for: what a tier leads to is the tier's matter. */
+export function modelsRefusal(
+  { models }: Caller["allows"],
+  asked: readonly { readonly name: string; readonly param: string }[],
+): GatewayError | null {
+  if (models === null) return null;
+  const wrong = asked.find(({ name }) => !models.includes(fullName(name)));
+  return wrong === undefined ? null : notAllowed(wrong.name, models, wrong.param);
+}

@@ -1,0 +1,36 @@
+// Opens an account with its primary key: for the operator, and for whoever signs up.
+import { z } from "zod";
+import type { AccountKind, AccountLimits, NewAccount } from "../account-rows.ts";
+import { centsDown } from "../money.ts";
+import type { Answer } from "../plan.ts";
+import type { Books } from "./books.ts";
+import { mintId, mintKey } from "./secrets.ts";
+
+/** Play credit is as good as none, so a sandbox account gets the larger. */
+export const WELCOME_CENTS: Readonly<Record<AccountKind, number>> = { personal: 200, business: 1_000, sandbox: 1_000 };
+
+export const nameSchema = z.string().trim().min(1, "must not be empty").max(200, "must have at most 200 characters");
+
+export interface OpeningParts {
+  readonly books: Books;
+  /** What a new account may do. */
+  readonly limits: AccountLimits;
+}
+
+/** Opens the account; its key's secret is in the answer and nowhere else. */
+export async function openAccount(
+  { books, limits }: OpeningParts,
+  { name, kind, creditNano }: Pick<NewAccount, "name" | "kind" | "creditNano">,
+): Promise<Answer> {
+  const { secret, secretHash, hint } = mintKey(kind === "sandbox");
+  const accountId = mintId("acct_");
+  await books.openAccount({
+    ...{ accountId, name, kind, creditNano },
+    ...limits,
+    primaryKey: {
+      ...{ keyId: mintId("key_"), secretHash, hint, label: "primary", externalId: null },
+      ...{ ceilingNano: null, ceilingPeriod: null, services: null, models: null, expiresAtMs: null },
+    },
+  });
+  return { status: 201, body: { account_id: accountId, api_key: secret, balance_cents: centsDown(creditNano) } };
+}
