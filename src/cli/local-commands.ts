@@ -1,12 +1,26 @@
 // Commands that need no gateway: the settings, and the sandbox upstream by itself.
 import { once } from "node:events";
 import { systemClock } from "../clock.ts";
-import { describeSettings, effectiveSettings } from "../config.ts";
+import { type Config, describeSettings, effectiveSettings } from "../config.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
 
 /** Prices are read, nothing is called: the sandbox's address does not matter. */
 const NOWHERE = "http://127.0.0.1:1";
+
+/** The catalog's files as they are now. */
+async function catalogOf(settings: Config) {
+  const { loadCatalog } = await import("../catalog/load.ts");
+  return loadCatalog({
+    env: settings.vendorEnv,
+    clock: systemClock,
+    sandboxOrigin: settings.sandboxUrl ?? NOWHERE,
+    contact: settings.contact,
+    overlayDir: settings.overlayDir,
+    markupPercent: settings.markupPercent,
+    allowLoss: settings.allowLoss,
+  });
+}
 
 /** The table of all settings, as `tollgate config --help` shows it. */
 export function settingsText(): string {
@@ -40,19 +54,8 @@ const prices: Command = {
   options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
   summary: "Lists what every model costs and which configured providers serve it",
   async run(typed, { config: settings }) {
-    const [{ loadCatalog }, { priceRows, priceTable }] = await Promise.all([
-      import("../catalog/load.ts"),
-      import("../catalog/price-table.ts"),
-    ]);
-    const catalog = await loadCatalog({
-      env: settings.vendorEnv,
-      clock: systemClock,
-      sandboxOrigin: settings.sandboxUrl ?? NOWHERE,
-      contact: settings.contact,
-      overlayDir: settings.overlayDir,
-      markupPercent: settings.markupPercent,
-      allowLoss: settings.allowLoss,
-    });
+    const { priceRows, priceTable } = await import("../catalog/price-table.ts");
+    const catalog = await catalogOf(settings);
     const rows = priceRows(catalog, { sandbox: typed.flag("sandbox") });
     return { json: { models: rows }, text: priceTable(rows) };
   },
@@ -66,9 +69,17 @@ const sandbox: Command = {
     port: { value: "PORT", meaning: "8090 without it; 0 takes a free one" },
   },
   summary: "Runs the sandbox upstream alone, until it is stopped",
-  async run(typed, { say }) {
-    const { startSandbox } = await import("../sandbox/server.ts");
-    const server = await startSandbox({ host: typed.text("host") ?? "127.0.0.1", port: typed.number("port") ?? 8090 });
+  async run(typed, { say, config: settings }) {
+    const [{ startSandbox }, { vendorsOf }] = await Promise.all([
+      import("../sandbox/server.ts"),
+      import("../sandbox/action-vendors.ts"),
+    ]);
+    const vendors = vendorsOf(await catalogOf(settings));
+    const server = await startSandbox({
+      host: typed.text("host") ?? "127.0.0.1",
+      port: typed.number("port") ?? 8090,
+      adapters: () => vendors,
+    });
     say(`The sandbox upstream listens on ${server.url}; GET ${server.url}/ lists what it can do.`);
     await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
     const books = server.books();

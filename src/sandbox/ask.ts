@@ -72,7 +72,7 @@ export function directivesOf(turns: readonly Turn[]): Directives {
     tokensPerSecond: pace > 0 ? pace : null,
     cachedTokens: whole("cached") ?? 0,
     cacheWriteTokens: whole("cache-write") ?? 0,
-    parallel: found.has("parallel"),
+    parallel: said?.text.includes("[[parallel]]") ?? false,
     id: found.get("id") ?? null,
   };
 }

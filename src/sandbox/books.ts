@@ -9,7 +9,11 @@ export interface BookRow {
   /** What the caller's `x-request-id` said. */
   readonly requestId: string | null;
   readonly adapter: string;
+  /** Of an action, `<adapter>/<action>`. */
   readonly model: string;
+  /** The action's name within its adapter, and which of its requests this was: 0 the first, then its steps. */
+  readonly action: string | null;
+  readonly step: number | null;
   readonly stream: boolean;
   status: number;
   ended: Ended;
@@ -35,7 +39,7 @@ export interface Totals {
 
 export interface BooksReport {
   readonly totals: Readonly<Totals>;
-  /** By model, as it was named in the request. */
+  /** By model, as it was named in the request, and by action. */
   readonly models: Readonly<Record<string, Readonly<Totals>>>;
   /** The newest last; the oldest are dropped beyond ten thousand, the totals keep counting them. */
   readonly requests: readonly Readonly<BookRow>[];
@@ -46,7 +50,7 @@ const MODELS_MAX = 1_000;
 
 export type Opening = Pick<
   BookRow,
-  "requestId" | "adapter" | "model" | "stream" | "status" | "tokensIn" | "cachedTokensIn"
+  "requestId" | "adapter" | "model" | "action" | "step" | "stream" | "status" | "tokensIn" | "cachedTokensIn"
 >;
 
 /** One request's line. Whatever ends it first counts; later words are ignored. */

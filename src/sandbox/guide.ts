@@ -1,4 +1,5 @@
 // What the sandbox can do, in words: the text at its front door, and the source of the same list in the docs.
+import { ACTION_FAULTS } from "./action-faults.ts";
 import { FAULTS } from "./faults.ts";
 
 /** What can be written into the last user message, and what it does. */
@@ -18,14 +19,16 @@ function table(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, does]) => `  ${name.padEnd(width)}  ${does}\n`).join("");
 }
 
-/** A plain text of every model name and every directive. */
+/** A plain text of every model name, every directive and every fault of an action. */
 export function guide(): string {
   return [
-    "Tollgate's sandbox: an upstream that answers without a model.\n\n",
+    "Tollgate's sandbox: an upstream that answers in vendors' stead.\n\n",
     "Models (any other name is a healthy vendor's, at 400 tokens a second; `-at-50` after a name sets its tokens per second):\n",
     table(FAULTS.map(({ name, does }) => [name, does])),
     "\nIn the last user message:\n",
     table(DIRECTIVES),
+    "\nActions, as the header x-tollgate-sandbox-fault (`@1` after a value strikes the first step alone, `@0` the request):\n",
+    table(ACTION_FAULTS.map(({ name, does }) => [name, does])),
     "\nGET /_sandbox/books: what was served. POST /_sandbox/reset: forget it.\n",
   ].join("");
 }

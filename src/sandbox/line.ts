@@ -9,7 +9,7 @@ export interface Line {
   /** Sends a whole answer. */
   send(status: number, headers: Readonly<Record<string, string>>, body: string): Promise<void>;
   /** Resolves when the bytes are with the kernel, or when the client has left. */
-  write(bytes: string): Promise<void>;
+  write(bytes: string | Buffer): Promise<void>;
   end(): void;
   /** Resolves after `ms`, or as soon as the connection closes. */
   sleep(ms: number): Promise<void>;
@@ -41,7 +41,7 @@ export function createLine(
   // A write after the client has gone fails here; the close event says all there is to know.
   response.on("error", () => {});
 
-  const write = (text: string) =>
+  const write = (bytes: string | Buffer) =>
     new Promise<void>((resolve) => {
       if (closed) return resolve();
       wakers.add(resolve);
@@ -49,8 +49,8 @@ export function createLine(
         wakers.delete(resolve);
         resolve();
       };
-      if (options.pieceBytes === 0) return void response.write(text, written);
-      writePieces(response, Buffer.from(text), options.pieceBytes, written);
+      if (options.pieceBytes === 0) return void response.write(bytes, written);
+      writePieces(response, Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), options.pieceBytes, written);
     });
 
   return {

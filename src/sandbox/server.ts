@@ -2,12 +2,16 @@
 // It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../clock.ts";
+import { type ActionMemory, createActionMemory } from "./action-memory.ts";
+import { playAction } from "./action-play.ts";
+import { actionSceneOf, isActionArrival } from "./action-scene.ts";
+import type { Vendors } from "./action-vendors.ts";
 import { type Account, type Books, type BooksReport, createBooks } from "./books.ts";
 import { guide } from "./guide.ts";
 import { createLine, type Line } from "./line.ts";
 import { playPage, playStream, playWhole } from "./play.ts";
 import { refusalStatus } from "./refusals.ts";
-import { type Scene, sceneOf } from "./scene.ts";
+import { type Arrival, type Scene, sceneOf } from "./scene.ts";
 import { createStrikes, type Strikes } from "./strikes.ts";
 
 export interface SandboxOptions {
@@ -16,6 +20,8 @@ export interface SandboxOptions {
   readonly port: number;
   /** Must run: answers are paced by it. */
   readonly clock?: Clock;
+  /** The vendors whose actions it stands in for, looked up anew for each request. */
+  readonly adapters?: () => Vendors;
 }
 
 export interface Sandbox {
@@ -32,6 +38,8 @@ interface Deps {
   readonly clock: Clock;
   readonly books: Books;
   readonly strikes: Strikes;
+  readonly vendors: () => Vendors;
+  readonly memory: ActionMemory;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -42,6 +50,8 @@ function openAccount(books: Books, scene: Scene, requestId: string): Account {
     requestId: requestId || null,
     adapter: scene.adapter,
     model: scene.ask?.model ?? "",
+    action: null,
+    step: null,
     stream: scene.ask?.stream ?? false,
     status: 200,
     tokensIn: usage?.promptTokens ?? 0,
@@ -71,7 +81,7 @@ async function perform(scene: Scene, line: Line, account: Account, clock: Clock)
 }
 
 /** The sandbox's own pages: what it can do, and its books. */
-function ownPage(request: IncomingMessage, response: ServerResponse, { books, strikes }: Deps): boolean {
+function ownPage(request: IncomingMessage, response: ServerResponse, { books, strikes, memory }: Deps): boolean {
   const page = `${request.method} ${request.url}`;
   if (page === "GET /") response.setHeader("content-type", "text/plain; charset=utf-8").end(guide());
   else if (page === "GET /_sandbox/books") {
@@ -79,6 +89,7 @@ function ownPage(request: IncomingMessage, response: ServerResponse, { books, st
   } else if (page === "POST /_sandbox/reset") {
     books.reset();
     strikes.reset();
+    memory.reset();
     response.writeHead(204).end();
   } else return false;
   return true;
@@ -95,11 +106,39 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks) : null;
 }
 
+/** This server by another name: where a redirect to another host leads to, and would be counted. */
+function elsewhereOf({ host = "" }: IncomingMessage["headers"], adapter: string): string {
+  const [name, port] = host.split(/:(\d+)$/);
+  const other = name === "localhost" ? "127.0.0.1" : "localhost";
+  return `http://${other}:${port ?? 80}/${adapter}/elsewhere`;
+}
+
+async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
+  const scene = actionSceneOf(arrival, deps.vendors(), deps.memory);
+  const { adapter, action, at } = scene;
+  const account = deps.books.open({
+    requestId: String(request.headers["x-request-id"] ?? "") || null,
+    adapter,
+    model: `${adapter}/${action}`,
+    action,
+    step: at,
+    stream: false,
+    status: scene.words.status,
+    tokensIn: 0,
+    cachedTokensIn: 0,
+  });
+  const onClose = (whole: boolean) => account.end(whole ? "whole" : "aborted");
+  const line = createLine(request, response, { pieceBytes: 0, onClose });
+  const elsewhere = elsewhereOf(request.headers, adapter);
+  await playAction(scene, { line, account, elsewhere, address: request.url ?? "/" });
+}
+
 async function serve(request: IncomingMessage, response: ServerResponse, deps: Deps): Promise<void> {
   if (ownPage(request, response, deps)) return;
   const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
+  if (isActionArrival(arrival)) return serveAction(arrival, request, response, deps);
   const scene = sceneOf(arrival, deps.strikes);
   const account = openAccount(deps.books, scene, String(request.headers["x-request-id"] ?? ""));
   const line = createLine(request, response, {
@@ -110,14 +149,16 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
 }
 
 /**
- * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the wire that the path's end names;
+ * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the wire that the path's end names, or, with
+ * the gateway's header that names an action, that action's;
  * `GET /` lists what it can do, `GET /_sandbox/books` what it has served.
  * Throws where the port is taken.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const clock = options.clock ?? systemClock;
   const books = createBooks(clock);
-  const deps: Deps = { clock, books, strikes: createStrikes(clock) };
+  const vendors = options.adapters ?? (() => new Map());
+  const deps: Deps = { clock, books, strikes: createStrikes(clock), vendors, memory: createActionMemory() };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {
     // What fails here is a client that left while sending: its socket is all there is to clean up.

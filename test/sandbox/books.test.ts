@@ -1,6 +1,7 @@
 // The sandbox's own count, and what it serves beside the vendors' wires.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { ACTION_FAULTS } from "../../src/sandbox/action-faults.ts";
 import type { BooksReport } from "../../src/sandbox/books.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
 import { DIRECTIVES } from "../../src/sandbox/guide.ts";
@@ -86,13 +87,13 @@ describe("beside the wires", () => {
   it("the front page lists every fault and directive", async () => {
     const page = await (await fetch(sandbox.url)).text();
     const lines = page.split("\n").map((line) => line.trim().replace(/ {2,}/, " "));
-    for (const { name, does } of FAULTS) expect(lines).toContain(`${name} ${does}`);
+    for (const { name, does } of [...FAULTS, ...ACTION_FAULTS]) expect(lines).toContain(`${name} ${does}`);
     for (const [name, does] of DIRECTIVES) expect(lines).toContain(`${name} ${does}`);
   });
 
   it("the documentation lists the same", () => {
     const lines = readFileSync(new URL("../../docs/sandbox.md", import.meta.url), "utf8").split("\n");
-    const rows = [...FAULTS.map(({ name, does }) => [name, does]), ...DIRECTIVES];
+    const rows = [...[...FAULTS, ...ACTION_FAULTS].map(({ name, does }) => [name, does]), ...DIRECTIVES];
     for (const [name, does] of rows) expect(lines).toContain(`| \`${name}\` | ${does} |`);
   });
 

@@ -1,0 +1,121 @@
+// Answers made from an adapter's rules: one that a rule recognizes, or one that says that a job is still running.
+import type { AnswerRule, Json, When } from "../catalog/action.ts";
+import { refusalBody, type VendorWords, valueAt, valueFits, withValueAt, wordsFit } from "./action-body.ts";
+import type { ActionPlace } from "./action-vendors.ts";
+
+const WORDS = "The sandbox plays a fault.";
+const NOT_DONE = ["processing", "running", "pending", "in_progress", "queued"];
+
+/** Texts of which one is likely to be found by a pattern: its groups' first alternatives, then each alternative. */
+function textsFor({ source }: RegExp): readonly string[] {
+  let open = source;
+  for (let deep = 0; deep < 5; deep++) open = open.replace(/\((?:\?[:=])?([^()|]*)(?:\|[^()]*)?\)[*+?]?/g, "$1");
+  const plain = (text: string) =>
+    text
+      .replace(/\\[bB]|(?<!\\)[\^$]/g, "")
+      .replace(/\\d/g, "1")
+      .replace(/\\s|(?<!\\)\./g, " ")
+      .replace(/\[(\\?.)[^\]]*\]/g, "$1")
+      .replace(/(?<!\\)(?:[*+?]|\{[\d,]+\})/g, "")
+      .replace(/\\(.)/g, "$1");
+  return [...open.split("|"), ...source.split(/[|()]/)].map(plain);
+}
+
+/** A value that is as `when` says, as near to the present one as can be; undefined: none was found. */
+function valueFor(when: When, present: Json | undefined): Json | undefined {
+  const ofItsType = Array.isArray(present) ? [] : typeof present === "object" && present !== null ? {} : "";
+  const candidates: readonly Json[] = [
+    ...(present === undefined ? [] : [present]),
+    ...(when.is === undefined ? [] : [when.is].flat()),
+    ...(when.matches === undefined ? [] : textsFor(when.matches)),
+    ...[ofItsType, WORDS, null, "error", false, true, 0, 1],
+  ];
+  return candidates.find((value) => valueFits(value, when));
+}
+
+/** Sets the place that `when` looks at, in every item where it looks into items. Null: `make` knows no value. */
+function bodyWith(when: When, body: Json, make: (present: Json | undefined) => Json | undefined): Json | null {
+  const at = when.at ?? "";
+  const present = valueAt(body, at);
+  if (when.each === undefined) {
+    const value = make(present);
+    return value === undefined ? null : withValueAt(body, at, value);
+  }
+  const items = Array.isArray(present) && present.length > 0 ? present : [{}];
+  const inside = when.each;
+  const made = items.map((item: Json) => ({ item, value: make(valueAt(item, inside)) }));
+  const set = made.flatMap(({ item, value }) => (value === undefined ? [] : [withValueAt(item, inside, value)]));
+  return set.length < items.length ? null : withValueAt(body, at, set);
+}
+
+/** An answer that is as a rule says; null: none was found. */
+function wordsFor(when: When, usual: VendorWords): VendorWords | null {
+  const status = [when.status ?? 200].flat()[0] ?? 200;
+  const base = status < 300 ? usual : { ...usual, body: refusalBody(status), isText: false };
+  const body = bodyWith(when, base.body, (present) => valueFor(when, present));
+  if (body === null) return null;
+  const headers = when.header === undefined ? {} : { [when.header]: "1" };
+  // A rule about the whole of a body looks for a text where the answer is no JSON.
+  const isText = base.isText ? typeof body === "string" : (when.at ?? "") === "" && typeof body === "string";
+  const words = { status, headers, body, isText };
+  return wordsFit(words, when) ? words : null;
+}
+
+function rulesOf({ step, action, vendor }: ActionPlace): readonly AnswerRule[] {
+  return [...(step?.rules ?? []), ...(action.rules ?? []), ...(vendor.spec.rules ?? [])];
+}
+
+/** What the first rule that holds says of an answer; null: no rule does. */
+function verdictOf(words: VendorWords, rules: readonly AnswerRule[]): string | null {
+  return rules.find((rule) => wordsFit(words, rule))?.means ?? null;
+}
+
+function firstOf(place: ActionPlace, usual: VendorWords, wanted: (rule: AnswerRule) => boolean): VendorWords | null {
+  const rules = rulesOf(place);
+  for (const rule of rules.filter(wanted)) {
+    const words = wordsFor(rule, usual);
+    if (words !== null && verdictOf(words, rules) === rule.means) return words;
+  }
+  return null;
+}
+
+/** An answer that the rules take for this verdict; null: none of them can be met. */
+export function wordsMeaning(verdict: string, place: ActionPlace, usual: VendorWords): VendorWords | null {
+  return firstOf(place, usual, (rule) => rule.means === verdict);
+}
+
+function isFailureIn200({ means, status }: AnswerRule): boolean {
+  return means !== "success" && means !== "miss" && [status ?? 200].flat()[0] === 200;
+}
+
+/** A 200 that bears an error: one that the rules know, or the plainest there is. */
+export function errorIn200(place: ActionPlace, usual: VendorWords): VendorWords {
+  const plain = { status: 200, headers: {}, body: refusalBody(500), isText: false };
+  return firstOf(place, usual, isFailureIn200) ?? plain;
+}
+
+/** Written as the vendor writes: `DONE` becomes `PROCESSING`, `Ready` becomes `Processing`. */
+function inTheStyleOf(present: Json | undefined, word: string): string {
+  if (typeof present !== "string" || present === "") return word;
+  if (present === present.toUpperCase()) return word.toUpperCase();
+  const [first = ""] = present;
+  return first === first.toUpperCase() ? word.charAt(0).toUpperCase() + word.slice(1) : word;
+}
+
+/** What a poll is told while its job runs; null: there is no step to poll, or nothing that would be understood so. */
+export function wordsNotReady(place: ActionPlace, usual: VendorWords): VendorWords | null {
+  const until = place.step?.until;
+  if (until === undefined) return null;
+  const rules = rulesOf(place);
+  const early = (words: VendorWords) => !wordsFit(words, until) && (verdictOf(words, rules) ?? "success") === "success";
+  const present = valueAt(usual.body, until.at ?? "");
+  const values: readonly Json[] = [
+    ...[until.not ?? []].flat(),
+    ...NOT_DONE.map((word) => inTheStyleOf(present, word)),
+    ...(typeof present === "boolean" ? [!present] : []),
+    ...[null, 0, false, []],
+  ];
+  const bodies = values.map((value) => bodyWith(until, usual.body, () => value));
+  const told = bodies.flatMap((body) => (body === null ? [] : [{ ...usual, body }]));
+  return [...told, { ...usual, status: 202 }].find(early) ?? null;
+}

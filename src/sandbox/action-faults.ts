@@ -1,0 +1,140 @@
+// Every fault that an action's vendor can be made to play, as one table: the header's value, what it does, how the server behaves.
+import { FAILURES } from "../errors.ts";
+
+/** What comes instead of the usual answer. */
+export type ActionPlay =
+  | { readonly kind: "answer" }
+  /** The vendor's refusal, in words that go with the status. */
+  | { readonly kind: "refuse"; readonly status: number; readonly retryAfterS?: number }
+  /** An answer that the adapter's rules take for this verdict. */
+  | { readonly kind: "means"; readonly verdict: string }
+  /** A 200 that bears an error. */
+  | { readonly kind: "error" }
+  | { readonly kind: "page" }
+  | { readonly kind: "empty" }
+  | { readonly kind: "malformed" }
+  | { readonly kind: "redirect"; readonly to: "elsewhere" | "itself" }
+  | { readonly kind: "silent" }
+  | { readonly kind: "reset" }
+  /** Half of the body, and then: the connection ends, or nothing comes. */
+  | { readonly kind: "half"; readonly end: "closed" | "silence" }
+  /** Fewer bytes than Content-Length says. */
+  | { readonly kind: "short" }
+  | { readonly kind: "padded"; readonly bytes: number }
+  /** Bytes that stop long after anybody should have stopped to read. */
+  | { readonly kind: "endless"; readonly bytes: number };
+
+export interface ActionConduct {
+  readonly play: ActionPlay;
+  /** Only the first time in a call that it would strike. */
+  readonly once: boolean;
+  readonly delayMs: number;
+  /** How often a poll is told that it is too early. */
+  readonly notReady: number;
+  /** The one step that it strikes, 0 for the action's own request; null: each of them. */
+  readonly step: number | null;
+}
+
+export const USUAL: ActionConduct = { play: { kind: "answer" }, once: false, delayMs: 0, notReady: 0, step: null };
+
+export interface ActionFault {
+  /** `<n>` and `<ms>` stand for a whole number, `<verdict>` for a word. */
+  readonly name: string;
+  readonly does: string;
+  readonly conduct: (value: string) => Partial<ActionConduct>;
+}
+
+const MIB = 1024 * 1024;
+const ENDLESS_BYTES = 10 * 1024 * MIB;
+const RETRY_AFTER_S = 1;
+
+function refuses(status: number, does: string, more: { retryAfterS?: number; once?: boolean } = {}): ActionFault {
+  const { once = false, ...words } = more;
+  const name = `${status}${once ? "-once" : ""}`;
+  return { name, does, conduct: () => ({ once, play: { kind: "refuse", status, ...words } }) };
+}
+
+function plays(name: string, does: string, play: ActionPlay, once = false): ActionFault {
+  return { name, does, conduct: () => ({ play, once }) };
+}
+
+export const ACTION_FAULTS: readonly ActionFault[] = [
+  refuses(400, "400: the vendor finds the request invalid."),
+  refuses(401, "401: the vendor says that our key is bad."),
+  refuses(402, "402: the vendor says that our account is empty."),
+  refuses(403, "403: the vendor says that we may not."),
+  refuses(404, "404: the vendor does not know what was asked for."),
+  refuses(409, "409: the vendor is at work on too much for us at once."),
+  refuses(422, "422: the vendor cannot work with the values."),
+  refuses(429, "429 every time, with Retry-After: 1.", { retryAfterS: RETRY_AFTER_S }),
+  refuses(429, "429 with Retry-After: 1 on the first attempt of a call.", { retryAfterS: RETRY_AFTER_S, once: true }),
+  refuses(500, "500 every time."),
+  refuses(503, "503 every time."),
+  refuses(503, "503 on the first attempt of a call.", { once: true }),
+  plays("timeout", "Takes the request and never answers.", { kind: "silent" }),
+  {
+    name: "slow-<ms>",
+    does: "The answer comes after so many milliseconds.",
+    conduct: (value) => ({ delayMs: Number(value) }),
+  },
+  plays("reset", "TCP reset before any byte.", { kind: "reset" }),
+  plays("reset-once", "TCP reset before any byte on the first attempt of a call.", { kind: "reset" }, true),
+  plays("cut", "Half of the body, then the connection ends.", { kind: "half", end: "closed" }),
+  plays("stall", "Half of the body, then nothing.", { kind: "half", end: "silence" }),
+  plays("short", "The whole body, but Content-Length promises more; then the connection ends.", { kind: "short" }),
+  plays("html", "A 200 with an HTML page.", { kind: "page" }),
+  plays("error-200", 'A 200 with an error as the adapter\'s rules know it; where they know none, `{"error": ...}`.', {
+    kind: "error",
+  }),
+  plays("empty", "A 200 without a body.", { kind: "empty" }),
+  plays("malformed", "A 200 with half of the JSON, as a whole body.", { kind: "malformed" }),
+  plays("redirect", "302 to another host.", { kind: "redirect", to: "elsewhere" }),
+  plays(
+    "redirect-once",
+    "302 to the same address on the first attempt of a call.",
+    { kind: "redirect", to: "itself" },
+    true,
+  ),
+  {
+    name: "large-<n>mb",
+    does: "A good answer with a field of so many MiB more.",
+    conduct: (value) => ({ play: { kind: "padded", bytes: Number(value) * MIB } }),
+  },
+  plays("huge", "An answer of 10 GiB.", { kind: "endless", bytes: ENDLESS_BYTES }),
+  plays("miss", "An answer that the action's rules take for a miss.", { kind: "means", verdict: "miss" }),
+  {
+    name: "means-<verdict>",
+    does: "An answer that the adapter's rules take for this class of failure, such as `means-provider_billing`.",
+    conduct: (verdict) => ({ play: { kind: "means", verdict } }),
+  },
+  {
+    name: "poll-<n>",
+    does: "So many polls of a job that runs inside the call are told that it is not done.",
+    conduct: (value) => ({ notReady: Number(value) }),
+  },
+];
+
+const PLACES: Readonly<Record<string, string>> = {
+  "<n>": "(\\d{1,6})",
+  "<ms>": "(\\d{1,6})",
+  "<verdict>": `(${["success", "miss", ...Object.keys(FAILURES)].join("|")})`,
+};
+const PATTERNS = ACTION_FAULTS.map((fault) => {
+  const source = fault.name.replace(/<\w+>/, (place) => PLACES[place] ?? place);
+  return { fault, pattern: new RegExp(`^${source}(?:@(\\d))?$`) };
+});
+
+/**
+ * The conduct that the header asks for, such as `503-once` or `slow-200`; `500@2` strikes the second step alone. Null: there
+ * is no such fault.
+ */
+export function actionConductOf(header: string): ActionConduct | null {
+  for (const { fault, pattern } of PATTERNS) {
+    const match = pattern.exec(header);
+    if (match === null) continue;
+    const value = fault.name.includes("<") ? (match[1] ?? "") : "";
+    const step = match[fault.name.includes("<") ? 2 : 1];
+    return { ...USUAL, ...fault.conduct(value), step: step === undefined ? null : Number(step) };
+  }
+  return null;
+}

@@ -1,0 +1,191 @@
+// Reads the request of an action as strictly as its vendor would: address, method, key, headers, content type, body.
+import type { IncomingHttpHeaders } from "node:http";
+import type { Json, RequestSpec } from "../catalog/action.ts";
+import type { Auth } from "../catalog/adapter.ts";
+import { type Captures, matchTarget } from "./action-path.ts";
+import type { ActionPlace } from "./action-vendors.ts";
+import type { Arrival } from "./scene.ts";
+
+/** Why the vendor does not take a request. */
+export class RequestRefusal {
+  readonly status: number;
+  readonly message: string;
+
+  constructor(status: number, message: string) {
+    this.status = status;
+    this.message = message;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A request that was found good. */
+export interface ActionReading {
+  /** What the places of the path's template held. */
+  readonly captures: Captures;
+  /** What the query and the body held, by the vendor's names. */
+  readonly fields: Fields;
+}
+
+interface Expected {
+  readonly method: string;
+  /** Any of these is the right address. */
+  readonly templates: readonly string[];
+  readonly send: NonNullable<RequestSpec["send"]>;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  json: "application/json",
+  form: "application/x-www-form-urlencoded",
+  multipart: "multipart/form-data",
+};
+
+/** The path of an address that an answer gave, below the vendor's own. */
+function pathOf(address: string, origin: string): string | null {
+  const url = URL.parse(address, origin);
+  const own = new URL(origin).pathname.replace(/\/$/, "");
+  if (url === null) return null;
+  const path = url.pathname.startsWith(`${own}/`) ? url.pathname.slice(own.length) : url.pathname;
+  return path + url.search;
+}
+
+/** What may come: for each row of a table, or each address that an answer of the call gave. */
+function expectations(place: ActionPlace, gave: (pointer: string) => readonly string[]): readonly Expected[] {
+  const { step, action, vendor } = place;
+  const request = (step ?? action).request;
+  const sendOf = (method: string) => {
+    if (request.send !== undefined) return request.send;
+    if (step !== null) return "none";
+    return method === "GET" || method === "DELETE" ? "query" : "json";
+  };
+  if (step === null && action.table !== undefined) {
+    const { method } = action.table;
+    const rows = Object.values(vendor.table ?? {}).filter((row) => method === undefined || row.method === method);
+    return rows.map((row) => ({ method: row.method, templates: [row.path], send: sendOf(row.method) }));
+  }
+  const { method, pathAt, path } = request;
+  const origin = request.origin === undefined ? vendor.spec.origin : vendor.spec.origins?.[request.origin];
+  const templates =
+    pathAt === undefined ? [path] : gave(pathAt).flatMap((one) => pathOf(one, origin ?? vendor.spec.origin) ?? []);
+  return [{ method, templates, send: sendOf(method) }];
+}
+
+/** The address below the adapter's origin; null: it is not below the right one. */
+function pathBelow({ adapter, step, action }: ActionPlace, pathname: string): string | null {
+  const { origin } = (step ?? action).request;
+  const base = `/${adapter}${origin === undefined ? "" : `/~${origin}`}`;
+  const below = pathname.startsWith(base) ? pathname.slice(base.length) : null;
+  return below === "" || below?.startsWith("/") ? below : null;
+}
+
+function isSaid(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** Whether a key stands where the vendor looks for it. Any key will do. */
+function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams, fields: Fields): boolean {
+  switch (auth.kind) {
+    case "none":
+      return true;
+    case "query":
+      return isSaid(query.get(auth.name));
+    case "body":
+      return isSaid(fields[auth.field]);
+    case "basic":
+      return /^Basic [A-Za-z0-9+/]{2,}=*$/.test(headers.authorization ?? "");
+    case "header": {
+      const value = String(headers[auth.name.toLowerCase()] ?? "");
+      return value.startsWith(auth.prefix) && isSaid(value.slice(auth.prefix.length));
+    }
+    case "headers": {
+      const fixed = Object.entries(auth.fixed ?? {});
+      return (
+        auth.names.every((name) => isSaid(headers[name.toLowerCase()])) &&
+        fixed.every(([name, value]) => headers[name.toLowerCase()] === value)
+      );
+    }
+  }
+}
+
+function partsOf(text: string): Fields {
+  const parts = text.matchAll(/name="([^"]*)"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n([\s\S]*?)\r\n--/g);
+  return Object.fromEntries([...parts].map(([, name = "", value = ""]) => [name, value]));
+}
+
+/** A JSON body must be an object, as every vendor's is. */
+function jsonFields(text: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+  } catch {
+    return null;
+  }
+}
+
+function bodyFields(send: string, headers: IncomingHttpHeaders, body: Buffer): Fields | RequestRefusal {
+  const text = body.toString("utf8");
+  const hasBody = send === "json" || send === "form" || send === "multipart";
+  if (!hasBody && text === "") return {};
+  const type = hasBody ? (CONTENT_TYPES[send] ?? "") : "application/json";
+  const said = String(headers["content-type"] ?? "none");
+  if (!said.startsWith(type)) return new RequestRefusal(415, `The content type is ${said} and must be ${type}.`);
+  if (send === "form") return Object.fromEntries(new URLSearchParams(text));
+  if (send === "multipart") return partsOf(text);
+  return jsonFields(text) ?? new RequestRefusal(400, "The request body is no JSON object.");
+}
+
+function headerRefusal({ vendor, step, action }: ActionPlace, headers: IncomingHttpHeaders): RequestRefusal | null {
+  const wanted = { ...vendor.spec.headers, ...(step ?? action).request.headers };
+  const missing = Object.entries(wanted).find(([name, value]) => headers[name.toLowerCase()] !== value);
+  if (missing !== undefined) return new RequestRefusal(400, `The header ${missing[0]} is not as it must be.`);
+  const nameless = vendor.spec.contact !== undefined && !isSaid(headers["user-agent"]);
+  return nameless ? new RequestRefusal(403, "The User-Agent must say who calls.") : null;
+}
+
+/**
+ * What the request says, or why the vendor refuses it. `gave` tells what the answers of this call had at a pointer: they
+ * are the only values that a step may name.
+ */
+export function readActionRequest(
+  place: ActionPlace,
+  arrival: Arrival,
+  gave: (pointer: string) => readonly string[],
+): ActionReading | RequestRefusal {
+  const { url, headers } = arrival.target;
+  const path = pathBelow(place, url.pathname);
+  const found = expectations(place, gave).flatMap((expected) => {
+    return expected.templates.flatMap((template) => {
+      const captures = path === null ? null : matchTarget(template, path, url.searchParams);
+      return captures === null ? [] : [{ expected, captures }];
+    });
+  });
+  if (found.length === 0) return new RequestRefusal(404, `There is nothing at ${url.pathname}.`);
+  const match = found.find(({ expected }) => expected.method === arrival.method);
+  if (match === undefined) return new RequestRefusal(405, `${arrival.method} is not possible here.`);
+  const strange = [...match.captures].find(([name, value]) => name.startsWith("/") && !gave(name).includes(value));
+  if (strange !== undefined) return new RequestRefusal(404, `There is no ${strange[1]}.`);
+  if (arrival.body === null) return new RequestRefusal(413, "The request body is too large.");
+  const body = bodyFields(match.expected.send, headers, arrival.body);
+  const fields = body instanceof RequestRefusal ? {} : { ...Object.fromEntries(url.searchParams), ...body };
+  if (!hasKey(place.vendor.spec.auth, headers, url.searchParams, fields)) {
+    return new RequestRefusal(401, "The API key is missing or not valid.");
+  }
+  if (body instanceof RequestRefusal) return body;
+  return headerRefusal(place, headers) ?? { captures: match.captures, fields };
+}
+
+/** What a param was sent as, as far as its name says where; one text for each item of an array. */
+export function sentAs(
+  param: string,
+  { request }: { request: RequestSpec },
+  reading: ActionReading,
+): readonly string[] {
+  const inPath = reading.captures.get(param);
+  if (inPath !== undefined) return [inPath];
+  const name = request.names?.[param] ?? param;
+  const inside = name
+    .split("/")
+    .reduce<unknown>((value, part) => (value as Fields | undefined)?.[part], reading.fields);
+  const values = [reading.fields[name] ?? inside].flat() as readonly Json[];
+  return values.flatMap((value) => (typeof value === "string" || typeof value === "number" ? [String(value)] : []));
+}

@@ -1,0 +1,159 @@
+// Reads one request of an action and decides what the vendor's stand-in will say, before anything is written.
+import type { Json } from "../catalog/action.ts";
+import { refusalBody, type VendorWords } from "./action-body.ts";
+import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
+import { ACTION_FAULTS, type ActionConduct, type ActionPlay, actionConductOf, USUAL } from "./action-faults.ts";
+import { idsAt, type Swaps, swapsFor, withSwaps } from "./action-ids.ts";
+import type { ActionCall, ActionMemory } from "./action-memory.ts";
+import { type ActionReading, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
+import type { ActionPlace, Vendors } from "./action-vendors.ts";
+import type { Arrival } from "./scene.ts";
+
+/** The headers by which the gateway says what a request belongs to; no vendor ever sees them. */
+const ACTION_HEADER = "x-tollgate-sandbox-action";
+const STEP_HEADER = "x-tollgate-sandbox-step";
+const FAULT_HEADER = "x-tollgate-sandbox-fault";
+
+export interface ActionScene {
+  readonly adapter: string;
+  readonly action: string;
+  readonly at: number;
+  readonly words: VendorWords;
+  readonly play: ActionPlay;
+  readonly delayMs: number;
+}
+
+export function isActionArrival({ target }: Arrival): boolean {
+  return target.headers[ACTION_HEADER] !== undefined;
+}
+
+function refused(status: number, message?: string): VendorWords {
+  return { status, headers: {}, body: refusalBody(status, message), isText: false };
+}
+
+function headerOf({ target }: Arrival, name: string): string {
+  return String(target.headers[name] ?? "");
+}
+
+function placeOf(arrival: Arrival, vendors: Vendors): ActionPlace | string {
+  const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
+  const name = headerOf(arrival, ACTION_HEADER);
+  const vendor = vendors.get(adapter);
+  const action = Object.entries(vendor?.spec.actions ?? {}).find(([id]) => id === name)?.[1];
+  if (vendor === undefined || action === undefined) return `There is no action ${adapter}/${name}.`;
+  const at = Number(headerOf(arrival, STEP_HEADER) || 0);
+  const step = at === 0 ? null : action.steps?.[at - 1];
+  return step === undefined ? `${adapter}/${name} has no step ${at}.` : { adapter, name, vendor, action, at, step };
+}
+
+function issuePointers({ action }: ActionPlace): readonly string[] {
+  return (action.issues ?? []).map(({ at }) => at);
+}
+
+/** The example's answers with the ids of this call. */
+function answersOf(place: ActionPlace, swaps: Swaps): readonly Json[] {
+  return place.action.example.answers.map((answer) => withSwaps(answer, swaps, issuePointers(place)));
+}
+
+/** The ids that the vendor makes for a call. */
+function freshIds(place: ActionPlace): Swaps {
+  return swapsFor(place.action.example.answers, issuePointers(place));
+}
+
+/** What the request's own ids are in the example: answers bear the caller's in their place. */
+function echoes(place: ActionPlace, reading: ActionReading): Swaps {
+  const { action, step } = place;
+  const params = [...(action.requires ?? []).map(({ param }) => param), ...(action.callerIds ?? [])];
+  return new Map(
+    params.flatMap((param) => {
+      const example = [action.example.params[param] ?? []].flat().map(String);
+      const sent = sentAs(param, step ?? action, reading);
+      return example.flatMap((id, at): [string, string][] => (sent[at] === undefined ? [] : [[id, sent[at]]]));
+    }),
+  );
+}
+
+function strangeId(place: ActionPlace, reading: ActionReading, memory: ActionMemory): string | undefined {
+  const { adapter, action, step } = place;
+  for (const { kind, param } of action.requires ?? []) {
+    const ids = sentAs(param, step ?? action, reading);
+    const strange = ids.find((id) => !memory.isIssued(adapter, kind, id));
+    if (strange !== undefined) return strange;
+  }
+  return undefined;
+}
+
+/** The usual answer of this request: the example's, by how many of the steps before it have run. */
+function usualWords(place: ActionPlace, answers: readonly Json[], call: ActionCall): VendorWords {
+  const { action, at, adapter, name } = place;
+  const ran = at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length);
+  const body = answers[ran];
+  if (body === undefined) return refused(500, `The example of ${adapter}/${name} has no answer for step ${at}.`);
+  const isText = typeof body === "string" && (action.answer?.kind ?? "json") !== "json";
+  return { status: 200, headers: {}, body, isText };
+}
+
+function issue({ adapter, action }: ActionPlace, { body }: VendorWords, memory: ActionMemory): void {
+  for (const { kind, at } of action.issues ?? []) {
+    for (const id of idsAt(body, at)) memory.issue(adapter, kind, String(id));
+  }
+}
+
+/** The words that the conduct asks for instead of the usual ones; null: the usual ones. */
+function faultyWords(place: ActionPlace, play: ActionPlay, usual: VendorWords): VendorWords | null {
+  if (play.kind === "refuse") return refused(play.status);
+  if (play.kind === "error") return errorIn200(place, usual);
+  if (play.kind !== "means") return null;
+  const missing = `No rule of ${place.adapter}/${place.name} makes an answer mean ${play.verdict}.`;
+  return wordsMeaning(play.verdict, place, usual) ?? refused(400, missing);
+}
+
+function strikes({ once, step, play }: ActionConduct, at: number, call: ActionCall): boolean {
+  if (play.kind === "answer" || (step !== null && step !== at)) return false;
+  if (!once) return true;
+  const first = !call.struck;
+  call.struck = true;
+  return first;
+}
+
+/** What the stand-in says; a request that its vendor would not take is refused whatever fault was asked for. */
+export function actionSceneOf(arrival: Arrival, vendors: Vendors, memory: ActionMemory): ActionScene {
+  const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
+  const place = placeOf(arrival, vendors);
+  const at = typeof place === "string" ? 0 : place.at;
+  const says = (words: VendorWords, play: ActionPlay = USUAL.play, delayMs = 0): ActionScene => {
+    return { adapter, action, at, words, play, delayMs };
+  };
+  if (typeof place === "string") return says(refused(404, place));
+
+  const fault = headerOf(arrival, FAULT_HEADER);
+  const conduct = fault === "" ? USUAL : actionConductOf(fault);
+  if (conduct === null) {
+    const names = ACTION_FAULTS.map(({ name }) => name).join(", ");
+    return says(refused(400, `There is no fault ${fault}; there are ${names}.`));
+  }
+
+  const call = memory.call(JSON.stringify([adapter, action, headerOf(arrival, "x-request-id")]));
+  if (at === 0) call.steps.clear();
+  const before = answersOf(place, call.swaps);
+  const gave = (pointer: string) => before.flatMap((answer) => idsAt(answer, pointer).map(String));
+  const reading = readActionRequest(place, arrival, gave);
+  if (reading instanceof RequestRefusal) return says(refused(reading.status, reading.message));
+  const strange = strangeId(place, reading, memory);
+  if (strange !== undefined) return says(refused(404, `There is no ${strange}.`));
+
+  if (at === 0) call.swaps = new Map([...freshIds(place), ...echoes(place, reading)]);
+  const usual = usualWords(place, answersOf(place, call.swaps), call);
+  if (place.step?.until !== undefined && call.polls < conduct.notReady) {
+    const early = wordsNotReady(place, usual);
+    call.polls += 1;
+    if (early !== null) return says(early, USUAL.play, conduct.delayMs);
+  }
+  const delayMs = conduct.step === null || conduct.step === at ? conduct.delayMs : 0;
+  if (!strikes(conduct, at, call)) {
+    call.steps.add(at);
+    issue(place, usual, memory);
+    return says(usual, USUAL.play, delayMs);
+  }
+  return says(faultyWords(place, conduct.play, usual) ?? usual, conduct.play, delayMs);
+}

@@ -1,0 +1,36 @@
+// What the sandbox knows of the vendors that it stands in for: what their adapters say, handed in by whoever starts it.
+import type { ActionSpec, EndpointTable, StepSpec } from "../catalog/action.ts";
+import type { AdapterSpec } from "../catalog/adapter.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+
+export interface Vendor {
+  readonly spec: AdapterSpec;
+  /** The table beside the adapter's file. */
+  readonly table: EndpointTable | null;
+}
+
+export type Vendors = ReadonlyMap<string, Vendor>;
+
+/** One request of one action: the action's own, or a step's. */
+export interface ActionPlace {
+  readonly adapter: string;
+  /** Its name within the adapter. */
+  readonly name: string;
+  readonly vendor: Vendor;
+  readonly action: ActionSpec;
+  /** 0 is the action's own request. */
+  readonly at: number;
+  /** Null: the action's own request. */
+  readonly step: StepSpec | null;
+}
+
+/** The vendors of a catalog, by adapter id. */
+export function vendorsOf(catalog: Catalog): Vendors {
+  const audience = { sandbox: true };
+  const tables = new Map<string, EndpointTable>();
+  for (const { offers } of catalog.actions(audience)) {
+    for (const { adapter, table } of offers) if (table !== null) tables.set(adapter.id, table);
+  }
+  const adapters = [...catalog.adapters(audience)];
+  return new Map(adapters.map(([id, { spec }]) => [id, { spec, table: tables.get(id) ?? null }]));
+}
