@@ -1,0 +1,119 @@
+// Exa: search by meaning, page contents and cited answers, at the prices listed on 2026-11-10.
+import { action, defineAdapter, keyHeader, z } from "#adapter";
+
+const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
+const date = z.iso.date().or(z.iso.datetime({ offset: true }));
+const words = z.array(z.string().min(1));
+const urls = z.array(z.url({ protocol: /^https?$/ }));
+const length = z.strictObject({ maxCharacters: z.int().positive() });
+const about = z.strictObject({ query: z.string(), schema: z.record(z.string(), z.json()) }).partial();
+const page = {
+  text: optional(z.boolean().or(length), "The text of each page: true, or how much of it"),
+  highlights: optional(z.boolean().or(length), "The passages that matter most in each page: true, or how much"),
+  maxAgeHours: optional(z.int().min(-1), "How old a stored copy of a page may be: 0 always fetches it, -1 never does"),
+};
+const TYPES = ["auto", "neural", "keyword", "fast", "instant", "deep-lite", "deep", "deep-reasoning"];
+const KINDS = ["news", "research", "github", "people", "company", "research paper", "pdf", "financial report"];
+const NOT_OF_PROFILES = /^(start|end)_?published_?date$|^exclude_?domains$|^(in|ex)cludeText$/i;
+const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+const search = z
+  .strictObject({
+    query: z.string().min(1).describe("What to look for, in plain words"),
+    type: z.enum(TYPES).default("auto").describe("How to search; the deep types take several steps and cost 2 cents"),
+    numResults: z.int().min(1).max(100).default(10).describe("How many; beyond 13, each ten more cost another cent"),
+    contents: optional(z.strictObject(page), "What to return of each page found, such as {text: true}"),
+    category: optional(z.enum(KINDS), "Only this kind; people and company take no dates and no excluded domains"),
+    start_published_date: optional(date, "Only pages published since this ISO date"),
+    end_published_date: optional(date, "Only pages published until this ISO date"),
+    include_domains: optional(words, "Only pages of these domains"),
+    exclude_domains: optional(words, "No pages of these domains"),
+    startPublishedDate: optional(date, "The same as start_published_date"),
+    endPublishedDate: optional(date, "The same as end_published_date"),
+    includeDomains: optional(words, "The same as include_domains"),
+    excludeDomains: optional(words, "The same as exclude_domains"),
+    includeText: optional(words.max(1), "A phrase of up to five words that every page contains"),
+    excludeText: optional(words.max(1), "A phrase of up to five words that no page contains"),
+  })
+  .superRefine((params, context) => {
+    const profiles = params.category === "people" || params.category === "company";
+    for (const name of Object.keys(params)) {
+      const refuse = (message: string) => context.addIssue({ code: "custom", path: [name], message });
+      if (profiles && NOT_OF_PROFILES.test(name)) refuse(`cannot be combined with category ${params.category}`);
+      if (camel(name) !== name && camel(name) in params) refuse(`is given twice, also as ${camel(name)}`);
+    }
+  });
+type Search = z.infer<typeof search>;
+/** Tenths of a cent with ten results, their text and highlights, where it is not 7; each further result is one more. */
+const TENTHS: Readonly<Record<string, number>> = { "deep-lite": 12, deep: 12, "deep-reasoning": 15 };
+const searchCents = (of: Search) => ((TENTHS[of.type] ?? 7) + Math.max(0, of.numResults - 10)) / 10;
+const searchWire = ({ type, category, ...rest }: Search) => ({
+  ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [camel(name), value])),
+  type: type === "keyword" ? "auto" : type,
+  category: category === "research" ? "research paper" : category,
+});
+
+const contents = z
+  .strictObject({
+    urls: optional(urls.min(1).max(100), "Addresses of the pages, up to 100"),
+    ids: optional(words.min(1).max(100), "Ids of results of a search, beside urls or instead"),
+    summary: optional(z.boolean().or(about), "A summary of each page: true, or what it is to be about"),
+    ...page,
+  })
+  .refine(({ urls, ids }) => urls ?? ids, { path: ["urls"], message: "is needed where there are no ids" });
+type Contents = z.infer<typeof contents>;
+/** A tenth of a cent for each page and each of text, highlights and summary; where none is asked for, the text comes. */
+const contentCents = ({ urls = [], ids = [], text, highlights, summary }: Contents) =>
+  ((urls.length + ids.length) * Math.max(1, [text, highlights, summary].filter(Boolean).length)) / 10;
+const contentWire = ({ urls = [], ids = [], ...rest }: Contents) => ({ ...rest, urls: [...urls, ...ids] });
+
+const paper = "https://arxiv.org/abs/2307.06435";
+const result = { id: paper, url: paper, title: "An Overview of Large Language Models", author: "H. Naveed" };
+const found = { requestId: "b5947044c4b78efa", searchType: "neural", results: [{ ...result, score: 0.46 }] };
+const statuses = [{ id: paper, status: "success", error: null }];
+const fetched = { requestId: "e492118ccdedcba5", results: [{ ...result, text: "LLMs have..." }], statuses };
+const TAG = "/statuses/0/error/tag";
+
+export default defineAdapter({
+  name: "Exa",
+  docs: "https://exa.ai/docs/reference/search",
+  origin: "https://api.exa.ai",
+  auth: keyHeader("x-api-key"),
+  rate: { requests: 10, perMs: 1_000 },
+  actions: {
+    search: action({
+      description: "Searches the web by meaning: pages, news, research papers, code, people and companies.",
+      category: "search",
+      keywords: ["semantic", "neural", "web search", "LinkedIn profiles", "academic papers", "similar pages"],
+      effect: "read",
+      params: search,
+      price: { mode: "ranged", cents: 11, minCents: 1, quoteCents: (params) => Math.ceil(searchCents(params)) },
+      upstreamCents: searchCents,
+      request: { method: "POST", path: "/search", params: searchWire },
+      example: { params: { query: "overview of language models", category: "research" }, answers: [found] },
+    }),
+    contents: action({
+      description: "Fetches many known pages by URL in one call: their text, highlights or summaries.",
+      category: "scraping",
+      keywords: ["read pages", "batch", "summarize", "full text"],
+      effect: "read",
+      params: contents,
+      price: { mode: "ranged", cents: 60, minCents: 1, quoteCents: (params) => Math.ceil(contentCents(params)) },
+      upstreamCents: contentCents,
+      request: { method: "POST", path: "/contents", params: contentWire },
+      // No page could be fetched; which ones was the caller's choice, so the route is as good as before.
+      rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
+      example: { params: { urls: [paper], text: true }, answers: [fetched] },
+    }),
+    answer: action({
+      description: "Answers a question in words from a search of the web, and cites the pages it rests on.",
+      category: "search",
+      keywords: ["question", "citations", "cited answer", "grounded"],
+      effect: "read",
+      params: z.strictObject({ query: z.string().min(1).describe("The question") }),
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: 0.5,
+      request: { method: "POST", path: "/answer" },
+      example: { params: { query: "Who is H. Naveed?" }, answers: [{ answer: "An author.", citations: [result] }] },
+    }),
+  },
+});

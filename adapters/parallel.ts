@@ -1,0 +1,119 @@
+// Parallel: search and page text for agents, and research that runs on its own; at the prices listed on 2026-11-10.
+import { action, defineAdapter, keyHeader, z } from "#adapter";
+
+const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
+const text = z.string().min(1);
+const words = z.array(text).min(1);
+const urls = z.array(z.url({ protocol: /^https?$/ }));
+const object = z.record(z.string(), z.json());
+const count = z.int().positive();
+const length = z.strictObject({ max_chars_per_result: count });
+const age = z.strictObject({ max_age_seconds: z.int().min(600), timeout_seconds: count }).partial();
+const sources = z.strictObject({ include_domains: words, exclude_domains: words, after_date: z.iso.date() }).partial();
+const settings = { fetch_policy: age, excerpt_settings: length };
+const searchSettings = z.strictObject({ ...settings, source_policy: sources, max_results: count.max(15) }).partial();
+const extractSettings = z.strictObject({ ...settings, full_content: z.boolean().or(length) }).partial();
+const shared = {
+  search_queries: optional(words, "Two or three searches of a few words each"),
+  max_chars_total: optional(count, "The most characters of excerpts in all"),
+  session_id: optional(text.max(1_000), "A name of yours for calls that belong together"),
+};
+const MODES = ["advanced", "basic", "fast", "turbo", "one-shot"];
+const search = z
+  .strictObject({
+    query: optional(text, "What to look for; stands for objective and search_queries"),
+    objective: optional(text, "What you want to know, in a sentence or two"),
+    mode: z.enum(MODES).default("advanced").describe("How thorough against how quick; one-shot is advanced"),
+    ...shared,
+    advanced_settings: optional(searchSettings, "Sources, freshness, length of excerpts, and up to 15 results"),
+  })
+  .refine((given) => given.query ?? given.objective ?? given.search_queries, { path: ["query"], message: "is needed" });
+type Search = z.infer<typeof search>;
+const searchWire = ({ query, objective = query, search_queries, mode, ...rest }: Search) => ({
+  ...rest,
+  objective,
+  search_queries: search_queries ?? [query ?? objective],
+  mode: mode === "one-shot" ? "advanced" : mode,
+});
+/** Half a cent, quickly a tenth, with ten results; a tenth for each further one. */
+const searchCents = ({ mode, advanced_settings }: Search) =>
+  ((mode === "fast" || mode === "turbo" ? 1 : 5) + Math.max(0, (advanced_settings?.max_results ?? 10) - 10)) / 10;
+const extract = z.strictObject({
+  urls: urls.min(1).max(20).describe("Addresses of up to 20 pages"),
+  objective: optional(text, "What you want to know; the excerpts are chosen by it"),
+  ...shared,
+  advanced_settings: optional(extractSettings, "Freshness, length of excerpts, and full_content for the whole text"),
+});
+const task = z.strictObject({
+  input: text.or(object).describe("What to find out: a text, or an object that task_spec describes"),
+  processor: z.enum(["pro", "ultra"]).default("pro").describe("How thorough: pro costs 10 cents, ultra 30"),
+  task_spec: optional(object, "Shape of the result and of the input: {output_schema, input_schema}"),
+  source_policy: optional(sources, "Which domains to use or not, and since which date"),
+});
+const taskCents = ({ processor }: z.infer<typeof task>) => (processor === "ultra" ? 30 : 10);
+const url = "https://bridges.example/longest";
+const page = { url, title: "The longest bridges", publish_date: "2025-04-02", excerpts: ["164.8 km: Danyang"] };
+const read = { extract_id: "extract_8a5c", results: [{ ...page, full_content: null }], errors: [], warnings: null };
+const run = { run_id: "trun_9907962f83aa4d9d", interaction_id: "trun_9907", processor: "pro", status: "completed" };
+/** None could be read. Which ones was the caller's choice, so the route is as good as before. */
+const NONE = { at: "/errors/0", empty: false, means: "caller_unsupported", messageAt: "/errors/0/error_type" } as const;
+const RESULT = "/tasks/runs/{run_id}/result?timeout=5";
+const lookup = { category: "search", effect: "read" } as const;
+const output = { type: "text", content: "It is 164.8 km long.", basis: [{ field: "output", citations: [{ url }] }] };
+
+export default defineAdapter({
+  name: "Parallel",
+  docs: "https://docs.parallel.ai/api-reference",
+  origin: "https://api.parallel.ai/v1",
+  auth: keyHeader("x-api-key"),
+  rate: { requests: 600, perMs: 60_000 },
+  actions: {
+    search: action({
+      description: "Searches the web for an objective and returns the passages of each page that matter to it.",
+      ...lookup,
+      keywords: ["web search", "second source", "excerpts", "objective", "agents"],
+      params: search,
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: searchCents,
+      request: { method: "POST", path: "/search", params: searchWire },
+      callerIds: ["session_id"],
+      example: { params: { query: "longest bridge" }, answers: [{ search_id: "search_6f2c", results: [page] }] },
+    }),
+    extract: action({
+      description: "Reads up to 20 web pages and returns their text, or the passages that matter to an objective.",
+      category: "scraping",
+      keywords: ["read pages", "excerpts", "page text", "urls", "pdf"],
+      effect: "read",
+      params: extract,
+      price: { mode: "ranged", cents: 20, minCents: 1, unit: "URL", quoteCents: ({ urls }) => urls.length },
+      upstreamCents: ({ urls }) => urls.length / 10,
+      request: { method: "POST", path: "/extract" },
+      callerIds: ["session_id"],
+      rules: [{ at: "/results/0", empty: false, means: "success" }, NONE],
+      example: { params: { urls: [url], objective: "How long is it?" }, answers: [read] },
+    }),
+    task: action({
+      description: "Starts research on the web that runs for minutes; returns a run_id for task-status.",
+      category: "search",
+      keywords: ["deep research", "async", "report", "enrichment", "background"],
+      effect: "write",
+      params: task,
+      price: { mode: "ranged", cents: 30, minCents: 10, quoteCents: taskCents },
+      upstreamCents: taskCents,
+      request: { method: "POST", path: "/tasks/runs" },
+      issues: [{ kind: "task", at: "/run_id" }],
+      example: { params: { input: "What is the longest bridge?" }, answers: [{ ...run, status: "queued" }] },
+    }),
+    "task-status": action({
+      description: "Tells how a research task stands and, once it is completed, its output with citations. Free.",
+      ...lookup,
+      params: z.strictObject({ run_id: text.describe("The run_id that task returned") }),
+      price: { mode: "fixed", cents: 0 },
+      upstreamCents: 0,
+      request: { method: "GET", path: "/tasks/runs/{run_id}" },
+      steps: [{ when: { at: "/status", is: "completed" }, request: { method: "GET", path: RESULT }, merge: true }],
+      requires: [{ kind: "task", param: "run_id" }],
+      example: { params: { run_id: run.run_id }, answers: [run, { run, output }] },
+    }),
+  },
+});

@@ -1,0 +1,101 @@
+// Tavily: search whose results are made for language models, and text of pages; its credits at the price of 2026-10-06.
+import { action, bearer, defineAdapter, z } from "#adapter";
+
+const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
+const url = z.url({ protocol: /^https?$/ });
+const domains = z.array(z.string().min(1));
+/** One credit as it is paid for by the piece. */
+const CREDIT_CENTS = 0.8;
+
+// What costs two credits is not offered: search_depth and extract_depth advanced, and auto_parameters, which may choose it.
+const search = z.strictObject({
+  query: z.string().min(1).describe("What to look for, in plain words"),
+  max_results: z.int().min(0).max(20).default(5).describe("How many results, up to 20"),
+  search_depth: z.enum(["basic", "fast", "ultra-fast"]).default("basic").describe("How thorough against how quick"),
+  topic: z.enum(["general", "news", "finance"]).default("general").describe("Which kind of sources to search"),
+  include_answer: optional(z.boolean().or(z.enum(["basic", "advanced"])), "Add a short written answer"),
+  include_raw_content: optional(z.boolean().or(z.enum(["markdown", "text"])), "Add the whole text of each page"),
+  include_domains: optional(domains, "Only pages of these domains"),
+  exclude_domains: optional(domains, "No pages of these domains"),
+  time_range: optional(z.enum(["day", "week", "month", "year", "d", "w", "m", "y"]), "Only pages as new as this"),
+  start_date: optional(z.iso.date(), "Only pages published since this date, YYYY-MM-DD"),
+  end_date: optional(z.iso.date(), "Only pages published until this date, YYYY-MM-DD"),
+  days: optional(z.int().positive(), "With topic news: how many days back"),
+  country: optional(z.string().toLowerCase(), "Prefer pages of this country, by its English name; for topic general"),
+  include_images: optional(z.boolean(), "Add pictures that fit the query"),
+  include_image_descriptions: optional(z.boolean(), "Say what each picture shows"),
+  include_favicon: optional(z.boolean(), "Add the address of each site's icon"),
+  exact_match: optional(z.boolean(), "Only pages with the quoted phrases of the query"),
+});
+
+const extract = z
+  .strictObject({
+    urls: z.union([url, z.array(url).min(1).max(5)]).describe("Addresses of up to five pages"),
+    format: z.enum(["markdown", "text"]).default("markdown").describe("How the text is written"),
+    query: optional(z.string().min(1), "What matters: passages are chosen and ordered by it"),
+    chunks_per_source: optional(z.int().min(1).max(5), "How many passages of each page, with query"),
+    include_images: optional(z.boolean(), "Add the addresses of each page's pictures"),
+    include_favicon: optional(z.boolean(), "Add the address of each site's icon"),
+    timeout: optional(z.number().min(1).max(60), "How long fetching the pages may take, in seconds"),
+  })
+  .refine(({ query, chunks_per_source }) => query !== undefined || chunks_per_source === undefined, {
+    path: ["chunks_per_source"],
+    message: "needs query",
+  });
+
+const guide = "https://harbours.example/guide";
+
+export default defineAdapter({
+  name: "Tavily",
+  docs: "https://docs.tavily.com/documentation/api-reference/endpoint/search",
+  origin: "https://api.tavily.com",
+  auth: bearer,
+  rate: { requests: 1_000, perMs: 60_000 },
+  // The month's credits, or the limit set for them, are spent.
+  rules: [{ status: [432, 433], means: "provider_billing" }],
+  actions: {
+    search: action({
+      description: "Searches the web, news or finance for a language model: short passages, and an answer if wanted.",
+      category: "search",
+      keywords: ["rag", "retrieval", "web search", "grounding", "passages", "stock news"],
+      effect: "read",
+      params: search,
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: CREDIT_CENTS,
+      request: { method: "POST", path: "/search" },
+      example: {
+        params: { query: "which harbours freeze in winter", include_answer: true, max_results: 1 },
+        answers: [
+          {
+            query: "which harbours freeze in winter",
+            answer: "Harbours of the northern Baltic freeze in most winters.",
+            images: [],
+            results: [{ title: "Harbours", url: guide, content: "Oulu freezes.", score: 0.83, raw_content: null }],
+            response_time: 1.21,
+            request_id: "123e4567-e89b-12d3-a456-426614174111",
+          },
+        ],
+      },
+    }),
+    extract: action({
+      description: "Extracts the text of up to five web pages in one call, as Markdown or plain text.",
+      category: "scraping",
+      keywords: ["batch extract", "read pages", "page text", "urls", "markdown"],
+      effect: "read",
+      params: extract,
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: CREDIT_CENTS,
+      request: { method: "POST", path: "/extract" },
+      rules: [
+        { at: "/results/0", empty: false, means: "success" },
+        // None could be read. Which pages was the caller's choice, so the route is as good as before.
+        { at: "/failed_results/0", empty: false, means: "caller_unsupported", messageAt: "/failed_results/0/error" },
+      ],
+      timeoutMs: 75_000,
+      example: {
+        params: { urls: [guide] },
+        answers: [{ results: [{ url: guide, raw_content: "# Harbours" }], failed_results: [], response_time: 0.4 }],
+      },
+    }),
+  },
+});
