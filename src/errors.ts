@@ -69,7 +69,7 @@ export const ERRORS = {
     retry: false,
     type: "insufficient_quota",
     message: "This call can cost up to {needed_usd} USD and the account has {free_usd} USD free.",
-    hint: "Add credit, or lower max_tokens to what `affordable_output_tokens` says.",
+    hint: "Add credit, or ask for less; for chat, lower max_tokens to what `affordable_output_tokens` says.",
   },
   api_key_limit_exceeded: {
     status: 402,
@@ -230,7 +230,7 @@ export const ERRORS = {
     retry: false,
     type: "upstream_error",
     message: "No provider could answer: {detail}",
-    hint: "Nothing was charged. Try again later or choose another model.",
+    hint: "Nothing was charged. Try again later, or choose another model or action.",
   },
   internal_error: {
     status: 500,
@@ -244,7 +244,7 @@ export const ERRORS = {
     retry: false,
     type: "upstream_error",
     message: "No provider of {detail} is available here.",
-    hint: "Choose another model, or ask the operator to configure a provider for it. Nothing was charged.",
+    hint: "Choose another model or action, or ask the operator to configure a provider for it. Nothing was charged.",
   },
   ledger_unavailable: {
     status: 503,

@@ -2,6 +2,7 @@
 import { FAILURES, GatewayError } from "../errors.ts";
 import type { AttemptFailure, AttemptRecord, Plan } from "../plan.ts";
 
+const CONFLICT = 409;
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];
 
 function isFromCaller({ kind }: AttemptFailure): boolean {
@@ -41,19 +42,22 @@ export function failureError(
   if (failure === undefined)
     return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });
   const { code } = FAILURES[failure.kind];
+  const waits = failures.map(({ retryAfterMs }) => retryAfterMs).filter((ms) => ms !== null);
+  const retryAfter = waits.length === 0 ? {} : { retryAfterSeconds: Math.min(...waits) / 1000 };
   if (code === "upstream_rejected") {
     const status = REJECTED_STATUSES.includes(failure.status) ? failure.status : 400;
-    return new GatewayError(code, { detail: { detail: failure.message }, data, status });
+    // A vendor under load conflicts with itself: the same call can succeed when the others have ended.
+    const retry = status === CONFLICT ? { retry: true, ...retryAfter } : {};
+    return new GatewayError(code, { detail: { detail: failure.message }, data, status, ...retry });
   }
   if (code !== "upstream_error") {
     return new GatewayError(code, { detail: { detail: isFromCaller(failure) ? failure.message : plan.asked }, data });
   }
   const timedOut = failure.kind === "provider_timeout" || failure.kind === "gateway_deadline";
-  const waits = failures.map(({ retryAfterMs }) => retryAfterMs).filter((ms) => ms !== null);
   return new GatewayError(code, {
     detail: { detail: failure.kind },
     data,
     status: timedOut ? plan.timedOutStatus : plan.failedStatus,
-    ...(waits.length === 0 ? {} : { retryAfterSeconds: Math.min(...waits) / 1000 }),
+    ...retryAfter,
   });
 }
