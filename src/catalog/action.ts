@@ -141,8 +141,14 @@ export interface TableEndpoint {
   readonly path: string;
   readonly summary: string;
   readonly params: Readonly<Record<string, TableParam>>;
+  /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
+  readonly fixed?: JsonObject;
+  /** The param whose value is the whole JSON body. */
+  readonly body?: string;
   /** Default: the action's `price.cents`. */
   readonly cents?: number;
+  /** What the vendor takes from us, counted as `cents` is. Default: the action's `upstreamCents`. */
+  readonly upstreamCents?: number;
   /** `cents` counts for each of these: the number in `param`, a text's thousands of characters, an image's megapixels. */
   readonly per?: {
     readonly unit: "image" | "second" | "megapixel" | "1000 characters";

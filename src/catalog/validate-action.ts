@@ -174,7 +174,10 @@ export const tableSchema = z.record(
         description: z.string().optional(),
       }),
     ),
+    fixed: jsonObject.optional(),
+    body: words.optional(),
     cents: cents.optional(),
+    upstreamCents: cents.optional(),
     per: z
       .strictObject({
         unit: z.enum(["image", "second", "megapixel", "1000 characters"]),

@@ -170,12 +170,15 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
   const origin = spec.origin === undefined ? adapter.origin : (adapter.origins[spec.origin] ?? adapter.origin);
   const base = new URL(fillHost(origin, params, used));
   const credential = credentials(adapter.spec.auth, key);
-  const fields = send === "none" ? { ...spec.fixed } : fieldsOf(spec, params, used, send === "json");
+  const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, send === "json")) };
+  const fields = isStep ? own : { ...own, ...row?.fixed };
   const inQuery = send === "query" || method === "GET" || method === "DELETE";
   const query = queryOf({ ...(inQuery ? fields : {}), ...credential.query }, spec.arrays).toString();
   const [path = "", ownQuery = ""] = text.split(/\?(.*)/s);
   const search = [ownQuery, query].filter(Boolean).join("&");
-  const body = inQuery ? null : bodyOf(send, { ...fields, ...credential.body }, spec.arrays);
+  const whole = isStep || inQuery ? undefined : row?.body;
+  const parts = () => (inQuery ? null : bodyOf(send, { ...fields, ...credential.body }, spec.arrays));
+  const body = whole === undefined ? parts() : JSON.stringify(fields[whole]);
   return {
     method,
     origin: base.origin,
