@@ -1,0 +1,108 @@
+// 2Captcha: captchas solved by people and programs; a task is created, then asked for until it is ready.
+import { action, defineAdapter, z } from "#adapter";
+
+/** The kinds of captcha that cost the vendor's usual price; others cost up to twenty times as much. */
+const TYPES = [
+  "RecaptchaV2TaskProxyless",
+  "RecaptchaV2EnterpriseTaskProxyless",
+  "RecaptchaV3TaskProxyless",
+  "HCaptchaTaskProxyless",
+  "TurnstileTaskProxyless",
+  "GeeTestTaskProxyless",
+  "ImageToTextTask",
+] as const;
+
+const words = z.string().min(1);
+const task = z
+  .looseObject({
+    type: z.enum(TYPES).describe("The kind of captcha"),
+    websiteURL: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe("The page that shows the captcha"),
+    websiteKey: words.optional().describe("The captcha's site key on that page"),
+    body: z.base64().min(1).optional().describe("The picture, in base64, of an ImageToTextTask"),
+    minScore: z.number().min(0.1).max(0.9).optional().describe("The least score of a RecaptchaV3 answer"),
+    pageAction: words.optional().describe("The action of a RecaptchaV3 or Turnstile captcha"),
+  })
+  .superRefine(({ type, websiteURL, websiteKey, body }, context) => {
+    const require = (name: string, value: unknown) => {
+      if (value === undefined) context.addIssue({ code: "custom", path: [name], message: `is required by ${type}` });
+    };
+    if (type === "ImageToTextTask") return require("body", body);
+    require("websiteURL", websiteURL);
+    if (type !== "GeeTestTaskProxyless") require("websiteKey", websiteKey);
+  })
+  .describe("The captcha to solve; fields of its own kind pass through");
+
+const OUR_KEY = [
+  "ERROR_KEY_DOES_NOT_EXIST",
+  "ERROR_WRONG_USER_KEY",
+  "ERROR_IP_NOT_ALLOWED",
+  "IP_BANNED",
+  "ERROR_IP_BANNED",
+  "ERROR_IP_BLOCKED",
+  "ERROR_ACCOUNT_SUSPENDED",
+];
+const taskId = 79_123_456_789;
+
+export default defineAdapter({
+  name: "2Captcha",
+  docs: "https://2captcha.com/api-docs",
+  origin: "https://api.2captcha.com",
+  auth: { kind: "body", field: "clientKey" },
+  keyEnv: ["TWOCAPTCHA_API_KEY"],
+  // The status is 200 whatever has happened; errorId is 0 where nothing is wrong.
+  rules: [
+    { at: "/errorCode", is: OUR_KEY, means: "provider_auth_failed" },
+    { at: "/errorCode", is: "ERROR_ZERO_BALANCE", means: "provider_billing" },
+    { at: "/errorCode", is: "ERROR_NO_SLOT_AVAILABLE", means: "provider_overloaded" },
+    { at: "/errorCode", is: ["ERROR_CAPTCHA_UNSOLVABLE", "ERROR_BAD_DUPLICATES"], means: "miss" },
+    { at: "/errorId", matches: /^[1-9]/, means: "caller_invalid", messageAt: "/errorDescription" },
+    { at: "/errorId", not: 0, means: "provider_malformed" },
+  ],
+  actions: {
+    "create-task": action({
+      description:
+        "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest or a picture. Returns taskId.",
+      category: "scraping",
+      keywords: ["captcha", "recaptcha", "hcaptcha", "turnstile", "solve"],
+      effect: "write",
+      params: z.strictObject({
+        task,
+        languagePool: z
+          .enum(["en", "rn"])
+          .optional()
+          .describe("Who reads a picture: people who read English, or Russian"),
+      }),
+      price: { mode: "fixed", cents: 0.3 },
+      upstreamCents: 0.299,
+      request: { method: "POST", path: "/createTask" },
+      issues: [{ kind: "task", at: "/taskId" }],
+      example: {
+        params: {
+          task: { type: "TurnstileTaskProxyless", websiteURL: "https://example.com", websiteKey: "0x4AAAAAAAB" },
+        },
+        answers: [{ errorId: 0, taskId }],
+      },
+    }),
+    "get-task-result": action({
+      description:
+        "Says whether a captcha is solved, and the solution. Ask again after five seconds while it is processing.",
+      category: "scraping",
+      keywords: ["captcha", "solution", "token", "poll"],
+      effect: "read",
+      params: z.strictObject({ taskId: z.int().positive().describe("The taskId of 2captcha/create-task") }),
+      price: { mode: "fixed", cents: 0 },
+      upstreamCents: 0,
+      request: { method: "POST", path: "/getTaskResult" },
+      requires: [{ kind: "task", param: "taskId" }],
+      example: {
+        params: { taskId },
+        answers: [
+          { errorId: 0, status: "ready", solution: { token: "0.zrSnRHO7h0HwSjSCU8oyzbjEtD8p" }, cost: "0.00299" },
+        ],
+      },
+    }),
+  },
+});

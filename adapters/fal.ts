@@ -1,0 +1,103 @@
+// fal: images, videos, speech and music by some fifty models; the table beside this file has their params and prices.
+import { action, defineAdapter, z } from "#adapter";
+
+const request_id = "764cabcf-b745-4b3e-ae38-1200304cf45b";
+const address = `https://queue.fal.run/fal-ai/flux/requests/${request_id}`;
+const queued = { request_id, response_url: address, status_url: `${address}/status`, cancel_url: `${address}/cancel` };
+
+export default defineAdapter({
+  name: "fal",
+  docs: "https://docs.fal.ai/model-apis/model-endpoints/queue",
+  origin: "https://queue.fal.run",
+  origins: { rest: "https://rest.fal.ai" },
+  auth: { kind: "header", name: "authorization", prefix: "Key " },
+  keyEnv: ["FAL_KEY", "FAL_API_KEY"],
+  rules: [
+    { status: [400, 422], at: "/detail/0/type", is: "content_policy_violation", means: "policy_content" },
+    {
+      status: [400, 422],
+      at: "/detail/0/type",
+      is: ["downstream_service_error", "downstream_service_unavailable", "generation_timeout", "no_media_generated"],
+      means: "provider_server_error",
+    },
+    // A model that is gone, or a request that the vendor has lost: nothing that the caller could mend.
+    { status: 404, means: "provider_model_missing" },
+    { status: 499, means: "provider_server_error" },
+  ],
+  actions: {
+    upload: action({
+      description:
+        "Makes a place for a file: PUT its bytes to upload_url with the same Content-Type, then use file_url as the image, video or audio of a generation.",
+      category: "media",
+      keywords: ["stage a file", "image_url", "video_url", "audio_url"],
+      effect: "write",
+      params: z.strictObject({
+        file_name: z.string().min(1).max(255).describe("Name of the file with its ending"),
+        content_type: z.string().min(1).max(100).describe("Its type, such as image/png"),
+      }),
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: 0,
+      request: { method: "POST", origin: "rest", path: "/storage/upload/initiate?storage_type=fal-cdn-v3" },
+      example: {
+        params: { file_name: "cat.png", content_type: "image/png" },
+        answers: [
+          {
+            upload_url: "https://v3.fal.media/files/upload/penguin/cat.png?signature=0123456789",
+            file_url: "https://v3.fal.media/files/penguin/0123456789_cat.png",
+          },
+        ],
+      },
+    }),
+    generate: action({
+      description:
+        "Makes an image, a video, speech or music with the model you name, and waits for it. Each model has its own params and its own price.",
+      category: "media",
+      keywords: ["text to image", "text to video", "image to video", "edit image", "text to speech", "music", "draw"],
+      effect: "write",
+      params: z.looseObject({
+        model: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe("Key of the model, such as flux-schnell; its own params go beside it"),
+      }),
+      price: { mode: "ranged", cents: 600, minCents: 0.4, unit: "image, second, megapixel or 1,000 characters" },
+      // Rows of the table say what each model costs us.
+      upstreamCents: 0,
+      table: { param: "model" },
+      request: { method: "POST", path: "" },
+      steps: [
+        {
+          request: { method: "GET", path: "", pathAt: "/status_url" },
+          until: { at: "/status", is: "COMPLETED" },
+          everyMs: 1_500,
+          merge: true,
+        },
+        // Completed is only the end of the wait; whether it is a success the result says by its own status.
+        { request: { method: "GET", path: "", pathAt: "/response_url" } },
+      ],
+      timeoutMs: 900_000,
+      example: {
+        params: { model: "flux-schnell", prompt: "a lighthouse at dawn" },
+        answers: [
+          { ...queued, status: "IN_QUEUE", queue_position: 0 },
+          { request_id, status: "COMPLETED", logs: null, metrics: { inference_time: 0.62 } },
+          {
+            images: [
+              {
+                url: "https://v3.fal.media/files/zebra/lighthouse.jpg",
+                width: 1024,
+                height: 768,
+                content_type: "image/jpeg",
+              },
+            ],
+            timings: { inference: 0.61 },
+            seed: 42,
+            has_nsfw_concepts: [false],
+            prompt: "a lighthouse at dawn",
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,109 @@
+// ScrapingAnt: pages through a browser and rotating addresses, residential ones too. A credit is counted as 0.02 cents.
+import { action, defineAdapter, keyHeader, z } from "#adapter";
+
+const CREDIT_CENTS = 0.02;
+const RESOURCES = ["document", "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "other"];
+const browserOnly = ["wait_for_selector", "js_snippet", "return_page_source"] as const;
+
+const shared = {
+  url: z.url({ protocol: /^https?$/ }).describe("The page"),
+  browser: z.boolean().default(true).describe("Read it with a browser, which runs its scripts"),
+  wait_for_selector: z.string().min(1).optional().describe("Wait until this CSS selector finds something"),
+  js_snippet: z.base64().min(1).optional().describe("JavaScript to run in the page, in base64"),
+  return_page_source: z.boolean().optional().describe("The server's own answer, before scripts"),
+  proxy_country: z.string().toLowerCase().length(2).optional().describe("Country to read from, two letters"),
+  cookies: z.string().min(1).optional().describe("Cookies to send, as a=1;b=2"),
+  timeout: z.int().min(5).max(60).default(60).describe("Seconds it may take"),
+  block_resource: z.array(z.enum(RESOURCES)).min(1).optional().describe("Kinds of files that are not loaded"),
+};
+
+function paramsOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject({ ...shared, ...shape }).superRefine((given, context) => {
+    const params: Readonly<Record<string, unknown>> = given;
+    if (params.browser) return;
+    for (const name of browserOnly.filter((one) => params[one])) {
+      context.addIssue({ code: "custom", path: [name], message: "needs the browser" });
+    }
+  });
+}
+const plain = paramsOf({});
+const properties = z
+  .string()
+  .min(1)
+  .max(2_000)
+  .describe("What to take out, such as: title, price(number), reviews(list)");
+const credits = (direct: number, browser: number) => (params: { browser: boolean }) =>
+  CREDIT_CENTS * (params.browser ? browser : direct);
+
+const [url, html] = ["https://example.com", "<html><body><h1>Example Domain</h1></body></html>"];
+const free = { mode: "fixed", freeOnMiss: true } as const;
+const asHtml = { kind: "text", as: "html" } as const;
+const wait = { timeoutMs: 75_000 };
+
+export default defineAdapter({
+  name: "ScrapingAnt",
+  docs: "https://docs.scrapingant.com",
+  origin: "https://api.scrapingant.com/v2",
+  auth: keyHeader("x-api-key"),
+  // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once and stays the caller's.
+  rules: [
+    { status: 404, means: "miss", data: { found: false, reason: "The page cannot be reached." } },
+    { status: 423, means: "miss", data: { found: false, reason: "The page has turned the browser away as a robot." } },
+    { status: 422, at: "/detail/0/loc/1", is: "x-api-key", means: "provider_auth_failed" },
+  ],
+  actions: {
+    scrape: action({
+      description:
+        "Reads the HTML of a page through a browser and a rotating address. A page that cannot be read is free.",
+      category: "scraping",
+      keywords: ["html", "proxy", "javascript", "headless browser"],
+      effect: "read",
+      params: plain,
+      price: { ...free, cents: 1 },
+      upstreamCents: credits(1, 10),
+      request: { method: "GET", path: "/general", fixed: { proxy_type: "datacenter" } },
+      answer: asHtml,
+      ...wait,
+      example: { params: { url }, answers: [html] },
+    }),
+    markdown: action({
+      description:
+        "Reads a page as markdown through a browser and a rotating address. A page that cannot be read is free.",
+      category: "scraping",
+      keywords: ["read a page", "text for models", "proxy"],
+      effect: "read",
+      params: plain,
+      price: { ...free, cents: 1 },
+      upstreamCents: credits(1, 10),
+      request: { method: "GET", path: "/markdown", fixed: { proxy_type: "datacenter" } },
+      ...wait,
+      example: { params: { url }, answers: [{ url, markdown: "# Example Domain" }] },
+    }),
+    "residential-scrape": action({
+      description:
+        "Reads the HTML of a page from a home's address, for sites that turn others away. A page that cannot be read is free.",
+      category: "scraping",
+      keywords: ["residential proxy", "anti-bot", "blocked page", "unblock"],
+      effect: "read",
+      params: plain,
+      price: { ...free, cents: 4 },
+      upstreamCents: credits(25, 125),
+      request: { method: "GET", path: "/general", fixed: { proxy_type: "residential" } },
+      answer: asHtml,
+      ...wait,
+      example: { params: { url, proxy_country: "us" }, answers: [html] },
+    }),
+    extract: action({
+      description: "Takes structured facts out of a page by a list of their names. A page that cannot be read is free.",
+      category: "scraping",
+      keywords: ["structured data", "json from page", "AI extraction"],
+      effect: "read",
+      params: paramsOf({ extract_properties: properties }),
+      price: { ...free, cents: 20 },
+      upstreamCents: credits(500, 500),
+      request: { method: "GET", path: "/extract", fixed: { proxy_type: "datacenter" } },
+      ...wait,
+      example: { params: { url, extract_properties: "title" }, answers: [{ title: "Example Domain" }] },
+    }),
+  },
+});

@@ -1,0 +1,82 @@
+// TikHub: public data of social networks by some nine hundred endpoints; the table beside this file has them.
+import { action, bearer, defineAdapter, z } from "#adapter";
+
+const params = z.looseObject({
+  endpoint: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe("Path of the endpoint, such as tiktok/web/fetch_user_profile; its own params go beside it"),
+});
+const keywords =
+  "tiktok,instagram,youtube,twitter,reddit,linkedin,threads,douyin,xiaohongshu,weibo,bilibili,kuaishou,zhihu,lemon8,wechat";
+
+function answer(router: string, data: z.core.util.JSONType): z.core.util.JSONType {
+  const request_id = "0d9b1c2e-7f3a-4c55-9a41-5e6f7a8b9c0d";
+  return {
+    code: 200,
+    request_id,
+    message: "Request successful. This request will incur a charge.",
+    router,
+    params: {},
+    data,
+  };
+}
+
+export default defineAdapter({
+  name: "TikHub",
+  docs: "https://docs.tikhub.io",
+  origin: "https://api.tikhub.io",
+  auth: bearer,
+  rate: { requests: 10, perMs: 1_000 },
+  // A good status can carry a bad code.
+  rules: [
+    { at: "/code", is: [400, 404, 422], means: "caller_invalid" },
+    { at: "/code", is: [401, 403], means: "provider_auth_failed" },
+    { at: "/code", is: 402, means: "provider_billing" },
+    { at: "/code", is: 429, means: "provider_rate_limited" },
+    { at: "/code", not: 200, means: "provider_server_error" },
+  ],
+  actions: {
+    fetch: action({
+      description:
+        "Reads public data of a social network: profiles, posts, videos, comments, searches, rankings. Takes the endpoints that go by GET.",
+      category: "social",
+      keywords: ["social media", "profile", "posts", "comments", "followers", "hashtag", ...keywords.split(",")],
+      effect: "read",
+      params,
+      price: { mode: "ranged", cents: 8, minCents: 1 },
+      upstreamCents: 0.1,
+      table: { param: "endpoint", method: "GET" },
+      request: { method: "GET", path: "" },
+      example: {
+        params: { endpoint: "/api/v1/tiktok/web/fetch_user_profile", uniqueId: "tiktok" },
+        answers: [
+          answer("/api/v1/tiktok/web/fetch_user_profile", {
+            userInfo: { user: { uniqueId: "tiktok", nickname: "TikTok" } },
+          }),
+        ],
+      },
+    }),
+    submit: action({
+      description:
+        "Sends data to a social network's endpoint that goes by POST: batches of videos, searches with many filters, actions with a cookie of yours.",
+      category: "social",
+      keywords: ["social media", "batch", "download videos", "comment", "like", "follow", ...keywords.split(",")],
+      effect: "write",
+      params,
+      price: { mode: "ranged", cents: 38, minCents: 1 },
+      upstreamCents: 0.1,
+      mayCostMore:
+        "fetch_multi_video_high_quality_play_url is on offer at half of its usual 50 cents, for as long as the vendor likes",
+      table: { param: "endpoint", method: "POST" },
+      request: { method: "POST", path: "" },
+      example: {
+        params: { endpoint: "/api/v1/tiktok/app/v3/fetch_multi_video", aweme_ids: ["7350810998023949599"] },
+        answers: [
+          answer("/api/v1/tiktok/app/v3/fetch_multi_video", { aweme_details: [{ aweme_id: "7350810998023949599" }] }),
+        ],
+      },
+    }),
+  },
+});
