@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { manualClock, systemClock } from "../../src/clock.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { openDatabase } from "../../src/storage/open-database.ts";
 import { charge, holdRequest, newAccount, newKey, postRequest } from "./requests.ts";
 import { NO_BOUNDS, openLedgerThread, START_MS } from "./store.ts";
 
@@ -50,6 +51,35 @@ test("an operation that fails is rejected alone; the others of its batch are com
   expect(await ledger.account("a")).toMatchObject({ spentNano: 3e7, heldNano: 3e7 });
   expect((await ledger.doctor()).findings).toEqual([]);
   await ledger.close();
+});
+
+test("a day later nothing is left of idempotency keys in the file, whatever became of their calls", async () => {
+  const file = join(folder, "tollgate.db");
+  const time = manualClock(START_MS);
+  const ledger = sqliteLedger(await openLedgerThread(file, time));
+  await ledger.openAccount(newAccount("a", 100));
+  for (const end of ["free", "answered", "unknown", "posted", "expired"] as const) {
+    const idempotency = { key: end, fingerprint: "body", keepMs: 86_400_000 };
+    await ledger.reserve(holdRequest(hold(end, 1), { idempotency, effect: "write" }));
+    if (end === "posted") await ledger.post(postRequest(hold(end, 1)));
+    else if (end !== "expired") await ledger.void(hold(end, 1), "test", end);
+  }
+  const keysInFile = () => {
+    const database = openDatabase(file);
+    const rows = database.prepare("SELECT idempotency_key AS key, state FROM idempotency ORDER BY key").all();
+    database.close();
+    return rows.map(({ key, state }) => `${key}: ${state}`);
+  };
+  time.advance(86_400_000 - 1);
+  await ledger.sweep(100);
+  await ledger.close();
+  const kept = ["answered: answered", "expired: expired", "free: voided", "posted: posted", "unknown: unknown"];
+  expect(keysInFile()).toEqual(kept);
+  time.advance(1);
+  const again = sqliteLedger(await openLedgerThread(file, time));
+  await again.sweep(100);
+  await again.close();
+  expect(keysInFile()).toEqual([]);
 });
 
 test("closing answers what was under way and refuses what comes after", async () => {
