@@ -3,7 +3,7 @@ import type { ActionSpec, Params, PriceSpec, TableEndpoint } from "../catalog/ac
 import { least, most, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import type { Cost, Reading } from "../plan.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
-import { rowCents } from "./table-params.ts";
+import { rowCents, rowUpstreamCents } from "./table-params.ts";
 
 /** The most that a call with these params can cost, in cents. Throws where the price breaks its own bound: that is our bug. */
 export function quoteCents(price: PriceSpec, params: Params, row: TableEndpoint | null): number {
@@ -34,10 +34,11 @@ function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
   return least(quoteNano, most(counted, nanoFromCents(price.minCents ?? 0)));
 }
 
-function upstreamNano(spec: ActionSpec | null, params: Params): Nano {
-  if (spec === null) return ZERO;
-  const cents = typeof spec.upstreamCents === "number" ? spec.upstreamCents : spec.upstreamCents(params);
-  return nanoFromCents(cents);
+/** What a call costs us, in cents. */
+export function upstreamCentsOf({ upstreamCents }: ActionSpec, params: Params, row: TableEndpoint | null): number {
+  const ofRow = rowUpstreamCents(row, params);
+  if (ofRow !== null) return ofRow;
+  return typeof upstreamCents === "number" ? upstreamCents : upstreamCents(params);
 }
 
 export interface CostParts {
@@ -45,7 +46,7 @@ export interface CostParts {
   readonly priceVersion: string;
   readonly quoteNano: Nano;
   /** The vendor's action that served and its params; null where we served ourselves. */
-  readonly served: { readonly spec: ActionSpec; readonly params: Params } | null;
+  readonly served: { readonly spec: ActionSpec; readonly params: Params; readonly row: TableEndpoint | null } | null;
   readonly reading: Reading;
 }
 
@@ -53,7 +54,7 @@ export interface CostParts {
 export function actionCost({ price, priceVersion, quoteNano, served, reading }: CostParts): Cost {
   return {
     chargeNano: chargeNano(price, quoteNano, reading),
-    upstreamNano: upstreamNano(served?.spec ?? null, served?.params ?? {}),
+    upstreamNano: served === null ? ZERO : nanoFromCents(upstreamCentsOf(served.spec, served.params, served.row)),
     usage: null,
     estimated: false,
     priceVersion,

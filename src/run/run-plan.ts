@@ -152,7 +152,7 @@ export async function runPlan(call: RunCall, deps: RunDeps): Promise<Plan | Gate
     timedOutStatus: 500,
     cost(route, reading) {
       const candidate = candidateOf(route);
-      const vendor = candidate === null ? null : { spec: candidate.offer.spec, params: candidate.params };
+      const vendor = candidate === null ? null : { spec: candidate.offer.spec, params: candidate.params, row };
       const priceVersion = `${action.id}@${cents}c`;
       return actionCost({ price, priceVersion, quoteNano, served: vendor, reading });
     },

@@ -15,7 +15,7 @@ export interface NamedRow {
 
 /** The name as the table has it: written out, or its end alone where only one row ends so. */
 function nameIn(table: EndpointTable, asked: string): string | null {
-  if (table[asked] !== undefined) return asked;
+  if (Object.hasOwn(table, asked)) return asked;
   const end = `/${asked.replace(/^\/+/, "")}`;
   const found = Object.keys(table).filter((name) => name.endsWith(end));
   return found.length === 1 ? (found[0] ?? null) : null;
@@ -40,6 +40,14 @@ function issueOf(name: string, param: TableParam | undefined, value: unknown, kn
     return { path: name, message: `must be one of ${param.enum.map(String).join(", ")}` };
   }
   return null;
+}
+
+/** A value that fits, as the vendor has it: callers may write a number as text, or a text of digits as a number. */
+function inType({ type }: TableParam, value: unknown): unknown {
+  if (type === "string" && typeof value === "number") return String(value);
+  if (typeof value !== "string") return value;
+  if (type === "boolean") return value === "true";
+  return type === "integer" || type === "number" ? Number(value) : value;
 }
 
 /** How much of what a row's price counts the params ask for. */
@@ -76,13 +84,25 @@ export function namedRow(
   const { [param]: _, ...rest } = params;
   const known = Object.keys(row.params).join(", ") || "none";
   const names = new Set([...Object.keys(row.params), ...Object.keys(rest)]);
-  const issues = [...names].map((one) => issueOf(one, row.params[one], rest[one], known));
+  const paramOf = (one: string) => (Object.hasOwn(row.params, one) ? row.params[one] : undefined);
+  const issues = [...names].map((one) => issueOf(one, paramOf(one), rest[one], known));
   const found = [...issues, perIssue(row, rest)].filter((issue) => issue !== null);
-  return found.length > 0 ? found : { row, params: rest };
+  if (found.length > 0) return found;
+  const given = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
+  const typed = given.map(([one, value]) => [one, inType(row.params[one] as TableParam, value)]);
+  return { row, params: Object.fromEntries(typed) };
+}
+
+function unitsOf({ per }: TableEndpoint, params: Params): number {
+  return per === undefined ? 1 : Math.ceil(countOf(per, params));
 }
 
 /** The most that a call of a row can cost, in cents. Units that are begun count whole, seconds and images by nature. */
 export function rowCents(row: TableEndpoint, params: Params, actionCents: number): number {
-  const cents = row.cents ?? actionCents;
-  return row.per === undefined ? cents : cents * Math.ceil(countOf(row.per, params));
+  return (row.cents ?? actionCents) * unitsOf(row, params);
+}
+
+/** What a call of a row costs us, in cents; null where the row does not say. */
+export function rowUpstreamCents(row: TableEndpoint | null, params: Params): number | null {
+  return row?.upstreamCents === undefined ? null : row.upstreamCents * unitsOf(row, params);
 }

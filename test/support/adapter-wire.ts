@@ -4,6 +4,7 @@ import type { ActionSpec, JsonObject, Verdict } from "../../src/catalog/action.t
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { systemClock } from "../../src/clock.ts";
+import { upstreamCentsOf } from "../../src/run/action-price.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
@@ -117,8 +118,8 @@ export async function wire(adapterId: string): Promise<AdapterWire> {
       return price.quoteCents?.(params) ?? price.cents;
     },
     upstreamCents(action, given) {
-      const { upstreamCents } = offerOf(action).spec;
-      return typeof upstreamCents === "number" ? upstreamCents : upstreamCents(taken(action, given).params);
+      const { params, row } = taken(action, given);
+      return upstreamCentsOf(offerOf(action).spec, params, row);
     },
   };
 }
