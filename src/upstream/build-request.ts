@@ -47,10 +47,12 @@ function segment(value: unknown, name: string): string {
   return encodeURIComponent(text);
 }
 
-/** A value that keeps its slashes, such as an address inside of a path. */
+/** A value that keeps its slashes, such as an address inside of a path; what is encoded in it already stays so. */
 function segments(value: unknown, name: string): string {
   if (typeof value !== "string" || value === "") throw new UnbuildableRequest(`nothing to put for {${name}...}`);
-  return encodeURI(value).replaceAll("#", "%23");
+  return encodeURI(value)
+    .replaceAll("#", "%23")
+    .replace(/%25(?=[0-9a-f]{2})/gi, "%");
 }
 
 /** Fills in a template and tells which params it used. */

@@ -1,0 +1,117 @@
+// CourtListener: dockets of U.S. federal cases and opinions of courts. A token is optional and raises its limits.
+import { action, defineAdapter, z } from "#adapter";
+
+const words = z.string().min(1).max(1_000);
+const day = z.iso.date();
+const criteria = {
+  q: words.describe("Words to search for; quotes, AND, OR, NOT and field:value are understood.").optional(),
+  case_name: words.describe("Words of the case's name, such as Foo v. Bar.").optional(),
+  docket_number: words.describe("The docket number, such as 1:24-cv-01234.").optional(),
+  court: z
+    .string()
+    .regex(/^[a-z0-9]{2,20}( [a-z0-9]{2,20}){0,49}$/, "must be court ids separated by spaces")
+    .describe("The id of a court, such as scotus or cand; several are separated by spaces.")
+    .optional(),
+  filed_after: day.describe("Filed on this day or later, YYYY-MM-DD.").optional(),
+  filed_before: day.describe("Filed on this day or earlier, YYYY-MM-DD.").optional(),
+};
+// The address of the next page holds it percent-encoded; both forms are welcome.
+const cursor = z
+  .string()
+  .max(500)
+  .regex(/^[\w=+/-]+(%3[Dd])*$/)
+  .describe("The cursor of the `next` address in the answer before, for its next page.")
+  .optional();
+const decoded = (given: string | undefined) => given?.replace(/%3d/gi, "=");
+const named = (p: object, fields: readonly string[]) => fields.some((field) => field in p);
+const none = { path: ["q"], error: "is missing: something to search for is needed" };
+const backwards = { path: ["filed_before"], error: "must not be before filed_after" };
+const ordered = (p: { filed_after?: string | undefined; filed_before?: string | undefined }) =>
+  (p.filed_after ?? "") <= (p.filed_before ?? "~");
+
+const dockets = z
+  .strictObject({
+    ...criteria,
+    party_name: words.describe("The name of a party, such as a company that is sued.").optional(),
+    nature_of_suit: words.describe("Words of the nature of suit, such as patent.").optional(),
+    available_only: z.boolean().describe("True: only cases with documents that can be read here.").optional(),
+    order_by: z.enum(["score desc", "dateFiled desc", "dateFiled asc"]).default("score desc").describe("The order."),
+    cursor,
+  })
+  .refine((p) => named(p, ["q", "case_name", "docket_number", "court", "party_name", "nature_of_suit"]), none)
+  .refine(ordered, backwards);
+
+const statuses = ["Published", "Unpublished", "Errata", "Separate", "In-chambers", "Relating-to", "Unknown"] as const;
+const opinions = z
+  .strictObject({
+    ...criteria,
+    status: z.array(z.enum(statuses)).min(1).describe("Kinds of opinions. Default: published ones.").optional(),
+    order_by: z
+      .enum(["score desc", "dateFiled desc", "dateFiled asc", "citeCount desc"])
+      .default("score desc")
+      .describe("The order; citeCount desc puts the most cited first."),
+    cursor,
+  })
+  .refine((p) => named(p, ["q", "case_name", "docket_number", "court"]), none)
+  .refine(ordered, backwards);
+
+const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
+const aCase = { caseName: "Foo v. Foo", court_id: "hawapp", dateFiled: "2003-01-10", docketNumber: "24158" };
+
+export default defineAdapter({
+  name: "CourtListener",
+  docs: "https://www.courtlistener.com/help/api/rest/search/",
+  origin: "https://www.courtlistener.com/api/rest/v4",
+  auth: { kind: "header", name: "authorization", prefix: "Token " },
+  keyEnv: ["COURTLISTENER_API_TOKEN"],
+  keyOptional: true,
+  contact: "polite",
+  rate: { requests: 5, perMs: 60_000 },
+  // Its page for the hours of maintenance.
+  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  actions: {
+    dockets: action({
+      ...common,
+      description:
+        "Searches dockets of U.S. federal court cases by words, party, number or court, with their documents.",
+      keywords: ["lawsuit", "sued", "litigation", "PACER", "RECAP", "legal case", "bankruptcy"],
+      params: dockets,
+      request: {
+        method: "GET",
+        path: "/search/",
+        fixed: { type: "r" },
+        params: ({ available_only, ...p }) => ({
+          ...p,
+          cursor: decoded(p.cursor),
+          available_only: available_only === true ? "on" : undefined,
+        }),
+      },
+      example: {
+        params: { party_name: "Foo Industries", order_by: "dateFiled desc" },
+        answers: [
+          { count: 1, next: null, previous: null, results: [{ ...aCase, docket_id: 63544014, recap_documents: [] }] },
+        ],
+      },
+    }),
+    opinions: action({
+      ...common,
+      description: "Searches opinions of U.S. courts (case law), with citations and snippets of their text.",
+      keywords: ["court decision", "ruling", "precedent", "judgment", "fair use", "supreme court"],
+      params: opinions,
+      request: {
+        method: "GET",
+        path: "/search/",
+        fixed: { type: "o" },
+        params: ({ status = [], ...p }) => ({
+          ...p,
+          cursor: decoded(p.cursor),
+          ...Object.fromEntries(status.map((one) => [`stat_${one}`, "on"])),
+        }),
+      },
+      example: {
+        params: { q: '"fair use"', court: "scotus", order_by: "citeCount desc" },
+        answers: [{ count: 1, next: null, results: [{ ...aCase, cluster_id: 6613686, citation: ["101 Haw. 235"] }] }],
+      },
+    }),
+  },
+});

@@ -1,0 +1,118 @@
+// GDELT: the world's news as it is published, and how much of it there is. No key, and one request in five seconds.
+import { action, defineAdapter, noAuth, z } from "#adapter";
+
+const moment = z
+  .string()
+  .regex(/^\d{14}$/, "must be YYYYMMDDHHMMSS")
+  .refine((text) => {
+    const iso = text.replace(/^(....)(..)(..)(..)(..)(..)$/, "$1-$2-$3T$4:$5:$6Z");
+    return z.iso.datetime().safeParse(iso).success;
+  }, "must be a date and time that exist");
+const asked = {
+  query: z
+    .string()
+    .min(3)
+    .max(1_000)
+    .describe('Words, "phrases", (a OR b), -word, and operators such as sourcecountry:france or domain:example.org.'),
+  timespan: z
+    .string()
+    .regex(/^[1-9]\d{0,3}(min|minutes?|h|hours?|d|days?|w|weeks?|m|months?|y|years?)$/, "must be as 15min, 24h or 7d")
+    .describe("How far back to look: 15min, 24h, 7d, 3m. Left out, as are the dates: three months.")
+    .optional(),
+  startdatetime: moment.describe("Published at or after, YYYYMMDDHHMMSS in UTC; goes with enddatetime.").optional(),
+  enddatetime: moment.describe("Published at or before, YYYYMMDDHHMMSS in UTC; goes with startdatetime.").optional(),
+};
+interface Asked {
+  readonly timespan?: string | undefined;
+  readonly startdatetime?: string | undefined;
+  readonly enddatetime?: string | undefined;
+}
+/** Either both dates in order, or a timespan, or neither. */
+function timed<P extends z.ZodType<Asked>>(params: P): P {
+  return params
+    .refine((p) => !p.startdatetime === !p.enddatetime, { path: ["enddatetime"], error: "goes with startdatetime" })
+    .refine((p) => (p.startdatetime ?? "") <= (p.enddatetime ?? "~"), { path: ["enddatetime"], error: "is too early" })
+    .refine((p) => !p.timespan || !p.startdatetime, { path: ["timespan"], error: "does not go with dates" });
+}
+
+const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
+const request = { method: "GET", path: "/doc/doc" } as const;
+
+export default defineAdapter({
+  name: "GDELT DOC 2.0",
+  docs: "https://blog.gdeltproject.org/gdelt-doc-2-0-api-debuts/",
+  origin: "https://api.gdeltproject.org/api/v2",
+  auth: noAuth,
+  contact: "polite",
+  rate: { requests: 1, perMs: 5_000 },
+  // Whatever goes wrong is told in a sentence, most of the time as a good answer.
+  rules: [
+    {
+      status: [200, 429],
+      at: "",
+      matches: /rate limit|limit requests|too many requests|every 5 seconds/i,
+      means: "provider_rate_limited",
+      restMs: 5_000,
+    },
+    { at: "", matches: /^\s*(<|$)/, means: "provider_overloaded" },
+    { at: "", matches: /\S/, means: "caller_invalid" },
+  ],
+  actions: {
+    news: action({
+      ...common,
+      description:
+        "News articles of the last three months from all over the world that match a query, in 65 languages.",
+      keywords: ["recent news", "press", "headlines", "media coverage", "articles about a company"],
+      params: timed(
+        z.strictObject({
+          ...asked,
+          maxrecords: z.int().min(1).max(250).default(75).describe("The most articles."),
+          sort: z
+            .enum(["datedesc", "dateasc", "hybridrel", "tonedesc", "toneasc"])
+            .default("datedesc")
+            .describe("The order: newest or oldest first, by relevance, most positive or most negative first."),
+        }),
+      ),
+      request: { ...request, fixed: { mode: "artlist", format: "json" } },
+      rules: [{ at: "", not: "", empty: true, means: "miss", data: { articles: [] } }],
+      example: {
+        params: { query: "climate", timespan: "24h", maxrecords: 1 },
+        answers: [
+          {
+            articles: [
+              {
+                url: "https://example.org/climate",
+                title: "Climate talks open",
+                seendate: "20261120T120000Z",
+                domain: "example.org",
+                language: "English",
+                sourcecountry: "France",
+              },
+            ],
+          },
+        ],
+      },
+    }),
+    timeline: action({
+      ...common,
+      description: "How much of the world's news is about a query over time, or how positive its tone is.",
+      keywords: ["press coverage over time", "news volume", "sentiment", "trend", "media attention"],
+      params: timed(
+        z.strictObject({
+          ...asked,
+          mode: z
+            .enum(["timelinevol", "timelinetone"])
+            .default("timelinevol")
+            .describe("The share of all coverage in percent, or the mean tone."),
+          timelinesmooth: z.int().min(0).max(30).describe("A moving average over so many steps.").optional(),
+        }),
+      ),
+      request: { ...request, fixed: { format: "json" } },
+      rules: [{ at: "", not: "", empty: true, means: "miss", data: { timeline: [] } }],
+      example: {
+        params: { query: "climate", timespan: "7d" },
+        answers: [{ timeline: [{ series: "Volume Intensity", data: [{ date: "20261120T000000Z", value: 1.42 }] }] }],
+      },
+    }),
+  },
+});

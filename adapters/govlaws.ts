@@ -1,0 +1,78 @@
+// GovLaws: the current text of U.S. federal regulations. A merchant that is paid call by call, with its price as a cap.
+import { action, defineAdapter, noAuth, z } from "#adapter";
+
+const common = { category: "records", effect: "read" } as const;
+const source = { source_system: "ecfr", currency: { reflects_current_text: true, as_of: "2026-11-20" } };
+
+export default defineAdapter({
+  name: "GovLaws",
+  docs: "https://govlaws.ai/mpp",
+  origin: "https://govlaws.ai/api/mpp",
+  auth: noAuth,
+  waitsFor:
+    "This merchant is paid call by call over the Machine Payments Protocol, which the gateway does not speak yet.",
+  actions: {
+    search: action({
+      ...common,
+      description:
+        "Searches U.S. federal regulations and statutes by meaning; each hit has citation, snippet and source.",
+      keywords: ["CFR", "regulation", "law", "compliance rule", "federal code"],
+      params: z.strictObject({
+        query: z.string().min(1).max(1_000).describe("What to look for, in words."),
+        agency: z.string().min(1).max(200).describe("The agency's name, which is added to the words.").optional(),
+        corpus: z
+          .enum(["regulations", "statutes", "all"])
+          .default("regulations")
+          .describe("Regulations (CFR), statutes (U.S. Code), or both."),
+        limit: z.int().min(1).max(20).default(5).describe("The most hits."),
+      }),
+      price: { mode: "fixed", cents: 3 },
+      upstreamCents: 3,
+      request: {
+        method: "POST",
+        path: "/search",
+        params: ({ agency, ...p }) => (agency === undefined ? p : { ...p, query: `${p.query} ${agency}` }),
+      },
+      example: {
+        params: { query: "ability to repay a mortgage", agency: "CFPB" },
+        answers: [
+          {
+            query: "ability to repay a mortgage CFPB",
+            corpus: "regulations",
+            total: 1,
+            results: [{ citation: "12 CFR 1026.43", title: "Minimum standards for certain transactions", score: 0.83 }],
+            provenance: source,
+          },
+        ],
+      },
+    }),
+    resolve: action({
+      ...common,
+      description: "The current text of a regulation by its citation, with source and changes. An unknown one is free.",
+      keywords: ["text of a CFR section", "citation lookup", "regulation text"],
+      params: z.strictObject({
+        citation: z
+          .string()
+          .max(100)
+          .regex(/^\d{1,2} ?[A-Za-z.]{3,8} ?(§ ?)?[\w.() -]+$/, "must be as 12 CFR 1026.43")
+          .describe("The citation, such as 12 CFR 1026.43."),
+      }),
+      price: { mode: "fixed", cents: 5 },
+      upstreamCents: 5,
+      request: { method: "GET", path: "/resolve" },
+      example: {
+        params: { citation: "12 CFR 1026.43" },
+        answers: [
+          {
+            citation: "12 CFR 1026.43",
+            title: "Minimum standards for transactions secured by a dwelling",
+            agency: "Consumer Financial Protection Bureau",
+            text: "(a) Scope. ...",
+            freshness: { up_to_date_as_of: "2026-11-20", status: "current" },
+            provenance: source,
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,119 @@
+// SEC EDGAR: what companies file with the U.S. Securities and Exchange Commission. It wants to know who calls.
+import { action, defineAdapter, noAuth, z } from "#adapter";
+
+const cikText = z.string().regex(/^(CIK)?(?=\d{1,10}$)0*[1-9]\d*$/, "must be a number of up to ten digits");
+const cik = z.union([cikText, z.int().min(1).max(9_999_999_999)]).describe("The filer's CIK number, such as 320193.");
+const bare = (given: string | number) => String(given).replace(/^(CIK)?0*/, "");
+const padded = (given: string | number) => bare(given).padStart(10, "0");
+const indexOf = ({ date: day }: { date: string }) => {
+  const quarter = Math.ceil(Number(day.slice(5, 7)) / 3);
+  return { file: `${day.slice(0, 4)}/QTR${quarter}/master.${day.replaceAll("-", "")}.idx` };
+};
+const day = (words: string) => z.iso.date().describe(`Filed on this day or ${words}, YYYY-MM-DD.`).optional();
+const formTypes = z.string().regex(/^[A-Z0-9][A-Z0-9 -]*(,[A-Z0-9][A-Z0-9 -]*)*$/, "must be root types, as 10-K,8-K");
+const fulltext = z
+  .strictObject({
+    q: z.string().min(1).max(1_000).describe("Words or a quoted phrase in the filing; also cik:... or ticker:..."),
+    forms: formTypes.describe("Root form types, comma-separated, such as 10-K,8-K; amendments come along.").optional(),
+    startdt: day("later (goes with enddt)"),
+    enddt: day("earlier (goes with startdt)"),
+    from: z.int().min(0).max(9_900).default(0).describe("How many hits to skip; an answer has up to 100."),
+  })
+  .refine((p) => !p.startdt === !p.enddt, { path: ["startdt"], error: "startdt and enddt go together" })
+  .refine((p) => (p.startdt ?? "") <= (p.enddt ?? "~"), { path: ["enddt"], error: "must not be before startdt" });
+const numbered = z.string().regex(/^(\d{10}-\d\d-\d{6}|\d{18})$/);
+const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be the name of a file of the filing");
+const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
+const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
+// To the archive's store, whoever asks for a file that it does not have has no access.
+const absent = { status: 403, at: "", matches: /<Code>(AccessDenied|NoSuchKey)</ } as const;
+const noFilings = { means: "miss", data: { text: "", content_type: "text/plain" } } as const;
+const search = { method: "GET", origin: "search", path: "/LATEST/search-index" } as const;
+const archived = { method: "GET", origin: "archive" } as const;
+const hit = (_id: string, _source: Record<string, string | string[] | number>) => ({ _id, _source });
+const accession = "0000320193-25-000079";
+const company = { cik: "0000320193", filings: { recent: { accessionNumber: [accession], form: ["10-K"] } } };
+const filing = hit("0000101778-26-000012:x10k.htm", { ciks: ["0000101778"], form: "10-K", file_date: "2026-02-27" });
+const files = { directory: { name: "/Archives/edgar/data/320193/000032019325000079", item: [{ name: "aapl.htm" }] } };
+const assets = { tag: "Assets", units: { USD: [{ end: "2025-09-27", val: 359_241_000_000, fy: 2025, form: "10-K" }] } };
+const index = "CIK|Company Name|Form Type|Date Filed|File Name\n-----\n320193|Apple Inc.|4|20261120|edgar/data/1.txt\n";
+
+export default defineAdapter({
+  name: "SEC EDGAR",
+  docs: "https://www.sec.gov/search-filings/edgar-application-programming-interfaces",
+  origin: "https://data.sec.gov",
+  origins: { search: "https://efts.sec.gov", archive: "https://www.sec.gov" },
+  auth: noAuth,
+  contact: "required",
+  // It takes ten a second and blocks whoever sends more for ten minutes, longer with every further request.
+  rate: { requests: 8, perMs: 1_000 },
+  rules: [{ status: [403, 429], means: "provider_rate_limited", restMs: 600_000 }],
+  actions: {
+    entities: action({
+      ...common,
+      description: "Finds companies, funds and people that file with the SEC, and their CIK, by name or ticker.",
+      keywords: ["CIK number of a stock ticker", "issuer", "lookup", "listed company"],
+      params: z.strictObject({ q: z.string().min(1).max(200).describe("A name, the beginning of one, or a ticker.") }),
+      request: { ...search, names: { q: "keysTyped" } },
+      example: { params: { q: "apple" }, answers: [{ hits: { hits: [hit("320193", { entity: "Apple Inc." })] } }] },
+    }),
+    filings: action({
+      ...common,
+      description: "A company's facts and latest 1,000 or so SEC filings, as parallel arrays. An unknown CIK is free.",
+      keywords: ["annual reports", "quarterly report", "10-K", "10-Q", "8-K", "public company", "submissions"],
+      params: z.strictObject({ cik }),
+      request: { method: "GET", path: "/submissions/CIK{cik}.json", params: (p) => ({ cik: padded(p.cik) }) },
+      example: { params: { cik: "320193" }, answers: [company] },
+    }),
+    fulltext: action({
+      ...common,
+      description: "Searches the full text of SEC filings since 2001; a hit's _id is accession:filename of a document.",
+      keywords: ["mention in a 10-K", "disclosure", "risk factors", "annual reports"],
+      params: fulltext,
+      // Without dateRange the vendor ignores the dates.
+      request: { ...search, params: (p) => (p.startdt === undefined ? p : { ...p, dateRange: "custom" }) },
+      example: { params: { q: '"climate risk"' }, answers: [{ hits: { total: { value: 1 }, hits: [filing] } }] },
+    }),
+    document: action({
+      ...common,
+      description: "A document of a filing (HTML, text, XML, PDF), or the list of its files. An unknown one is free.",
+      keywords: ["download filing", "exhibit", "annual report text"],
+      params: z.strictObject({
+        cik,
+        accession: numbered.describe("The filing's accession number, such as 0000320193-25-000079."),
+        filename: file.describe("A file of the filing; left out, the list of its files.").default("index.json"),
+      }),
+      request: {
+        ...archived,
+        path: "/Archives/edgar/data/{cik}/{accession}/{filename...}",
+        params: (p) => ({ ...p, cik: bare(p.cik), accession: p.accession.replaceAll("-", "") }),
+      },
+      answer: { kind: "bytes" },
+      rules: [{ ...absent, means: "caller_invalid" }],
+      example: { params: { cik: 320193, accession }, answers: [files] },
+    }),
+    concept: action({
+      ...common,
+      description: "Every value a company has reported for one XBRL concept, period by period. An unknown one is free.",
+      keywords: ["revenue over the years", "financial statements", "assets", "net income", "us-gaap", "fundamentals"],
+      params: z.strictObject({ cik, concept: tag.describe("An XBRL tag, such as Assets; us-gaap/ is understood.") }),
+      request: {
+        method: "GET",
+        path: "/api/xbrl/companyconcept/CIK{cik}/{tag...}.json",
+        params: ({ cik, concept: tag }) => ({ cik: padded(cik), tag: tag.includes("/") ? tag : `us-gaap/${tag}` }),
+      },
+      example: { params: { cik: "320193", concept: "Assets" }, answers: [assets] },
+    }),
+    "daily-index": action({
+      ...common,
+      price: { ...common.price, freeOnMiss: true },
+      description: "All SEC filings of a day as a text index; on weekends and holidays empty and not charged.",
+      keywords: ["filed yesterday", "today's filings", "new filings"],
+      params: z.strictObject({ date: z.iso.date().describe("The day, YYYY-MM-DD; New York's calendar.") }),
+      request: { ...archived, path: "/Archives/edgar/daily-index/{file...}", params: indexOf },
+      answer: { kind: "text", as: "text" },
+      rules: [absent, { status: 404 }].map((when) => ({ ...when, ...noFilings })),
+      example: { params: { date: "2026-11-20" }, answers: [index] },
+    }),
+  },
+});
