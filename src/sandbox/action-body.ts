@@ -64,7 +64,8 @@ export function wordsFit(words: VendorWords, when: When): boolean {
   const isWanted = wanted === null ? words.status >= 200 && words.status < 300 : wanted.includes(words.status);
   if (!isWanted || (when.header !== undefined && words.headers[when.header] === undefined)) return false;
   const at = when.at ?? "";
-  const value = words.isText && at !== "" ? undefined : valueAt(words.body, at);
+  if (words.isText && at !== "") return false;
+  const value = valueAt(words.body, at);
   if (when.each === undefined) return valueFits(value, when);
   const inside = when.each;
   return Array.isArray(value) && value.length > 0 && value.every((item) => valueFits(valueAt(item, inside), when));

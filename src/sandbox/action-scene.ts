@@ -149,11 +149,9 @@ export function actionSceneOf(arrival: Arrival, vendors: Vendors, memory: Action
     call.polls += 1;
     if (early !== null) return says(early, USUAL.play, conduct.delayMs);
   }
+  call.steps.add(at);
   const delayMs = conduct.step === null || conduct.step === at ? conduct.delayMs : 0;
-  if (!strikes(conduct, at, call)) {
-    call.steps.add(at);
-    issue(place, usual, memory);
-    return says(usual, USUAL.play, delayMs);
-  }
-  return says(faultyWords(place, conduct.play, usual) ?? usual, conduct.play, delayMs);
+  const play = strikes(conduct, at, call) ? conduct.play : USUAL.play;
+  if (play.kind === "answer" || play.kind === "padded") issue(place, usual, memory);
+  return says(faultyWords(place, play, usual) ?? usual, play, delayMs);
 }

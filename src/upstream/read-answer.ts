@@ -48,6 +48,8 @@ export function holds(when: When, { status, headers, json, text }: VendorAnswer)
   if (!statusFits(status, when.status)) return false;
   if (when.header !== undefined && headers[when.header] === undefined) return false;
   const at = when.at ?? "";
+  // A page where JSON should be has no places: that nothing is found there means neither a miss nor a success.
+  if (at !== "" && json === undefined) return false;
   const value = at === "" ? (json === undefined ? text : json) : atPointer(json, at);
   if (when.each === undefined) return fits(value, when);
   const items = Array.isArray(value) ? value : [];
