@@ -226,7 +226,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     }),
     ...accountEndpoints({ books: ledger, clock, forget }),
     ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
-    ...findEndpoints({ shop, clock, search: (query, max) => search(live, query, max) }),
+    ...findEndpoints({ shop, clock }),
     ...webEndpoints({ shop, clock, catalog: catalog.current, publicUrl, payTo: null }),
     healthEndpoint(),
   ];

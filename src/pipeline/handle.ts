@@ -83,7 +83,8 @@ async function serve(
     if (answer instanceof GatewayError) return answer;
     if ("bytes" in answer) return sendStream(answer, reply, record);
     for (const [name, value] of Object.entries(answer.headers ?? {})) reply.header(name, value);
-    if (answer.headers?.["content-type"] === undefined) reply.header("content-type", "application/json");
+    if (answer.headers?.["content-type"] === undefined && answer.status !== 304)
+      reply.header("content-type", "application/json");
     const asItIs = typeof answer.body === "string" || answer.body instanceof Uint8Array;
     const body = asItIs ? (answer.body as string | Uint8Array) : JSON.stringify(answer.body);
     record.status = answer.status;

@@ -1,22 +1,17 @@
 // The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
+import type { Audience } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import { goneError, isGone } from "../pipeline/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../plan.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
+import { nearest } from "./nearest.ts";
 import { onShelf, type Shelves } from "./on-shelf.ts";
 import { tableOf } from "./params-schema.ts";
 import { answerWith, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
-import type { Found } from "./search-index.ts";
-import type { ShopAction } from "./shop.ts";
+import type { Shop, ShopAction } from "./shop.ts";
 
 /** What anybody may see, with or without a key. */
 export const EVERYBODY = { sandbox: false } as const;
-const NEAREST_MAX = 3;
-
-export interface FindParts extends Shelves {
-  /** Finds the names that are nearest to one that is not known. */
-  readonly search: (query: string, max: number) => readonly Found[];
-}
 
 /** The descriptors of one action: its own, and those of the rows of its table that were asked for. */
 interface Described {
@@ -24,32 +19,33 @@ interface Described {
   readonly rows: Map<string, ReadyAnswer>;
 }
 
-function notFound(detail: string, nearest: readonly string[]): GatewayError {
-  const meant = nearest.length === 0 ? "" : ` Nearest: ${nearest.join(", ")}.`;
-  return new GatewayError("not_found", { detail: { detail: `${detail}${meant}` }, data: { nearest } });
+/** Nobody knows what was asked for; says which names are near. */
+function notFound(what: string, asked: string, names: readonly string[]): GatewayError {
+  const found = nearest(asked, names);
+  const meant = found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`;
+  return new GatewayError("not_found", { detail: { detail: `${what}.${meant}` }, data: { nearest: found } });
 }
 
-/** There is no such action; says which ones are near. */
-export function noSuchAction(id: string, search: FindParts["search"]): GatewayError {
-  const found = search(id.replaceAll("/", " "), NEAREST_MAX * 2).map(({ action }) => action.id);
-  return notFound(`There is no action ${id.slice(0, 100)}.`, [...new Set(found)].slice(0, NEAREST_MAX));
+/** There is no such action. */
+export function noSuchAction(id: string, shop: Shop, audience: Audience): GatewayError {
+  const names = shop.all(audience).map((action) => action.id);
+  return notFound(`There is no action ${id.slice(0, 120)}`, id, names);
 }
 
-function rowAnswer(action: ShopAction, { rows }: Described, name: string, parts: FindParts) {
+function rowAnswer(action: ShopAction, { rows }: Described, name: string) {
   const known = rows.get(name);
   if (known !== undefined) return known;
   const descriptor = rowDescriptor(action, name);
   if (descriptor === null) {
-    const found = parts.search(name, 50).filter(({ action: other, row }) => other.id === action.id && row !== null);
-    const nearest = found.slice(0, NEAREST_MAX).map(({ row }) => String(row));
-    return notFound(`${action.id} has no ${tableOf(action)?.param} ${name.slice(0, 100)}.`, nearest);
+    const table = tableOf(action);
+    return notFound(`${action.id} has no ${table?.param} ${name.slice(0, 120)}`, name, Object.keys(table?.rows ?? {}));
   }
   const made = readyEnvelope(descriptor);
   rows.set(name, made);
   return made;
 }
 
-function descriptorEndpoint(parts: FindParts): Endpoint {
+function descriptorEndpoint(parts: Shelves): Endpoint {
   const described = new WeakMap<ShopAction, Described>();
 
   function answer(action: ShopAction, request: GatewayRequest): Answer | GatewayError {
@@ -61,7 +57,7 @@ function descriptorEndpoint(parts: FindParts): Endpoint {
     if (request.query.size === 0) return answerWith(known.whole, request);
     const table = tableOf(action);
     const name = table === null ? null : request.query.get(table.param);
-    const ready = name === null ? known.whole : rowAnswer(action, known, name, parts);
+    const ready = name === null ? known.whole : rowAnswer(action, known, name);
     return ready instanceof GatewayError ? ready : answerWith(ready, request);
   }
 
@@ -71,7 +67,7 @@ function descriptorEndpoint(parts: FindParts): Endpoint {
       const { service = "", action: name = "" } = request.params;
       const id = `${service}/${name}`;
       const action = parts.shop.find(id, EVERYBODY);
-      if (action === null) return noSuchAction(id, parts.search);
+      if (action === null) return noSuchAction(id, parts.shop, EVERYBODY);
       const { retires } = action.facts;
       if (retires !== undefined && isGone(retires, parts.clock.epochMs())) return goneError(retires);
       return answer(action, request);
@@ -84,7 +80,7 @@ function open(path: string) {
 }
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */
-export function findEndpoints(parts: FindParts): readonly Endpoint[] {
+export function findEndpoints(parts: Shelves): readonly Endpoint[] {
   const index = onShelf(parts, (actions) => readyEnvelope(actions.map(indexRow)));
   return [
     { ...open("/api/run"), answer: ({ request }) => answerWith(index(EVERYBODY), request) },

@@ -18,6 +18,8 @@ function convert(params: z.ZodType): JsonSchema {
       for (const bound of ["minimum", "maximum"] as const) {
         if (NO_BOUNDS.includes(Number(jsonSchema[bound]))) delete jsonSchema[bound];
       }
+      // The format says it all; the pattern that zod adds is longer than the rest of a descriptor.
+      if (jsonSchema.format === "date" || jsonSchema.format === "date-time") delete jsonSchema.pattern;
     },
   });
   return schema;

@@ -1,6 +1,7 @@
 // GET /catalog: the catalog for people. All of it is in the page; the script only makes it quicker to find something.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { CATEGORIES } from "../catalog/action.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
 import { type Descriptor, descriptorOf, rowPrice } from "../run/descriptor.ts";
@@ -49,7 +50,7 @@ function paramsTable({ params, table }: Descriptor): Html {
   );
   const more = table === undefined ? "" : html`<p>${table.note}</p>`;
   if (rows.length === 0) return html`<p>It takes no params.</p>${more}`;
-  return html`<div class="scroll"><table><thead><tr><th>Param</th><th>Type</th><th>Notes</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`;
+  return html`<table class="params"><thead><tr><th>Param</th><th>Type</th><th>Notes</th></tr></thead><tbody>${rows}</tbody></table>${more}`;
 }
 
 function tableRows(action: ShopAction, { param, rows, count }: TableOf): Html {
@@ -68,7 +69,7 @@ function facts({ effect, price, endpoint, deprecated, status_note }: Descriptor)
   return html`<dl class="facts">${[
     fact("Endpoint", html`<code>POST ${endpoint}</code>`),
     fact("Price", `${priceWords(price)}${price.free_on_miss ? ", free if nothing is found" : ""}`),
-    fact("Effect", effect === "read" ? "reads only" : "changes something"),
+    fact("Effect", effect === "read" ? "reads only" : "starts or changes something"),
     ...(deprecated === undefined ? [] : [fact("Retires", deprecated.sunset)]),
     ...(status_note === undefined ? [] : [fact("Not configured", status_note)]),
   ]}</dl>`;
@@ -82,7 +83,7 @@ function actionEntry(action: ShopAction, serviceName: string, publicUrl: string)
   const off = action.configured ? "" : html`<span class="off">not configured</span>`;
   return html`<details id="${action.id}" data-text="${words}" data-available="${action.configured ? "yes" : "no"}">
 <summary><span class="name"><span>${action.service}/</span>${action.action}</span><span class="says">${shown.description}</span><span class="price">${priceWords(shown.price)}${off}</span></summary>
-<div class="inside">${facts(shown)}${paramsTable(shown)}<div class="call"><pre tabindex="0"><code>${curl(`${publicUrl}${shown.endpoint}`, shown.example)}</code></pre></div>${table === null ? "" : tableRows(action, table)}</div>
+<div class="inside">${facts(shown)}<div class="call"><pre tabindex="0"><code>${curl(`${publicUrl}${shown.endpoint}`, shown.example)}</code></pre></div>${paramsTable(shown)}${table === null ? "" : tableRows(action, table)}</div>
 </details>
 `;
 }
@@ -105,7 +106,7 @@ function modelSections(catalog: Catalog): readonly Html[] {
 
 function actionSections({ actions, publicUrl }: PageParts): readonly { readonly id: string; readonly section: Html }[] {
   const names = new Map(servicesOf(actions).map(({ service, name }) => [service, name]));
-  const categories = [...new Set(actions.map(({ facts: { category } }) => category))].sort();
+  const categories = CATEGORIES.filter((category) => actions.some(({ facts }) => facts.category === category));
   return categories.map((category) => {
     const own = actions.filter(({ facts }) => facts.category === category);
     const entries = own.map((action) => actionEntry(action, names.get(action.service) ?? "", publicUrl));

@@ -20,16 +20,14 @@ let category = "";
 
 const matches = (text, words) => words.every((word) => text.includes(word));
 
-/** Shows the rows of a table that match; tells how many do. */
-function showRows(entry, words, whole) {
-  let shown = 0;
-  for (const { row, text } of entry.rows) {
-    const fits = whole || matches(`${entry.text} ${text}`, words);
-    row.hidden = !fits;
-    if (fits) shown += 1;
-  }
-  if (entry.rowsBox !== null) entry.rowsBox.open = !whole && shown > 0 && words.length > 0;
-  return shown;
+/** Shows the rows of a table that match, or all where none does; tells how many do. */
+function showRows({ rows, rowsBox, text: outer }, words) {
+  if (rowsBox === null) return 0;
+  const fitting = new Set(rows.filter(({ text }) => matches(text, words)));
+  const found = fitting.size > 0 ? fitting : new Set(rows.filter(({ text }) => matches(`${outer} ${text}`, words)));
+  for (const one of rows) one.row.hidden = found.size > 0 && !found.has(one);
+  rowsBox.open = words.length > 0 && found.size > 0 && found.size < rows.length;
+  return found.size;
 }
 
 function filter() {
@@ -38,16 +36,17 @@ function filter() {
   for (const section of sections) section.hidden = true;
   for (const entry of entries) {
     const own = matches(entry.text, words);
-    const rows = showRows(entry, words, own);
+    const rows = showRows(entry, words);
     const inCategory = category === "" || entry.section.id === category;
     const fits = inCategory && (own || rows > 0) && (entry.available || !onlyAvailable.checked);
     entry.element.hidden = !fits;
     if (!fits) continue;
     shown += 1;
     entry.section.hidden = false;
+    if (!own) entry.element.open = true;
   }
   none.hidden = shown > 0;
-  count.textContent = shown === entries.length ? `${shown} in all` : `${shown} of ${entries.length}`;
+  count.textContent = shown === entries.length ? `${shown} entries` : `${shown} of ${entries.length}`;
   for (const chip of chips)
     chip.setAttribute("aria-current", String(chip.hash === (category ? `#${category}` : "#all")));
   const query = new URLSearchParams();

@@ -36,30 +36,48 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+const FORMATS: Readonly<Record<string, string>> = {
+  uri: "URL",
+  date: "date (YYYY-MM-DD)",
+  "date-time": "date and time (ISO 8601)",
+  email: "mail address",
+};
+
 function typeWords(schema: JsonSchema): string {
   const choice = [...list(schema.anyOf), ...list(schema.oneOf)] as JsonSchema[];
   if (choice.length > 0) return [...new Set(choice.map(typeWords))].join(" or ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return list(schema.enum).map(String).join(" | ");
-  if (schema.type === "array") return `${typeWords((schema.items as JsonSchema | undefined) ?? {})}[]`;
+  if (schema.type === "array") return `list of ${typeWords((schema.items as JsonSchema | undefined) ?? {})}`;
+  if (schema.type === "string") return FORMATS[String(schema.format)] ?? "string";
   return list(schema.type).length > 0 ? list(schema.type).join(" or ") : String(schema.type ?? "any");
 }
 
-/** `1 to 20`, `at least 1`, `at most 20`. */
-function span(least: unknown, most: unknown, of: string): string | null {
-  if (least === undefined && most === undefined) return null;
-  if (least !== undefined && most !== undefined) return `${least} to ${most}${of}`;
-  return least === undefined ? `at most ${most}${of}` : `at least ${least}${of}`;
+/** `1 to 20`, `at least 2 items`, `at most 1 item`. */
+function span(least: unknown, most: unknown, one?: string): string | null {
+  const of = (count: unknown) => (one === undefined ? "" : ` ${one}${count === 1 ? "" : "s"}`);
+  if (least !== undefined && most !== undefined) return `${least === most ? "" : `${least} to `}${most}${of(most)}`;
+  if (most !== undefined) return `at most ${most}${of(most)}`;
+  return least === undefined ? null : `at least ${least}${of(least)}`;
+}
+
+/** That a text or a list is not empty goes without saying. */
+function lengthWords(least: unknown, most: unknown, one: string): string | null {
+  return span(Number(least ?? 0) <= 1 ? undefined : least, most, one);
+}
+
+function defaultWords(value: unknown): string {
+  if (Array.isArray(value) && value.length > 0) return value.map(defaultWords).join(", ");
+  return typeof value === "string" && value !== "" ? value : JSON.stringify(value);
 }
 
 function noteWords(schema: JsonSchema): string {
   return [
     schema.description,
-    span(schema.minimum, schema.maximum, ""),
-    span(schema.minLength, schema.maxLength, " characters"),
-    span(schema.minItems, schema.maxItems, " items"),
-    schema.format,
-    schema.default === undefined ? null : `default ${JSON.stringify(schema.default)}`,
+    span(schema.minimum, schema.maximum),
+    lengthWords(schema.minLength, schema.maxLength, "character"),
+    lengthWords(schema.minItems, schema.maxItems, "item"),
+    schema.default === undefined ? null : `default ${defaultWords(schema.default)}`,
   ]
     .filter((note) => note !== null && note !== undefined && note !== "")
     .join("; ");
