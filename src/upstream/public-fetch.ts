@@ -1,0 +1,195 @@
+// Outgoing safety: fetches an address that a caller supplied, and connects to nothing but public addresses, at every hop.
+import type { IncomingHttpHeaders } from "node:http";
+import { isIP, type LookupFunction } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { Readable } from "node:stream";
+import { Client } from "undici";
+import { GatewayError } from "../errors.ts";
+import { isPublicAddress } from "./public-address.ts";
+import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
+import { type ResolveName, resolveName } from "./public-names.ts";
+import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
+import { NOT_PUBLIC, type PublicUrl, readLocation, readPublicUrl } from "./public-url.ts";
+
+const REDIRECTS_MAX = 5;
+const HEADER_BYTES_MAX = 16_384;
+const CONNECT_MS_MAX = 10_000;
+/** A body that cannot be made smaller grows a little by being encoded. */
+const ENCODING_BYTES_MAX = 65_536;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const HEADERS = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": "Tollgate" };
+
+export interface PublicFetchOptions {
+  readonly resolve?: ResolveName;
+  /** The addresses of this machine: what listens there may trust it. Default: those of its network interfaces. */
+  readonly ownAddresses?: () => readonly string[];
+  /** `address:port` pairs that count as public, for tests alone: no setting leads here. */
+  readonly allowForTests?: readonly string[];
+}
+
+export interface OpenOptions {
+  /** Of the decoded body. */
+  readonly bytesMax: number;
+  /** For all of it: names, redirects, and the body to its last byte. */
+  readonly msMax: number;
+  /** Default 5. */
+  readonly redirectsMax?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface PublicAnswer {
+  /** Any status but that of a redirect which was followed. */
+  readonly status: number;
+  /** By lower-case name; without `content-encoding`, and without the length where it was that of the encoded body. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly finalUrl: string;
+  /** Decoded. Throws a GatewayError. Read it or leave its loop: until then the connection stays, for `msMax` at the most. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface PublicFetch {
+  /** GET. Refusals are `bad_url`; what the server does wrong is `upstream_error`. */
+  open(url: string, options: OpenOptions): Promise<PublicAnswer | GatewayError>;
+  /** Ends what is running; nothing can be opened afterwards. */
+  close(): void;
+}
+
+/** An answer's head, and its body still to be read. */
+interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+  drop(): void;
+}
+
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}
+
+/**
+ * Opens no connection before the first call, and keeps none for the next: which addresses were checked is then certain.
+ * The proxy settings of the environment are not looked at.
+ */
+export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
+  const { resolve = resolveName, ownAddresses = interfaceAddresses, allowForTests = [] } = options;
+  const running = new Set<AbortController>();
+  let closed = false;
+
+  const mayUsePort = (port: number) => allowForTests.some((pair) => pair.endsWith(`:${port}`));
+
+  /** The addresses to connect to: all that the name has, or none where a single one is not public. */
+  async function publicAddresses({ host, port }: PublicUrl, signal: AbortSignal): Promise<readonly string[]> {
+    const found = isIP(host) === 0 ? await resolve(host, signal) : [host];
+    const own = new Set(ownAddresses());
+    const fit = (address: string) =>
+      allowForTests.includes(`${address}:${port}`) || (isPublicAddress(address) && !own.has(address));
+    return found.every(fit) ? found : [];
+  }
+
+  async function follow(
+    text: string,
+    limits: OpenOptions,
+    call: AbortController,
+  ): Promise<PublicAnswer | GatewayError> {
+    const { bytesMax, redirectsMax = REDIRECTS_MAX } = limits;
+    let target = readPublicUrl(text, mayUsePort);
+    for (let hops = 0; ; hops++) {
+      const subject = hops === 0 ? "" : "redirects to one that ";
+      if (typeof target === "string") return badUrl(subject + target);
+      const addresses = await publicAddresses(target, call.signal);
+      if (addresses.length === 0) return badUrl(subject + NOT_PUBLIC);
+      const reply = await ask(target.url, addresses, limits, call.signal);
+      const { location } = reply.headers;
+      if (!REDIRECTS.has(reply.status) || location === undefined) return answerOf(reply, target.url, bytesMax, call);
+      reply.drop();
+      if (Array.isArray(location)) return serverTrouble("redirects to two places at once");
+      if (hops === redirectsMax) return serverTrouble(`redirects more than ${redirectsMax} times`);
+      target = readLocation(location, target.url, mayUsePort);
+    }
+  }
+
+  function answerOf(reply: Reply, url: URL, bytesMax: number, call: AbortController): PublicAnswer | GatewayError {
+    const { "content-encoding": coding, ...headers } = flat(reply.headers);
+    const encoding = encodingOf(coding);
+    if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
+    if (encoding !== "identity") delete headers["content-length"];
+    if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
+    const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort() });
+    return { status: reply.status, headers, finalUrl: url.href, body };
+  }
+
+  return {
+    async open(url, limits) {
+      if (closed) return new GatewayError("draining");
+      if (limits.signal?.aborted) return leftEarly();
+      const call = startCall(limits);
+      running.add(call);
+      call.signal.addEventListener("abort", () => running.delete(call));
+      try {
+        const answer = await follow(url, limits, call);
+        if (answer instanceof GatewayError) call.abort();
+        return answer;
+      } catch (error) {
+        const trouble = call.signal.aborted ? call.signal.reason : error;
+        call.abort();
+        return troubleOf(trouble, limits.bytesMax);
+      }
+    },
+    close() {
+      closed = true;
+      for (const call of running) call.abort(new GatewayError("draining"));
+    },
+  };
+}
+
+function leftEarly(): GatewayError {
+  return serverTrouble("was left before it had answered");
+}
+
+/** Aborted by the first of: time, the caller, the gateway's end, and its own end, which stops the timer. */
+function startCall({ msMax, signal }: OpenOptions): AbortController {
+  const call = new AbortController();
+  const late = () => call.abort(serverTrouble(`took longer than ${msMax / 1000} seconds`));
+  const left = () => call.abort(leftEarly());
+  const timer = setTimeout(late, msMax);
+  signal?.addEventListener("abort", left, { once: true });
+  call.signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", left);
+  });
+  return call;
+}
+
+/** One request, to one of these addresses and to no other; the certificate is checked against the name all the same. */
+async function ask(url: URL, addresses: readonly string[], limits: OpenOptions, signal: AbortSignal): Promise<Reply> {
+  signal.throwIfAborted();
+  const { bytesMax, msMax } = limits;
+  const timeout = Math.min(CONNECT_MS_MAX, msMax);
+  const client = new Client(url.origin, {
+    connect: { lookup: answersWith(addresses), timeout, rejectUnauthorized: true },
+    allowH2: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    maxResponseSize: bytesMax + ENCODING_BYTES_MAX,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  // A signal given to the request alone would be heard only once it is connected.
+  signal.addEventListener("abort", () => void client.destroy(signal.reason), { once: true });
+  const request = { method: "GET", path: url.pathname + url.search, headers: HEADERS } as const;
+  const { statusCode, headers, body } = await client.request(request);
+  // Whoever reads it hears of its end; one that nobody reads must not end the process.
+  body.on("error", () => {});
+  return { status: statusCode, headers, body, drop: () => void client.destroy() };
+}
+
+function answersWith(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_, { all: wantsAll }, done) => {
+    if (wantsAll === true) done(null, all);
+    else done(null, all[0]?.address ?? "", all[0]?.family);
+  };
+}
+
+function flat(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
+}
