@@ -94,7 +94,7 @@ export default defineAdapter({
     contents: action({
       description: "Fetches many known pages by URL in one call: their text, highlights or summaries.",
       category: "scraping",
-      keywords: ["read pages", "batch", "summarize", "full text"],
+      keywords: ["read several URLs", "batch", "summarize", "full text"],
       effect: "read",
       params: contents,
       price: { mode: "ranged", cents: 60, minCents: 1, quoteCents: (params) => Math.ceil(contentCents(params)) },

@@ -82,7 +82,7 @@ export default defineAdapter({
     extract: action({
       description: "Reads up to 20 web pages and returns their text, or the passages that matter to an objective.",
       category: "scraping",
-      keywords: ["read pages", "excerpts", "page text", "urls", "pdf"],
+      keywords: ["read several URLs", "excerpts", "page text", "pdf"],
       effect: "read",
       params: extract,
       price: { mode: "ranged", cents: 20, minCents: 1, unit: "URL", quoteCents: ({ urls }) => urls.length },

@@ -80,7 +80,7 @@ export default defineAdapter({
     extract: action({
       description: "Extracts the text of up to five web pages in one call, as Markdown or plain text.",
       category: "scraping",
-      keywords: ["batch extract", "read pages", "page text", "urls", "markdown"],
+      keywords: ["batch extract", "read several URLs", "page text", "markdown"],
       effect: "read",
       params: extract,
       price: { mode: "fixed", cents: 1 },
