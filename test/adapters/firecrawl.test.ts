@@ -1,0 +1,161 @@
+// Firecrawl as it is called: what a page, a crawl and an extraction send, and what its answers mean.
+import { describe, expect, it } from "vitest";
+import { wire } from "../support/adapter-wire.ts";
+
+const firecrawl = await wire("firecrawl");
+const page = "https://a.example/docs";
+
+describe("scrape", () => {
+  it("sends the page with the contract's params and our key", () => {
+    const sent = firecrawl.send("scrape", {
+      url: page,
+      formats: ["html", "links"],
+      onlyMainContent: false,
+      waitFor: 500,
+    });
+    expect(sent).toMatchObject({ method: "POST", url: "https://api.firecrawl.dev/v2/scrape" });
+    expect(sent.headers.authorization).toBe("Bearer key-of-ours");
+    expect(sent.body).toMatchObject({ url: page, formats: ["html", "links"], onlyMainContent: false, waitFor: 500 });
+  });
+
+  it("asks for markdown of the main content, and reads ten pages of a PDF at most", () => {
+    const { body } = firecrawl.send("scrape", { url: page });
+    expect(body).toMatchObject({ formats: ["markdown"], onlyMainContent: true, waitFor: 0 });
+    expect(body).toMatchObject({ parsers: [{ type: "pdf", maxPages: 10 }] });
+  });
+
+  it.each([
+    [{}, "url"],
+    [{ url: "a.example" }, "url"],
+    [{ url: "ftp://a.example/" }, "url"],
+    [{ url: page, formats: [] }, "formats"],
+    [{ url: page, formats: ["json"] }, "formats.0"],
+    [{ url: page, waitFor: 60_001 }, "waitFor"],
+    [{ url: page, parsers: ["pdf"] }, "parsers"],
+    [{ url: page, proxy: "enhanced" }, "proxy"],
+  ])("refuses %j, naming %s", (params, field) => {
+    expect(firecrawl.refuses("scrape", params)).toEqual([field]);
+  });
+
+  it.each(["https://x.com/a", "https://mobile.twitter.com/a", "https://www.linkedin.com/in/a"])(
+    "refuses %s, which costs thirty times as much",
+    (url) => expect(firecrawl.refuses("scrape", { url })).toEqual(["url"]),
+  );
+
+  it("takes hosts that only end like those", () => {
+    expect(firecrawl.refuses("scrape", { url: "https://netflix.com/" })).toEqual([]);
+  });
+
+  it("does not charge for a page that answered with an error, and passes it on", () => {
+    const body = { success: true, data: { markdown: "Not Found", metadata: { statusCode: 404 } } };
+    expect(firecrawl.means("scrape", { body })).toMatchObject({ verdict: "miss", data: body });
+    const good = { success: true, data: { markdown: "# A", metadata: { statusCode: 200 } } };
+    expect(firecrawl.means("scrape", { body: good }).verdict).toBe("success");
+    expect(firecrawl.actions.scrape?.price.freeOnMiss).toBe(true);
+  });
+});
+
+describe("crawl", () => {
+  it("sends the depth and what to read under the vendor's names", () => {
+    const sent = firecrawl.send("crawl", {
+      url: page,
+      limit: 25,
+      maxDepth: 3,
+      formats: ["html"],
+      includePaths: ["docs/.*"],
+    });
+    expect(sent.url).toBe("https://api.firecrawl.dev/v2/crawl");
+    expect(sent.body).toEqual({
+      url: page,
+      limit: 25,
+      maxDiscoveryDepth: 3,
+      includePaths: ["docs/.*"],
+      scrapeOptions: { formats: ["html"], onlyMainContent: true, parsers: [{ type: "pdf", maxPages: 1 }] },
+    });
+  });
+
+  it("always has a limit, and costs a cent up to ten pages", () => {
+    expect(firecrawl.send("crawl", { url: page }).body).toMatchObject({ limit: 10 });
+    expect(firecrawl.quote("crawl", { url: page })).toBe(1);
+    expect(firecrawl.quote("crawl", { url: page, limit: 3 })).toBe(1);
+    expect(firecrawl.quote("crawl", { url: page, limit: 1_000 })).toBe(100);
+    expect(firecrawl.refuses("crawl", { url: page, limit: 1_001 })).toEqual(["limit"]);
+    expect(firecrawl.upstreamCents("crawl", { url: page, limit: 250 })).toBeCloseTo(25);
+  });
+
+  it("gives its id to the caller alone, who polls with it", () => {
+    expect(firecrawl.actions.crawl?.issues).toEqual([{ kind: "crawl", at: "/id" }]);
+    expect(firecrawl.actions["crawl-status"]?.requires).toEqual([{ kind: "crawl", param: "id" }]);
+    const sent = firecrawl.send("crawl-status", { id: "a/b", skip: 20 });
+    expect(sent).toMatchObject({ method: "GET", url: "https://api.firecrawl.dev/v2/crawl/a%2Fb?skip=20", body: null });
+  });
+
+  it.each([
+    ["scraping", "success"],
+    ["completed", "success"],
+    ["failed", "miss"],
+    ["cancelled", "miss"],
+  ])("a poll of a job that is %s is a %s", (status, verdict) => {
+    expect(firecrawl.means("crawl-status", { body: { status, data: [] } }).verdict).toBe(verdict);
+  });
+});
+
+describe("map and search", () => {
+  it("send the contract's params", () => {
+    expect(firecrawl.send("map", { url: page }).body).toEqual({ url: page, limit: 5_000 });
+    const sent = firecrawl.send("search", { query: "tides", limit: 20, tbs: "qdr:w" });
+    expect(sent.url).toBe("https://api.firecrawl.dev/v2/search");
+    expect(sent.body).toEqual({ query: "tides", limit: 20, tbs: "qdr:w" });
+  });
+
+  it("bound the results so that a search costs less than it is sold for", () => {
+    expect(firecrawl.refuses("search", { query: "q", limit: 51 })).toEqual(["limit"]);
+    expect(firecrawl.refuses("search", { query: "q", scrapeOptions: {} })).toEqual(["scrapeOptions"]);
+    expect(firecrawl.refuses("search", { query: "x".repeat(501) })).toEqual(["query"]);
+    expect(firecrawl.upstreamCents("search", { query: "q", limit: 50 })).toBeCloseTo(1);
+  });
+});
+
+describe("extract", () => {
+  it("reads the named pages only, a cent each", () => {
+    const urls = [page, "https://b.example/"];
+    const sent = firecrawl.send("extract", { urls, schema: { type: "object" } });
+    expect(sent.body).toMatchObject({ urls, schema: { type: "object" }, enableWebSearch: false, ignoreSitemap: true });
+    expect(firecrawl.quote("extract", { urls, prompt: "names" })).toBe(2);
+  });
+
+  it.each([
+    [{ urls: [page] }, "prompt"],
+    [{ prompt: "names" }, "urls"],
+    [{ urls: [], prompt: "names" }, "urls"],
+    [{ urls: ["https://a.example/*"], prompt: "names" }, "urls.0"],
+    [{ urls: [page], prompt: "names", enableWebSearch: true }, "enableWebSearch"],
+  ])("refuses %j, naming %s", (params, field) => {
+    expect(firecrawl.refuses("extract", params)).toEqual([field]);
+  });
+
+  it("takes a job that failed for an answer that is free, though it says success is false", () => {
+    const body = { success: false, status: "failed", error: "no pages" };
+    expect(firecrawl.means("extract-status", { body })).toMatchObject({ verdict: "miss", data: body });
+  });
+});
+
+describe("what its answers mean", () => {
+  it.each([
+    [200, { success: false, error: "SCRAPE_TIMEOUT" }, "provider_server_error"],
+    [400, { success: false, error: "Invalid URL" }, "caller_invalid"],
+    [401, { success: false, error: "Unauthorized: Invalid token" }, "provider_auth_failed"],
+    [402, { success: false, error: "Insufficient credits" }, "provider_billing"],
+    [408, { success: false, error: "Request timed out" }, "provider_timeout"],
+    [429, { error: "Rate limit exceeded" }, "provider_rate_limited"],
+    [500, { success: false, error: "An error" }, "provider_server_error"],
+    [200, "<html>Bad gateway</html>", "provider_malformed"],
+  ])("%d %j is %s", (status, body, verdict) => {
+    expect(firecrawl.means("map", { status, body }).verdict).toBe(verdict);
+  });
+
+  it("a job that is not there is the caller's 404", () => {
+    const body = { success: false, error: "Job not found" };
+    expect(firecrawl.means("crawl-status", { status: 404, body }).verdict).toBe("caller_invalid");
+  });
+});
