@@ -89,7 +89,7 @@ export default defineAdapter({
     scrape: action({
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
       category: "scraping",
-      keywords: ["read a page", "fetch url", "html to markdown"],
+      keywords: ["read a page", "fetch url", "html to markdown", "screenshot of a website"],
       effect: "read",
       params: scrape,
       price: { ...cent, freeOnMiss: true },

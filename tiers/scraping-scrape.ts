@@ -6,7 +6,7 @@ export default defineActionTier({
   description:
     "Reads one page as markdown, HTML, links or a screenshot. `provider` in the answer names who has read it.",
   category: "scraping",
-  keywords: ["read a page", "fetch url", "web page", "markdown", "anti-bot", "javascript"],
+  keywords: ["read a page", "fetch url", "markdown", "anti-bot", "javascript", "screenshot of a website"],
   effect: "read",
   params: z.strictObject({
     url: z.url({ protocol: /^https?$/ }).describe("The page"),
