@@ -3,7 +3,7 @@ import { action, defineAdapter, noAuth, z } from "#adapter";
 
 const moment = z
   .string()
-  .regex(/^\d{14}$/, "must be YYYYMMDDHHMMSS")
+  .regex(/^\d{14}$/, { error: "must be YYYYMMDDHHMMSS", abort: true })
   .refine((text) => {
     const iso = text.replace(/^(....)(..)(..)(..)(..)(..)$/, "$1-$2-$3T$4:$5:$6Z");
     return z.iso.datetime().safeParse(iso).success;

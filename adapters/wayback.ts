@@ -6,16 +6,16 @@ const MOMENT = /^(19|20)\d\d((0[1-9]|1[0-2])((0[1-9]|[12]\d|3[01])(([01]\d|2[0-3
 const moment = z.string().regex(MOMENT, "must be YYYY, YYYYMM, YYYYMMDD or so on to YYYYMMDDhhmmss");
 const target = z.string().min(3).max(2_000);
 const listed = target.regex(/^[^\s\\]+$/, "must be an address without spaces");
+// A host has labels between its dots: `..` in its place would be a step up in the archive's own address.
+const PAGE = /^(https?:\/\/)?[^\s/?#@:%\\.]+(\.[^\s/?#@:%\\.]+)+\.?([:/?#][^\s\\]*)?$/;
 /** The address as the archive keeps it: whole, without a fragment, its dots resolved. Null: it is none. */
 function addressOf(given: string): string | null {
   const url = URL.parse(/^https?:/.test(given) ? given : `http://${given}`);
-  if (url === null || url.username !== "" || url.password !== "") return null;
+  if (url === null || url.username !== "" || !PAGE.test(given)) return null;
   url.hash = "";
   return url.href;
 }
-const page = target
-  .regex(/^(https?:\/\/)?[^\s/?#@:\\]+\.[^\s\\]+$/, "must be an http address")
-  .refine((given) => addressOf(given) !== null, "must be an http address");
+const page = target.refine((given) => addressOf(given) !== null, "must be an http address");
 
 const snapshots = z
   .strictObject({
