@@ -30,12 +30,17 @@ export function valueAt(body: Json, pointer: string): Json | undefined {
 function withPart(body: Json | undefined, parts: readonly string[], value: Json): Json {
   const [name, ...rest] = parts;
   if (name === undefined) return value;
-  if (Array.isArray(body)) return body.map((item, at) => (String(at) === name ? withPart(item, rest, value) : item));
-  const record = typeof body === "object" && body !== null ? (body as JsonRecord) : {};
+  const isPlace = typeof body === "object" && body !== null;
+  if (Array.isArray(body) || (!isPlace && /^\d+$/.test(name))) {
+    const items: readonly Json[] = Array.isArray(body) ? body : [];
+    const filled = Array.from({ length: Math.max(items.length, Number(name) + 1) }, (_, at) => items[at] ?? null);
+    return filled.map((item, at) => (String(at) === name ? withPart(item, rest, value) : item));
+  }
+  const record = isPlace ? (body as JsonRecord) : {};
   return { ...record, [name]: withPart(record[name], rest, value) };
 }
 
-/** The same body with another value at a pointer; objects on the way are made where there are none. */
+/** The same body with another value at a pointer; objects and arrays on the way are made where there are none. */
 export function withValueAt(body: Json, pointer: string, value: Json): Json {
   return withPart(body, partsOf(pointer), value);
 }

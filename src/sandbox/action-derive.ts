@@ -48,17 +48,21 @@ function bodyWith(when: When, body: Json, make: (present: Json | undefined) => J
   return set.length < items.length ? null : withValueAt(body, at, set);
 }
 
-/** An answer that is as a rule says; null: none was found. */
-function wordsFor(when: When, usual: VendorWords): VendorWords | null {
-  const status = [when.status ?? 200].flat()[0] ?? 200;
-  const base = status < 300 ? usual : { ...usual, body: refusalBody(status), isText: false };
-  const body = bodyWith(when, base.body, (present) => valueFor(when, present));
-  if (body === null) return null;
+/** Answers that are as a rule says: made of the usual one, or where that is too good, of nothing. */
+function wordsFor(when: When, usual: VendorWords): readonly VendorWords[] {
   const headers = when.header === undefined ? {} : { [when.header]: "1" };
-  // A rule about the whole of a body looks for a text where the answer is no JSON.
-  const isText = base.isText ? typeof body === "string" : (when.at ?? "") === "" && typeof body === "string";
-  const words = { status, headers, body, isText };
-  return wordsFit(words, when) ? words : null;
+  return [when.status ?? 200].flat().flatMap((status) => {
+    const refused = { ...usual, body: refusalBody(status), isText: false };
+    const bases = status < 300 ? [usual, { ...usual, body: {}, isText: false }] : [refused];
+    return bases.flatMap((base) => {
+      const body = bodyWith(when, base.body, (present) => valueFor(when, present));
+      if (body === null) return [];
+      // A rule about the whole of a body looks for a text where the answer is no JSON.
+      const isText = typeof body === "string" && (base.isText || (when.at ?? "") === "");
+      const words = { status, headers, body, isText };
+      return wordsFit(words, when) ? [words] : [];
+    });
+  });
 }
 
 function rulesOf({ step, action, vendor }: ActionPlace): readonly AnswerRule[] {
@@ -70,11 +74,12 @@ function verdictOf(words: VendorWords, rules: readonly AnswerRule[]): string | n
   return rules.find((rule) => wordsFit(words, rule))?.means ?? null;
 }
 
+/** The first answer that a wanted rule recognizes and no rule before it does. */
 function firstOf(place: ActionPlace, usual: VendorWords, wanted: (rule: AnswerRule) => boolean): VendorWords | null {
   const rules = rulesOf(place);
   for (const rule of rules.filter(wanted)) {
-    const words = wordsFor(rule, usual);
-    if (words !== null && verdictOf(words, rules) === rule.means) return words;
+    const words = wordsFor(rule, usual).find((one) => verdictOf(one, rules) === rule.means);
+    if (words !== undefined) return words;
   }
   return null;
 }

@@ -32,6 +32,8 @@ interface Expected {
   /** Any of these is the right address. */
   readonly templates: readonly string[];
   readonly send: NonNullable<RequestSpec["send"]>;
+  /** The body is the value of one param, whatever it is. */
+  readonly isWhole: boolean;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -61,13 +63,15 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
   if (step === null && action.table !== undefined) {
     const { method } = action.table;
     const rows = Object.values(vendor.table ?? {}).filter((row) => method === undefined || row.method === method);
-    return rows.map((row) => ({ method: row.method, templates: [row.path], send: sendOf(row.method) }));
+    return rows.map(({ method: own, path, body }) => {
+      return { method: own, templates: [path], send: sendOf(own), isWhole: body !== undefined };
+    });
   }
   const { method, pathAt, path } = request;
   const origin = request.origin === undefined ? vendor.spec.origin : vendor.spec.origins?.[request.origin];
   const templates =
     pathAt === undefined ? [path] : gave(pathAt).flatMap((one) => pathOf(one, origin ?? vendor.spec.origin) ?? []);
-  return [{ method, templates, send: sendOf(method) }];
+  return [{ method, templates, send: sendOf(method), isWhole: false }];
 }
 
 /** The address below the adapter's origin; null: it is not below the right one. */
@@ -112,17 +116,18 @@ function partsOf(text: string): Fields {
   return Object.fromEntries([...parts].map(([, name = "", value = ""]) => [name, value]));
 }
 
-/** A JSON body must be an object, as every vendor's is. */
-function jsonFields(text: string): Fields | null {
+/** A JSON body is an object, but where one param is the whole of it. */
+function jsonFields(text: string, isWhole: boolean): Fields | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+    return isWhole ? {} : null;
   } catch {
     return null;
   }
 }
 
-function bodyFields(send: string, headers: IncomingHttpHeaders, body: Buffer): Fields | RequestRefusal {
+function bodyFields({ send, isWhole }: Expected, headers: IncomingHttpHeaders, body: Buffer): Fields | RequestRefusal {
   const text = body.toString("utf8");
   const hasBody = send === "json" || send === "form" || send === "multipart";
   if (!hasBody && text === "") return {};
@@ -131,7 +136,7 @@ function bodyFields(send: string, headers: IncomingHttpHeaders, body: Buffer): F
   if (!said.startsWith(type)) return new RequestRefusal(415, `The content type is ${said} and must be ${type}.`);
   if (send === "form") return Object.fromEntries(new URLSearchParams(text));
   if (send === "multipart") return partsOf(text);
-  return jsonFields(text) ?? new RequestRefusal(400, "The request body is no JSON object.");
+  return jsonFields(text, isWhole) ?? new RequestRefusal(400, "The request body is no JSON object.");
 }
 
 function headerRefusal({ vendor, step, action }: ActionPlace, headers: IncomingHttpHeaders): RequestRefusal | null {
@@ -165,7 +170,7 @@ export function readActionRequest(
   const strange = [...match.captures].find(([name, value]) => name.startsWith("/") && !gave(name).includes(value));
   if (strange !== undefined) return new RequestRefusal(404, `There is no ${strange[1]}.`);
   if (arrival.body === null) return new RequestRefusal(413, "The request body is too large.");
-  const body = bodyFields(match.expected.send, headers, arrival.body);
+  const body = bodyFields(match.expected, headers, arrival.body);
   const fields = body instanceof RequestRefusal ? {} : { ...Object.fromEntries(url.searchParams), ...body };
   if (!hasKey(place.vendor.spec.auth, headers, url.searchParams, fields)) {
     return new RequestRefusal(401, "The API key is missing or not valid.");

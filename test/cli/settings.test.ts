@@ -132,6 +132,9 @@ describe("the command itself", () => {
     const [chunk] = (await once(child.stdout, "data")) as [Buffer];
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString())?.[0] ?? "";
     expect((await fetch(`${url}/`)).status).toBe(200);
+    const headers = { "x-api-key": "any", "content-type": "application/json", "x-tollgate-sandbox-action": "search" };
+    const answer = await fetch(`${url}/exa/search`, { method: "POST", headers, body: '{"query":"tea"}' });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { results: expect.any(Array) }]);
     child.kill("SIGTERM");
     expect(await closed).toEqual([0, null]);
   });

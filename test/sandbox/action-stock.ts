@@ -127,6 +127,7 @@ export const VENDORS: Vendors = new Map(
 const table = {
   paint: { method: "POST", path: "/models/paint", summary: "", params: {} },
   sizes: { method: "GET", path: "/sizes/{of}", summary: "", params: {} },
+  lists: { method: "POST", path: "/lists", summary: "", params: {}, body: "items" },
 } as const;
 export const TABLED: Vendors = new Map([
   [

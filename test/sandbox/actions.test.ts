@@ -33,6 +33,8 @@ describe("a request as the adapter says", () => {
     const type = { "content-type": "application/json" };
     expect((await ask({ ...any, path: "/models/paint", body: {}, headers: type })).status).toBe(200);
     expect((await ask({ ...any, path: "/sizes/12", method: "GET" })).status).toBe(200);
+    expect((await ask({ ...any, path: "/lists", body: ["a"], headers: type })).status).toBe(200);
+    expect((await ask({ ...any, path: "/models/paint", body: ["a"], headers: type })).status).toBe(400);
     expect((await ask({ ...any, path: "/sizes", method: "GET" })).status).toBe(404);
     expect((await ask({ ...any, path: "/sizes/12", body: {}, headers: type })).status).toBe(405);
     expect((await ask({ ...any, action: "post", path: "/sizes/12", method: "GET" })).status).toBe(404);

@@ -1,0 +1,179 @@
+// Every action of the shipped catalog, called with a sandbox account: it answers, costs what is listed, and its rules are met.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AnswerRule, Json, JsonObject } from "../../src/catalog/action.ts";
+import type { Catalog, SoldAction } from "../../src/catalog/catalog.ts";
+import { loadCatalog } from "../../src/catalog/load.ts";
+import { systemClock } from "../../src/clock.ts";
+import { type ErrorCode, FAILURES, type FailureKind } from "../../src/errors.ts";
+import { rowCents } from "../../src/run/table-params.ts";
+import { valueAt } from "../../src/sandbox/action-body.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+const PLAY = { sandbox: true };
+const NANO_PER_CENT = 10_000_000;
+
+const catalog: Catalog = await loadCatalog({
+  env: {},
+  clock: systemClock,
+  sandboxOrigin: "http://sandbox.test",
+  contact: null,
+  overlayDir: null,
+  markupPercent: 0,
+  allowLoss: false,
+});
+const actions = catalog.actions(PLAY);
+const services = [...new Set(actions.map(({ service }) => service))];
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+
+interface Ran {
+  readonly status: number;
+  readonly requestId: string;
+  readonly json: Record<string, unknown> & { readonly data?: Json };
+}
+
+async function run(account: TestAccount, id: string, params: JsonObject, fault?: string): Promise<Ran> {
+  const headers = {
+    authorization: `Bearer ${account.key}`,
+    "content-type": "application/json",
+    ...(fault === undefined ? {} : { "x-tollgate-sandbox-fault": fault }),
+  };
+  const url = `${gateway.url}/api/run/${id}`;
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(params) });
+  const json = (await response.json()) as Ran["json"];
+  return { status: response.status, requestId: response.headers.get("x-request-id") ?? "", json };
+}
+
+/** The ids that a param names, and where the service's own actions give such ids out. */
+function wantedIds(action: SoldAction) {
+  return (action.offers[0]?.spec.requires ?? []).map(({ kind, param }) => {
+    for (const issuer of actions.filter(({ service }) => service === action.service)) {
+      const found = issuer.offers[0]?.spec.issues?.find((one) => one.kind === kind);
+      if (found !== undefined) return { param, issuer, at: found.at };
+    }
+    throw new Error(`${action.id} wants an id of kind ${kind}, which no action of ${action.service} issues`);
+  });
+}
+
+/** The example's params, with ids that this account has been given. */
+async function paramsOf(action: SoldAction, account: TestAccount): Promise<JsonObject> {
+  const own: Record<string, Json> = { ...action.exampleParams };
+  for (const { param, issuer, at } of wantedIds(action)) {
+    const { json } = await run(account, issuer.id, issuer.exampleParams);
+    own[param] = valueAt(json.data ?? null, at) ?? null;
+  }
+  return own;
+}
+
+/** What a call with the example's params costs, in billionths of a dollar, by what the adapter lists. */
+function listedNano(action: SoldAction): number {
+  const { facts, offers, table, exampleParams } = action;
+  const { price } = facts;
+  const by = offers[0]?.spec.table?.param;
+  const row = by === undefined ? undefined : table?.[String(exampleParams[by])];
+  if (row !== undefined) return Math.round(rowCents(row, exampleParams, price.cents) * NANO_PER_CENT);
+  const quote = price.quoteCents?.(facts.params.parse(exampleParams) as JsonObject) ?? price.cents;
+  if (price.counted === undefined) return Math.round(quote * NANO_PER_CENT);
+  const answer = offers[0]?.spec.example.answers.at(-1) ?? null;
+  const counted = valueAt(answer, price.counted.at);
+  const count = Array.isArray(counted) ? counted.length : Number(counted);
+  const cents = Math.min(quote, Math.max(price.minCents ?? 0, count * price.counted.centsEach));
+  return Math.round(cents * NANO_PER_CENT);
+}
+
+async function charges(account: TestAccount): Promise<Record<string, unknown>[]> {
+  const headers = { authorization: `Bearer ${account.key}` };
+  const { transactions } = (await (await fetch(`${gateway.url}/api/v1/transactions`, { headers })).json()) as {
+    transactions: Record<string, unknown>[];
+  };
+  return transactions.filter(({ kind }) => kind === "charge");
+}
+
+it("sells actions", () => {
+  expect(actions.length).toBeGreaterThan(40);
+});
+
+describe("a call with the example's params", () => {
+  it.concurrent.each(actions.map((action) => [action.id, action] as const))("%s", async (id, action) => {
+    const account = await gateway.account();
+    const params = await paramsOf(action, account);
+    const before = (await charges(account)).length;
+    const { status, json, requestId } = await run(account, id, params);
+    expect([status, json]).toMatchObject([200, { ok: true, data: expect.anything() }]);
+    const nano = listedNano(action);
+    if (before === 0) expect(json.charged_cents).toBe(Math.ceil(nano / NANO_PER_CENT));
+    const posted = (await charges(account)).find(({ request_id }) => request_id === requestId);
+    if (nano === 0) expect(posted).toBeUndefined();
+    else {
+      const [service, name] = id.split("/");
+      expect(posted).toMatchObject({
+        service,
+        action: name,
+        charged_nano_usd: nano,
+        transaction_id: json.transaction_id,
+      });
+    }
+  });
+});
+
+/** All rules that an action's answers are held against, but those of its steps. */
+function rulesOf({ offers: [offer] }: SoldAction): readonly AnswerRule[] {
+  return [...(offer?.spec.rules ?? []), ...(offer?.adapter.spec.rules ?? [])];
+}
+
+function isFailure({ means }: AnswerRule): boolean {
+  return means !== "success" && means !== "miss";
+}
+
+/** The faults of an action, and how the caller is told of each; null: as any error. */
+function faultsOf(action: SoldAction): readonly (readonly [fault: string, code: ErrorCode | null])[] {
+  const rules = rulesOf(action);
+  const kinds = [...new Set(rules.filter(isFailure).map(({ means }) => means as FailureKind))];
+  const isJson = (action.offers[0]?.spec.answer?.kind ?? "json") === "json";
+  // An empty body is how some vendors say that nothing was found.
+  const mayBeEmpty = rules.some(({ at, is }) => (at ?? "") === "" && is === "");
+  const broken = isJson ? ["html@0", "malformed@0", ...(mayBeEmpty ? [] : ["empty@0"])] : [];
+  return [
+    ...kinds.map((kind) => [`means-${kind}@0`, FAILURES[kind].code] as const),
+    ...["401@0", "402@0", "503@0", "redirect@0", "cut@0", ...broken].map((fault) => [fault, null] as const),
+  ];
+}
+
+/** Rules of failure that no answer was found for. */
+const unmet: string[] = [];
+
+/** Plays the faults one after another; what was not told as an error. */
+async function wrongOnes(action: SoldAction): Promise<readonly string[]> {
+  const account = await gateway.account();
+  const params = await paramsOf(action, account);
+  const before = (await charges(account)).length;
+  const wrong: string[] = [];
+  for (const [fault, code] of faultsOf(action)) {
+    const { status, json } = await run(account, action.id, params, fault);
+    const told = `${action.id} ${fault}: ${status} ${JSON.stringify(json).slice(0, 200)}`;
+    if (told.includes("No rule of")) unmet.push(told);
+    else if (json.ok !== false || status < 400 || (code !== null && json.error !== code)) wrong.push(told);
+  }
+  const charged = (await charges(account)).length - before;
+  return charged === 0 ? wrong : [...wrong, `${action.id} was charged ${charged} times`];
+}
+
+describe("what a vendor does not mean to say, and what the rules take for a failure, is an error and costs nothing", () => {
+  it.concurrent.each(services)("%s", async (service) => {
+    const own = actions.filter((action) => action.service === service && action.offers.length === 1);
+    const wrong = await Promise.all(own.map(wrongOnes));
+    expect(wrong.flat()).toEqual([]);
+  });
+});
+
+it("nearly every rule was met", () => {
+  expect(unmet.length, unmet.join("\n")).toBeLessThan(4);
+});
+
+it("after all of it the books agree", async () => {
+  expect(await gateway.doctor()).toEqual([]);
+});
