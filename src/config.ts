@@ -132,7 +132,26 @@ export const SETTINGS = {
     whole(0, 10),
     "How many proxies in front to believe for the client's address",
   ),
-  signingSecret: secret(optional("SIGNING_SECRET", secretText, "Signs file links (not used yet)")),
+  signingSecret: secret(
+    optional(
+      "SIGNING_SECRET",
+      secretText,
+      "Signs links to files; without it one is made at the first start in DATA_DIR/signing.secret",
+    ),
+  ),
+  filesS3Endpoint: optional(
+    "FILES_S3_ENDPOINT",
+    webAddress(),
+    "An S3-compatible store for files, with FILES_S3_BUCKET and both keys; without it files lie in DATA_DIR/files",
+  ),
+  filesS3Bucket: optional(
+    "FILES_S3_BUCKET",
+    z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket"),
+    "The bucket in it",
+  ),
+  filesS3Region: setting("FILES_S3_REGION", "us-east-1", text, "Its region, as far as it has one"),
+  filesS3AccessKeyId: secret(optional("FILES_S3_ACCESS_KEY_ID", text, "Key id for it")),
+  filesS3SecretAccessKey: secret(optional("FILES_S3_SECRET_ACCESS_KEY", text, "Secret key for it")),
   contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(
     "OVERLAY_DIR",
@@ -195,7 +214,9 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+/** Those of them that are no secret. */
+const PLAIN = /_(USERNAME|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";
@@ -231,8 +252,14 @@ export function readConfig(env: Environment = process.env): Config {
     const ms = parse(setting(name, "", seconds(3_600), ""), env);
     return [[tier.toLowerCase().replaceAll("_", "-"), ms]];
   });
+  const config = Object.fromEntries(values) as Config;
+  if (config.filesS3Endpoint !== null) {
+    const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
+    const missing = rest.find(({ name }) => !env[name]);
+    if (missing !== undefined) throw new ConfigError(`${missing.name}: is needed with FILES_S3_ENDPOINT`);
+  }
   return Object.freeze({
-    ...(Object.fromEntries(values) as Config),
+    ...config,
     firstTokenMsMaxByTier: Object.freeze(Object.fromEntries(tiers)),
     vendorEnv: Object.freeze(Object.fromEntries(present(env).filter(([name]) => VENDOR.test(name)))),
   });
@@ -277,7 +304,7 @@ export function effectiveSettings(env: Environment = process.env): EffectiveSett
   });
   const others = present(env).filter(([name]) => VENDOR.test(name) || TIER_CLOCK.test(name));
   for (const [name, raw] of others) {
-    const masked = name.endsWith("_API_KEY") || /\/\/[^/]*@/.test(raw);
+    const masked = !(PLAIN.test(name) || TIER_CLOCK.test(name)) || /\/\/[^/]*@/.test(raw);
     rows.push({ name, value: masked ? "(set)" : raw, from: "environment" });
   }
   return rows;

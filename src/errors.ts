@@ -106,6 +106,13 @@ export const ERRORS = {
     message: "This key may not call {asked}.",
     hint: "Call what `allowed` lists, or use a key without this limit.",
   },
+  link_invalid: {
+    status: 403,
+    retry: false,
+    type: "permission_denied",
+    message: "{detail}",
+    hint: "For a fresh link to a stored file, POST /api/run/files/get with its file_id; an upload that has lapsed begins anew with files/upload.",
+  },
   key_cannot_mint_keys: {
     status: 403,
     retry: false,
@@ -183,6 +190,13 @@ export const ERRORS = {
     message: "The request body is larger than {limit_mib} MiB.",
     hint: "Send a smaller body.",
   },
+  storage_quota_exceeded: {
+    status: 413,
+    retry: false,
+    type: INVALID,
+    message: "The file needs {needed} bytes and the account's files leave {free}.",
+    hint: "Delete files with files/delete. Uploads that have not come yet keep their room for an hour.",
+  },
   unsupported_media: {
     status: 415,
     retry: false,
@@ -251,6 +265,13 @@ export const ERRORS = {
     retry: true,
     type: "server_error",
     message: "The ledger cannot be reached, so no paid call can start.",
+    hint: "Wait for Retry-After. Nothing was charged.",
+  },
+  storage_unavailable: {
+    status: 503,
+    retry: true,
+    type: "server_error",
+    message: "Files cannot be kept or fetched just now. {detail}",
     hint: "Wait for Retry-After. Nothing was charged.",
   },
   clock_skew: {

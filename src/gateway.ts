@@ -14,6 +14,7 @@ import { chatEndpoints } from "./chat/chat-endpoints.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { openFiles } from "./files/open-files.ts";
 import { type HttpServer, listen } from "./http/server.ts";
 import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
 import { keepLeases } from "./ledger/sweep.ts";
@@ -34,8 +35,10 @@ import { findEndpoints } from "./run/find-endpoints.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
 import { searchIn } from "./run/search-index.ts";
 import { createShop } from "./run/shop.ts";
+import { vendorsOf } from "./sandbox/action-vendors.ts";
 import { startSandbox } from "./sandbox/server.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
+import { createPublicFetch } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 import { webEndpoints } from "./web/web-endpoints.ts";
 
@@ -99,12 +102,15 @@ async function openCatalog(config: Config, sandboxOrigin: string | null) {
     });
   let current = await load();
   let names = soldNames(current);
+  let vendors = vendorsOf(current);
   return {
     current: () => current,
     names: () => names,
+    vendors: () => vendors,
     async reload() {
       current = await load();
       names = soldNames(current);
+      vendors = vendorsOf(current);
     },
   };
 }
@@ -157,7 +163,8 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
   const { ledger, records, thread } = await openStores(config, onFatal);
   const ownSandbox = config.sandbox && config.sandboxUrl === null;
-  const sandbox = ownSandbox ? await startSandbox({ host: "127.0.0.1", port: 0 }) : null;
+  const standIn = { host: "127.0.0.1", port: 0, adapters: () => catalog.vendors() };
+  const sandbox = ownSandbox ? await startSandbox(standIn) : null;
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
   const catalog = await openCatalog(config, sandboxUrl);
   const upstream = createUpstream(clock);
@@ -213,12 +220,22 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const live = { sandbox: false };
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   const opening = { books: ledger, clock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
-  const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked))];
+  const publicFetch = createPublicFetch();
+  const { files, ...filed } = await openFiles({
+    config,
+    records,
+    clock,
+    baseUrl: () => publicUrl(),
+    openPublic: publicFetch.open,
+    onBroken: (err) => log.logger.error({ err }, "files"),
+  });
+  const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked)), ...filed.actions];
   const shop = createShop(catalog.current, localActions);
   const search = searchIn({ shop, clock });
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer.port);
   const publicEndpoints: readonly Endpoint[] = [
-    ...runEndpoints({ shop, upstream, records, keepBytes: null, onBroken }),
+    ...runEndpoints({ shop, upstream, records, keepBytes: files.keepBytes, onBroken }),
+    ...filed.endpoints,
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
       model: (slug) => modelAnswer(catalog.current(), slug, live),
@@ -277,6 +294,8 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
       for (const server of servers) server.close();
       // Whose connection has gone has been charged or released only when its request has ended.
       await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
+      files.close();
+      publicFetch.close();
       await leases.stop();
       await Promise.all([upstream.close(), counter.close(), sandbox?.close()]);
       await thread.close();

@@ -74,12 +74,13 @@ export class StreamBody implements IncomingBody, SlowClient {
 
   /** The answer begins: what is left of the body is read past. True: nobody knows where it ends, so the connection must. */
   answered(): boolean {
-    if (this.#over || this.#whole) return false;
+    if (this.#over) return false;
     this.#over = true;
     this.#parts = [];
     this.#limits.slowClients.forget(this);
+    // The last part may have come behind one that held the sender back, and its connection is good for more requests.
     if (this.#pausedMs !== null) this.#res.resume();
-    return !this.#lengthKnown || this.#failure !== null;
+    return !this.#whole && (!this.#lengthKnown || this.#failure !== null);
   }
 
   /** uWebSockets takes `part` back when this returns, so it is copied, once. */

@@ -22,6 +22,8 @@ export interface AccountWish {
 }
 
 export interface TestGateway extends Gateway {
+  /** The folder of everything it keeps. */
+  readonly dataDir: string;
   /** An account with a key, by way of the admin listener. */
   account(wish?: AccountWish): Promise<TestAccount>;
   admin(method: string, path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
@@ -88,6 +90,7 @@ export async function startTestGateway(environment: Record<string, string> = {})
 
   return {
     ...gateway,
+    dataDir,
     admin,
     records,
     record: (requestId) =>

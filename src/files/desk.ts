@@ -1,0 +1,109 @@
+// The steps that every file passes, in an order that a crash at any point leaves nothing taken that is not given back.
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { FileFacts, FileRow, FileRows } from "./file-rows.ts";
+import type { FileStore } from "./file-store.ts";
+import type { Quota } from "./quota.ts";
+
+export const FILE_BYTES_MAX = 100 * 1024 * 1024;
+export const QUOTA_BYTES_MAX = 2 * 1024 * 1024 * 1024;
+/** How long links work, and how long an announced upload keeps its room. */
+export const LINK_SECONDS = 3_600;
+
+export interface Desk {
+  readonly rows: FileRows;
+  readonly quota: Quota;
+  readonly store: FileStore;
+  readonly clock: Clock;
+  /** Files whose bytes are coming in just now. */
+  readonly busy: Set<string>;
+}
+
+/** What a file is before it has an id. */
+export type NewFile = Pick<FileFacts, "filename" | "mime" | "tags" | "note" | "source" | "sizeBytes">;
+
+export function noSuchFile(): GatewayError {
+  return new GatewayError("not_found", { detail: { detail: "There is no such file." } });
+}
+
+function noRoom(sizeBytes: number, freeBytes: number): GatewayError {
+  return new GatewayError("storage_quota_exceeded", {
+    detail: { needed: sizeBytes, free: freeBytes },
+    data: { quota_bytes: QUOTA_BYTES_MAX, free_bytes: freeBytes, needed_bytes: sizeBytes },
+  });
+}
+
+/** Takes room for a file that is still to come; it lapses in an hour. */
+export async function claim(desk: Desk, payer: string, wish: NewFile): Promise<FileRow | GatewayError> {
+  const id = `file_${randomBytes(16).toString("hex")}`;
+  const lapsesAtMs = desk.clock.epochMs() + LINK_SECONDS * 1_000;
+  await desk.rows.remind(id, lapsesAtMs + (desk.store.links?.lateMsMax ?? 0));
+  const fresh = await desk.rows.put({ ...wish, id, payer, state: "new", lapsesAtMs, version: 0, createdAtMs: 0 });
+  if (fresh === null) throw new Error(`the id of a file was made twice: ${id}`);
+  const refused = await desk.quota.take(payer, wish.sizeBytes);
+  if (refused !== null) {
+    await desk.rows.remove(fresh);
+    await desk.rows.forget(id);
+    return noRoom(wish.sizeBytes, refused.freeBytes);
+  }
+  const pending = await desk.rows.put({ ...fresh, state: "pending" });
+  if (pending === null) throw new Error(`somebody else changed a file that nobody knew: ${id}`);
+  return pending;
+}
+
+/** Says that a file is there, with the size that it has; null where it was deleted meanwhile. Room it did not need is given back. */
+export async function stored(desk: Desk, row: FileRow, sizeBytes: number): Promise<FileRow | null> {
+  const state = await desk.quota.state(row.payer);
+  const kept = await desk.rows.put({ ...row, sizeBytes, state: "stored" });
+  if (kept === null) return null;
+  if (sizeBytes < row.sizeBytes) await desk.quota.free(row.payer, row.sizeBytes - sizeBytes, state);
+  return kept;
+}
+
+/** Removes a file and its bytes, and gives its room back; false where somebody else was faster. */
+export async function discard(desk: Desk, row: FileRow): Promise<boolean> {
+  const { rows, quota, store, clock } = desk;
+  // Should we die in between, the bytes without a row are found by this.
+  await rows.remind(row.id, clock.epochMs());
+  const state = await quota.state(row.payer);
+  if (!(await rows.remove(row))) return false;
+  await store.delete(row.id);
+  if (row.state !== "new") await quota.free(row.payer, row.sizeBytes, state);
+  // As long as a link into the store lives, bytes may come once more.
+  const links = store.links;
+  if (links === null || clock.epochMs() >= row.lapsesAtMs + links.lateMsMax) await rows.forget(row.id);
+  else await rows.remind(row.id, row.lapsesAtMs + links.lateMsMax);
+  return true;
+}
+
+/**
+ * What a row says now of a file whose bytes may have gone to the store without us. Once its time is over, it is stored or
+ * forgotten: null.
+ */
+export async function lookAgain(desk: Desk, row: FileRow): Promise<FileRow | null> {
+  if (row.state === "stored" || desk.busy.has(row.id)) return row;
+  const lapsed = desk.clock.epochMs() >= row.lapsesAtMs + (desk.store.links?.lateMsMax ?? 0);
+  const mayBeThere = row.state === "pending" && (desk.store.links !== null || lapsed);
+  if (mayBeThere && (await desk.store.sizeOf(row.id)) === row.sizeBytes)
+    return (await stored(desk, row, row.sizeBytes)) ?? desk.rows.get(row.id);
+  if (!lapsed) return row;
+  return (await discard(desk, row)) ? null : desk.rows.get(row.id);
+}
+
+/** Looks at all files whose time has come; answers how many were forgotten. What goes wrong with one does not stop the rest. */
+export async function sweepFiles(desk: Desk, onBroken: (error: unknown) => void): Promise<number> {
+  let forgotten = 0;
+  for await (const id of desk.rows.due(desk.clock.epochMs())) {
+    if (desk.busy.has(id)) continue;
+    try {
+      const row = await desk.rows.get(id);
+      if (row === null) await desk.store.delete(id);
+      else if ((await lookAgain(desk, row)) === null) forgotten += 1;
+      await desk.rows.forget(id);
+    } catch (error) {
+      onBroken(error);
+    }
+  }
+  return forgotten;
+}

@@ -1,0 +1,185 @@
+// Files as the rest of the gateway knows them: announce, receive, keep, look up, list, delete, and links to them.
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { Payer } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import {
+  claim,
+  type Desk,
+  discard,
+  LINK_SECONDS,
+  lookAgain,
+  type NewFile,
+  noSuchFile,
+  QUOTA_BYTES_MAX,
+  sweepFiles,
+} from "./desk.ts";
+import { type FileRow, fileRows } from "./file-rows.ts";
+import type { FileStore } from "./file-store.ts";
+import { keep, receive } from "./intake.ts";
+import { createQuota } from "./quota.ts";
+import { signedPath } from "./signed-links.ts";
+
+const SWEEP_MS = 60_000;
+/** Pages of the store that one list looks through for what it was asked for. */
+const PAGES_MAX = 20;
+
+export interface FilesParts {
+  readonly records: Records;
+  readonly store: FileStore;
+  readonly clock: Clock;
+  /** Signs links to our own endpoints. */
+  readonly secret: string;
+  /** The address that callers know us by; asked at each link, since a free port is known only when it is open. */
+  readonly baseUrl: () => string;
+  readonly onBroken: (error: unknown) => void;
+}
+
+/** What callers see of a file (contract, 2.8). */
+export type FileView = {
+  readonly file_id: string;
+  readonly filename: string;
+  readonly size_bytes: number;
+  readonly mime: string | null;
+  readonly tags: readonly string[];
+  readonly note: string | null;
+  readonly source: string;
+  readonly status: "pending" | "stored";
+  readonly created_at: string;
+};
+
+export type LinkedView = FileView & { readonly get_url: string };
+
+/** Bytes that are at hand, and where they come from. */
+export type KeptBytes = Pick<NewFile, "filename" | "mime" | "source"> & { readonly bytes: Uint8Array };
+
+export interface FileFilter {
+  /** All of them must be on the file. */
+  readonly tags: readonly string[];
+  /** Part of the filename, in any case. */
+  readonly query: string;
+}
+
+function view(row: FileRow): FileView {
+  return {
+    file_id: row.id,
+    filename: row.filename,
+    size_bytes: row.sizeBytes,
+    mime: row.mime,
+    tags: row.tags,
+    note: row.note,
+    source: row.source,
+    status: row.state === "stored" ? "stored" : "pending",
+    created_at: new Date(row.createdAtMs).toISOString(),
+  };
+}
+
+function fits(row: FileRow, { tags, query }: FileFilter): boolean {
+  return tags.every((tag) => row.tags.includes(tag)) && row.filename.toLowerCase().includes(query.toLowerCase());
+}
+
+/** Links for about an hour: into the store where it has its own, else to our endpoints. */
+function createLinks({ store, secret, baseUrl, clock }: FilesParts) {
+  const ours = (method: "GET" | "PUT", id: string, untilMs: number) =>
+    `${baseUrl()}${signedPath(secret, { method, id, expiresAt: Math.ceil(untilMs / 1_000) })}`;
+  return {
+    async get({ id, ...file }: FileRow): Promise<string> {
+      return store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", id, clock.epochMs() + LINK_SECONDS * 1_000);
+    },
+    async put({ id, sizeBytes, lapsesAtMs }: FileRow): Promise<string> {
+      return store.links?.put(id, sizeBytes, LINK_SECONDS) ?? ours("PUT", id, lapsesAtMs);
+    },
+  };
+}
+
+export type Files = ReturnType<typeof createFiles>;
+
+/** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. */
+export function createFiles(parts: FilesParts) {
+  const rows = fileRows(parts.records, parts.clock);
+  const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
+  const desk: Desk = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
+  const links = createLinks(parts);
+  const linked = async (row: FileRow): Promise<LinkedView> => ({ ...view(row), get_url: await links.get(row) });
+
+  async function own(payer: string, id: string): Promise<FileRow | null> {
+    const row = await rows.get(id);
+    if (row === null || row.payer !== payer || row.state === "new") return null;
+    return lookAgain(desk, row);
+  }
+
+  /** A page of a payer's files that are there. It may be shorter than `limit`; `next` says whether there is more. */
+  async function list(payer: string, filter: FileFilter, limit: number, from: string | null) {
+    const files: FileView[] = [];
+    let next = from;
+    for (let pages = 0; pages < PAGES_MAX && files.length < limit; pages++) {
+      const page = await rows.list(payer, limit - files.length, next);
+      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map((row) => lookAgain(desk, row)));
+      for (const row of now) if (row?.state === "stored") files.push(view(row));
+      next = page.next;
+      if (next === null) break;
+    }
+    return { files, next };
+  }
+
+  const sweep = () => sweepFiles(desk, parts.onBroken);
+  const timer = setInterval(() => void sweep().catch(parts.onBroken), SWEEP_MS).unref();
+
+  return {
+    /** Takes room for an upload, and says where its bytes go. */
+    async announce(payer: string, wish: NewFile): Promise<(LinkedView & { put_url: string }) | GatewayError> {
+      const row = await claim(desk, payer, wish);
+      if (row instanceof GatewayError) return row;
+      return { ...(await linked(row)), put_url: await links.put(row) };
+    },
+
+    /** Keeps bytes that were fetched; `sizeBytes` null: nobody knows how many. */
+    async keep(payer: string, wish: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>) {
+      const row = await keep(desk, payer, wish, bytes);
+      return row instanceof GatewayError ? row : linked(row);
+    },
+
+    /** Keeps the answer of an action, too large for an envelope, as a file of its payer. */
+    async keepBytes(payer: Pick<Payer, "id">, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
+      const wish = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
+      const row = await keep(desk, payer.id, wish, one(bytes));
+      return row instanceof GatewayError ? row : linked(row);
+    },
+
+    async get(payer: string, id: string): Promise<LinkedView | GatewayError> {
+      const row = await own(payer, id);
+      return row === null ? noSuchFile() : linked(row);
+    },
+
+    list,
+
+    async delete(payer: string, id: string): Promise<FileView | GatewayError> {
+      for (;;) {
+        const row = await own(payer, id);
+        if (row === null) return noSuchFile();
+        if (await discard(desk, row)) return view(row);
+      }
+    },
+
+    /** The bytes of an announced upload, from whoever has its link. */
+    receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
+      receive(desk, id, body, contentLength),
+
+    /** A file for whoever has its link; null: there is none, or not yet. */
+    async stored(id: string): Promise<FileRow | null> {
+      const row = await rows.get(id);
+      return row?.state === "stored" ? row : null;
+    },
+
+    read: parts.store.read,
+
+    /** Forgets uploads that never came; also does so every minute by itself. */
+    sweep,
+
+    close: () => clearInterval(timer),
+  };
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

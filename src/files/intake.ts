@@ -1,0 +1,93 @@
+// How bytes come in: by a signed PUT, from an address, or as the answer of an action. Whole, within their bounds, or not at all.
+import { GatewayError } from "../errors.ts";
+import { claim, type Desk, discard, FILE_BYTES_MAX, type NewFile, noSuchFile, stored } from "./desk.ts";
+import type { FileRow } from "./file-rows.ts";
+
+function badBody(detail: string): GatewayError {
+  return new GatewayError("bad_request", { detail: { detail } });
+}
+
+/** Passes bytes on while there are no more than `bytesMax`, and throws `over` at the first one beyond. */
+async function* atMost(
+  bytes: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+  over: () => GatewayError,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const part of bytes) {
+    size += part.length;
+    if (size > bytesMax) throw over();
+    yield part;
+  }
+}
+
+/** Passes on exactly `sizeBytes`, or throws what the sender is to be told. */
+async function* exactly(bytes: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  const over = () => badBody(`The body is longer than the ${sizeBytes} bytes that were announced.`);
+  for await (const part of atMost(bytes, sizeBytes, over)) {
+    size += part.length;
+    yield part;
+  }
+  if (size < sizeBytes) throw badBody(`The body has ${size} bytes, and ${sizeBytes} were announced.`);
+}
+
+/** Takes the bytes of an announced upload. `contentLength` is what the sender says of them; null: it does not. */
+export async function receive(
+  desk: Desk,
+  id: string,
+  body: AsyncIterable<Uint8Array>,
+  contentLength: number | null,
+): Promise<FileRow | GatewayError> {
+  const row = await desk.rows.get(id);
+  if (row === null || row.state === "new") return noSuchFile();
+  const taken = (detail: string) => new GatewayError("conflict", { detail: { detail } });
+  if (row.state === "stored") return taken("This file has been uploaded already.");
+  if (desk.busy.has(id)) return taken("This file is being uploaded just now.");
+  if (contentLength !== null && contentLength !== row.sizeBytes)
+    return badBody(`The body has ${contentLength} bytes, and ${row.sizeBytes} were announced.`);
+  desk.busy.add(id);
+  try {
+    await desk.store.write(id, exactly(body, row.sizeBytes), row.sizeBytes);
+    const kept = await stored(desk, row, row.sizeBytes);
+    if (kept !== null) return kept;
+    await desk.store.delete(id);
+    return noSuchFile();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  } finally {
+    desk.busy.delete(id);
+  }
+}
+
+/** Keeps bytes that we fetched or made. `sizeBytes` is null where nobody knows how many; then room for the largest file is needed. */
+export async function keep(
+  desk: Desk,
+  payer: string,
+  wish: Omit<NewFile, "sizeBytes"> & { readonly sizeBytes: number | null },
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<FileRow | GatewayError> {
+  const bytesMax = wish.sizeBytes ?? FILE_BYTES_MAX;
+  if (bytesMax > FILE_BYTES_MAX) return tooLarge();
+  const row = await claim(desk, payer, { ...wish, sizeBytes: bytesMax });
+  if (row instanceof GatewayError) return row;
+  desk.busy.add(row.id);
+  let kept: FileRow | null = null;
+  try {
+    const whole = wish.sizeBytes === null ? atMost(bytes, bytesMax, tooLarge) : exactly(bytes, bytesMax);
+    const sizeBytes = await desk.store.write(row.id, whole, wish.sizeBytes);
+    kept = await stored(desk, row, sizeBytes);
+    return kept ?? noSuchFile();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  } finally {
+    desk.busy.delete(row.id);
+    if (kept === null) await discard(desk, row);
+  }
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError("body_too_large", { detail: { limit_mib: FILE_BYTES_MAX / 1_048_576 } });
+}

@@ -1,0 +1,58 @@
+// Opens what the settings say of files: the store of their bytes, their endpoints, their actions.
+import { join } from "node:path";
+import type { LocalAction } from "../catalog/local-action.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Endpoint } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import { openDiskStore } from "./disk-store.ts";
+import { filesActions } from "./file-actions.ts";
+import { fileEndpoints } from "./file-endpoints.ts";
+import type { FileStore } from "./file-store.ts";
+import { createFiles, type Files } from "./files.ts";
+import type { OpenPublic } from "./from-url.ts";
+import { openS3Store } from "./s3-store.ts";
+import { ensureSigningSecret } from "./signed-links.ts";
+
+export interface OpenFilesOptions {
+  readonly config: Config;
+  readonly records: Records;
+  readonly clock: Clock;
+  /** The address that callers know us by; asked at each link. */
+  readonly baseUrl: () => string;
+  readonly openPublic: OpenPublic;
+  readonly onBroken: (error: unknown) => void;
+}
+
+export interface OpenFiles {
+  readonly files: Files;
+  readonly actions: readonly LocalAction[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+function openStore(config: Config, clock: Clock): Promise<FileStore> {
+  const folder = join(config.dataDir, "files");
+  const { filesS3Endpoint, filesS3Bucket, filesS3AccessKeyId, filesS3SecretAccessKey } = config;
+  if (filesS3Endpoint === null) return openDiskStore(folder);
+  return openS3Store({
+    endpoint: filesS3Endpoint,
+    bucket: filesS3Bucket ?? "",
+    region: config.filesS3Region,
+    accessKeyId: filesS3AccessKeyId ?? "",
+    secretAccessKey: filesS3SecretAccessKey ?? "",
+    folder,
+    clock,
+  });
+}
+
+/** Rejects where the folder of files cannot be made. */
+export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
+  const { config, clock, openPublic } = options;
+  const secret = config.signingSecret ?? ensureSigningSecret(config.dataDir);
+  const files = createFiles({ ...options, store: await openStore(config, clock), secret });
+  return {
+    files,
+    actions: filesActions({ files, openPublic }),
+    endpoints: fileEndpoints({ files, secret, clock }),
+  };
+}

@@ -1,0 +1,35 @@
+// A store that speaks S3's protocol, on loopback, with a bucket of its own.
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import S3rver from "@20minutes/s3rver";
+
+export const BUCKET = "tollgate-files";
+/** The one pair of keys that the server knows. */
+export const KEYS = { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
+
+export interface TestS3 {
+  readonly endpoint: string;
+  /** Names of all objects in the bucket. */
+  objects(): string[];
+  close(): Promise<void>;
+}
+
+export async function startS3(): Promise<TestS3> {
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-s3-"));
+  const configureBuckets = [{ name: BUCKET, configs: [] }];
+  const server = new S3rver({ port: 0, address: "127.0.0.1", silent: true, directory, configureBuckets });
+  const { port } = await server.run();
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    objects: () =>
+      readdirSync(join(directory, BUCKET))
+        .filter((name) => name.endsWith("._S3rver_object"))
+        .map((name) => name.replace("._S3rver_object", ""))
+        .toSorted(),
+    async close() {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
