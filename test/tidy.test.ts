@@ -35,7 +35,7 @@ const LINES: Record<string, number> = {
 };
 
 /** Vocabulary that siblings may share: types of what an adapter says, and of what the catalog made of it. */
-const SHARED_TYPES = ["src/catalog/adapter.ts", "src/catalog/catalog.ts"];
+const SHARED_TYPES = ["src/catalog/action.ts", "src/catalog/adapter.ts", "src/catalog/catalog.ts"];
 /** The composition root, the command and the demo start each other's parts. */
 const ROOTS = ["src/main.ts", "src/gateway.ts", "src/cli.ts", "src/demo.ts", "src/cli"];
 
@@ -66,7 +66,8 @@ const BANS: readonly { readonly pattern: RegExp; readonly except: readonly strin
 
 const VAGUE = /(^|[-/])(utils?|common|helpers?|managers?|services?|base)(\.ts|\/|-|$)/;
 const LINES_MAX = 400;
-const ADAPTER_LINES_MAX = 120;
+/** An adapter of three or four actions has about 120; only one of seven comes near this. */
+const ADAPTER_LINES_MAX = 200;
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })

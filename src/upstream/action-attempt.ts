@@ -12,6 +12,7 @@ import { Exchange, type ExchangeListener } from "./exchange.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 import { failureOf, holds, judge, type Rulebook, rulebookOf, type VendorAnswer } from "./read-answer.ts";
 import { retryAfterMs } from "./retry-after.ts";
+import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
 
 /** The bytes that a good answer may have before it is passed on as it comes. */
 const SPLICE_FROM_BYTES = 1024 * 1024;
@@ -26,8 +27,8 @@ export interface ActionAttemptOptions {
   readonly build: (spec: RequestSpec, at: number, soFar: unknown) => WireRequest;
   /** The bytes before an answer that is passed on as it comes; null: none is. */
   readonly preamble: Buffer | null;
-  /** How long the vendor must be left alone before the next request; null: too long. */
-  readonly turn: () => number | null;
+  /** A turn at the vendor, whose pace may ask for a wait. */
+  readonly turn: (wish: Wish) => Turn | NoTurn;
   /** For the whole of it, in milliseconds. */
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
@@ -51,6 +52,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
   #pollFailures = 0;
   #exchange: Exchange | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #turn: Turn | null = null;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #body: AnswerBody | null = null;
@@ -70,7 +72,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
 
   /** Begins once the vendor's pace allows. */
   start(): void {
-    this.#later(() => this.#open());
+    this.#later();
   }
 
   pause(): void {
@@ -84,6 +86,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
   abort(): void {
     this.#over = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#turn?.giveBack();
     this.#exchange?.abort();
   }
 
@@ -136,21 +139,28 @@ class ActionAttempt implements Attempt, ExchangeListener {
     return rulebookOf(adapter.spec, spec, this.#step);
   }
 
-  /** Runs `work` when the vendor may be asked again, if that is before the end. */
-  #later(work: () => void, afterMs = 0): void {
-    const turnMs = this.#options.turn();
-    const waitMs = turnMs === null ? Number.POSITIVE_INFINITY : Math.max(turnMs, afterMs);
-    if (this.#options.clock.elapsedMs() + waitMs >= this.#endsMs) {
-      const kind = turnMs === null || turnMs > afterMs ? "provider_rate_limited" : "provider_timeout";
-      const failure = failed(kind, "the vendor could not be asked in time");
-      // A route that fails before it is opened would be told so before it is known: the sink hears of it afterwards.
-      queueMicrotask(() => this.#fail(this.#at === 0 ? { ...failure, mayHaveRun: false } : failure));
-      return;
-    }
-    if (waitMs <= 0) return work();
+  /** Sends the step's request when the vendor's pace and `afterMs` allow, if that is before the end. */
+  #later(afterMs = 0): void {
+    const leftMs = this.#endsMs - this.#options.clock.elapsedMs();
+    const turn = this.#options.turn({ waitMsMax: leftMs, afterMs });
+    if (turn.holds === null || turn.waitMs >= leftMs)
+      return this.#outOfTime(turn.waitMs > afterMs ? turn.waitMs : null);
+    this.#turn = turn;
+    if (turn.waitMs <= 0) return this.#open();
     this.#timer = setTimeout(() => {
-      if (!this.#over) work();
-    }, waitMs);
+      if (this.#over) return;
+      // The vendor has asked to be left alone since the turn was given.
+      if (turn.holds()) this.#open();
+      else this.#later();
+    }, turn.waitMs);
+  }
+
+  /** There is no time left to ask the vendor: because of its pace, for so many ms, or because of what was to be waited for. */
+  #outOfTime(paceMs: number | null): void {
+    const kind = paceMs === null ? "provider_timeout" : "provider_rate_limited";
+    const failure = { ...failed(kind, "the vendor could not be asked in time"), retryAfterMs: paceMs };
+    // Before the first request the attempt is not known yet to whoever opened it: the sink hears of it afterwards.
+    queueMicrotask(() => this.#fail({ ...failure, mayHaveRun: this.#at > 0 }));
   }
 
   #open(): void {
@@ -166,6 +176,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
 
   #send(request: WireRequest): void {
     const { dispatcher, clock } = this.#options;
+    this.#turn = null;
     this.#request = request;
     const clocks = {
       firstMsMax: Math.max(1, this.#endsMs - clock.elapsedMs()),
@@ -184,7 +195,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
   #pollFailed(failure: AttemptFailure): boolean {
     const passing = FAILURES[failure.kind].sameRoute;
     if (!passing || this.#over || ++this.#pollFailures > POLL_FAILURES_MAX) return false;
-    this.#later(() => this.#open(), this.#step?.everyMs);
+    this.#later(this.#step?.everyMs);
     return true;
   }
 
@@ -214,7 +225,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
     const step = this.#step;
     const ready = step?.until === undefined || holds(step.until, answer);
     if (verdict === "success" && step !== null && !ready) {
-      return this.#later(() => this.#open(), step.everyMs);
+      return this.#later(step.everyMs);
     }
     this.#keep(answer, step);
     if (verdict === "miss") return this.#finish(true, rule?.data);
@@ -235,7 +246,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
     for (this.#at++; this.#at <= this.#steps.length; this.#at++) {
       const when = this.#step?.when;
       if (answer !== null && (when === undefined || holds(when, answer))) {
-        return this.#later(() => this.#open(), this.#polls() ? this.#step?.everyMs : 0);
+        return this.#later(this.#polls() ? this.#step?.everyMs : 0);
       }
     }
     this.#finish(false, data);

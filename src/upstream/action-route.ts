@@ -8,6 +8,7 @@ import { openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { looksIntoBody } from "./read-answer.ts";
+import type { VendorPace } from "./vendor-pace.ts";
 
 const TIMEOUT_MS = 60_000;
 
@@ -35,10 +36,7 @@ export interface ActionRouteParts {
   readonly clock: Clock;
   readonly ringOf: (adapter: Adapter) => KeyRing;
   readonly restKey: (ring: KeyRing, key: string, failure: AttemptFailure) => AttemptFailure;
-  /** How many ms until the vendor may be asked again; each call of it takes a turn. */
-  readonly takeTurn: (adapter: Adapter, msMax: number) => number | null;
-  /** The vendor asked to be left alone. */
-  readonly restVendor: (adapter: Adapter, ms: number) => void;
+  readonly pace: VendorPace;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -57,7 +55,7 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
 /** The route of one offer for one call. */
 export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: ActionRouteParts): ActionRoute {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, takeTurn, restVendor } = parts;
+  const { dispatcher, clock, ringOf, restKey, pace } = parts;
   const msMax = actionMsMax(offer);
   const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
   return {
@@ -79,14 +77,14 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          turn: () => takeTurn(adapter, msMax),
+          turn: (wish) => pace.take(adapter.origin, adapter.spec.rate, wish),
           build(request, at, soFar) {
             const wire = buildRequest({ adapter, spec: request, params, key, row, soFar });
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },
           onFailure(failure) {
-            if (failure.restMs !== undefined) restVendor(adapter, failure.restMs);
+            if (failure.restMs !== undefined) pace.rest(adapter.origin, failure.restMs);
             return restKey(ring, key, failure);
           },
         },

@@ -15,6 +15,7 @@ import { messages } from "./dialects/messages.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { createVendorPace } from "./vendor-pace.ts";
 
 const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
   "chat-completions": chatCompletions,
@@ -145,8 +146,7 @@ export function createUpstream(clock: Clock): Upstream {
     clock,
     ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
     restKey,
-    takeTurn: () => 0,
-    restVendor: () => {},
+    pace: createVendorPace(clock),
   };
 
   return {

@@ -167,7 +167,7 @@ describe("a client that leaves an attempt", () => {
     attempt.content("one ");
     attempt.done();
     await run.over;
-    expect([attempt.calls, stage.moves]).toEqual([[], ["reserve", `post ${COST}`]]);
+    expect([attempt.calls, stage.moves]).toEqual([["resume"], ["reserve", `post ${COST}`]]);
     expect(await spent()).toBe(COST);
   });
 });

@@ -198,3 +198,17 @@ describe("a caller who leaves", () => {
     await eventually(async () => ((await gateway.balanceCents(account)) === 98 ? true : undefined), "the charge");
   });
 });
+
+describe("a vendor that asks to be left alone", () => {
+  it("is not asked again until its rest is over: the next calls are told at once how long to wait", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    gateway.vendor.answers({ status: 430, body: "blocked" });
+    expect((await gateway.run(account, "resting/get")).status).toBe(500);
+    const asked = gateway.vendor.asked.length;
+    const next = await gateway.run(account, "resting/get");
+    expect([next.status, next.json.error]).toEqual([500, "upstream_error"]);
+    expect(Number(next.headers.get("retry-after"))).toBeGreaterThan(500);
+    expect(gateway.vendor.asked).toHaveLength(asked);
+    expect(await gateway.balanceCents(account)).toBe(100);
+  });
+});
