@@ -66,7 +66,7 @@ export default defineAdapter({
       description:
         "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest or a picture. Returns taskId.",
       category: "scraping",
-      keywords: ["captcha", "recaptcha", "hcaptcha", "turnstile", "solve"],
+      keywords: ["captcha", "recaptcha", "hcaptcha", "turnstile", "solve", "captcha token"],
       effect: "write",
       params: z.strictObject({
         task,

@@ -52,7 +52,16 @@ export default defineAdapter({
       description:
         "Makes an image, a video, speech or music with the model you name, and waits for it. Each model has its own params and its own price.",
       category: "media",
-      keywords: ["text to image", "text to video", "image to video", "edit image", "text to speech", "music", "draw"],
+      keywords: [
+        "text to image",
+        "text to video",
+        "image to video",
+        "edit image",
+        "text to speech",
+        "read aloud",
+        "music",
+        "logo",
+      ],
       effect: "write",
       params: z.looseObject({
         model: z

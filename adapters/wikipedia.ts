@@ -30,7 +30,7 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Searches Wikipedia's articles; each hit has title, page id, word count and a snippet.",
-      keywords: ["encyclopedia", "wiki", "article", "topic lookup"],
+      keywords: ["encyclopedia", "wiki", "article", "topic lookup", "definition of a term"],
       params: z.strictObject({
         q: z.string().min(1).max(300).describe("Words to search for."),
         lang,

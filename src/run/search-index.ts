@@ -1,5 +1,5 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
-import MiniSearch, { type SearchOptions } from "minisearch";
+import MiniSearch, { type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "../catalog/catalog.ts";
 import { onShelf, type Shelves } from "./on-shelf.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
@@ -31,11 +31,15 @@ interface Entry {
 const FIELDS = ["name", "service", "keywords", "description", "params"] as const;
 const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5 };
 /** What an alike word counts, and a word that only begins or nearly is as one asked for. */
-const ALIKE_WEIGHT = 0.4;
+const ALIKE_WEIGHT = 0.6;
+/** How much of a term asked for is found where only words near it are. */
+const ALIKE_COVERS = 0.3;
 const WEIGHTS = { prefix: 0.4, fuzzy: 0.25 };
 /** Nobody is configured to serve it: at about the same score the others come first. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
+/** How much of its action's score a row has beside its own. */
+const PARENT_WEIGHT = 0.8;
 /** How many rows of one action come before everything else that was found. */
 const ROWS_FIRST = 3;
 const QUERY_TERMS_MAX = 24;
@@ -65,11 +69,29 @@ function rowEntries(fromId: number, action: ShopAction): readonly (Entry & { row
   }));
 }
 
-/** The terms of a query: those asked for, then those that mean the same, which count less. */
-function queryTerms(query: string): { asked: number; terms: string[] } {
-  const asked = [...new Set(wordsOf(query).flatMap((word) => termOf(word) ?? []))].slice(0, QUERY_TERMS_MAX);
-  const alike = new Set(asked.flatMap((term) => ALIKE_TERMS.get(term) ?? []));
-  return { asked: asked.length, terms: [...asked, ...[...alike].filter((term) => !asked.includes(term))] };
+/** A query taken apart. */
+interface Asked {
+  /** What was asked for. */
+  readonly terms: readonly string[];
+  /** Terms that mean something near, with the term asked for that each is near. */
+  readonly alike: ReadonlyMap<string, string>;
+}
+
+function askedFor(query: string): Asked {
+  const terms = [...new Set(wordsOf(query).flatMap((word) => termOf(word) ?? []))].slice(0, QUERY_TERMS_MAX);
+  const near = terms.flatMap((term) => (ALIKE_TERMS.get(term) ?? []).map((other) => [other, term] as const));
+  return { terms, alike: new Map(near.filter(([other]) => !terms.includes(other))) };
+}
+
+/**
+ * The library multiplies a score by the number of query terms that were found. What counts is how much of what was asked for
+ * was found: four words near one that was asked for are still that one.
+ */
+function rescored({ score, queryTerms }: SearchResult, { terms, alike }: Asked): number {
+  const exact = terms.filter((term) => queryTerms.includes(term));
+  const near = new Set(queryTerms.flatMap((term) => alike.get(term) ?? []));
+  const covered = exact.length + ALIKE_COVERS * [...near].filter((term) => !exact.includes(term)).length;
+  return (score / queryTerms.length) * covered;
 }
 
 /** Makes the index; some ten milliseconds for a thousand entries. */
@@ -93,9 +115,10 @@ export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
     for (const { row } of rows) found.push({ action, row });
   }
 
+  const entryOf = (id: number) => found[id] as (typeof found)[number];
   const weight = (id: number): number => {
-    const { action, row } = found[id] ?? {};
-    return (action?.configured === true ? 1 : UNCONFIGURED_WEIGHT) * (row === null ? 1 : ROW_WEIGHT);
+    const { action, row } = entryOf(id);
+    return (action.configured ? 1 : UNCONFIGURED_WEIGHT) * (row === null ? 1 : ROW_WEIGHT);
   };
   const options = (asked: number): SearchOptions => ({
     boost: BOOST,
@@ -109,14 +132,19 @@ export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
   });
   return {
     search(query, max) {
-      const { asked, terms } = queryTerms(query);
-      const hits = index.search(terms.join(" "), options(asked));
-      return spread(
-        hits.map(({ id, score }) => ({ ...(found[id] as (typeof found)[number]), score })),
-        max,
-      );
+      const asked = askedFor(query);
+      const hits = index.search([...asked.terms, ...asked.alike.keys()].join(" "), options(asked.terms.length));
+      return spread(withParents(hits.map((hit) => ({ ...entryOf(hit.id), score: rescored(hit, asked) }))), max);
     },
   };
+}
+
+/** A row is as likely meant as its own words and those of its action say together. */
+function withParents(hits: readonly Found[]): readonly Found[] {
+  const own = new Map(hits.flatMap(({ action, row, score }) => (row === null ? [[action, score] as const] : [])));
+  const added = (hit: Found): Found =>
+    hit.row === null ? hit : { ...hit, score: hit.score + PARENT_WEIGHT * (own.get(hit.action) ?? 0) };
+  return hits.map(added).sort((a, b) => b.score - a.score);
 }
 
 /**

@@ -3,51 +3,68 @@
 /** Words that say nothing about which action is meant. */
 const SILENT = new Set(
   (
-    "a about all an and any are as at be been behind by can could did do does for from give had has have how i in into is it its " +
-    "let like make me my need not of on one or our out please should so some somebody someone something than that the " +
-    "their them then there these they this those to up us want was way we were what when where which who whose why " +
-    "will with without would you your yet way using use via given get"
+    "a about all an and any are as at be been behind by can could did do does for from get give given had has have how i in into " +
+    "is it its let like make me my need not of on one or our out please should so some somebody someone something than that the " +
+    "their them then there these they this those to up us use using via want was way we were what when where which who whose " +
+    "why will with without would yet you your"
   ).split(" "),
 );
 
-/** Words that mean much the same when somebody looks for an action. Each is found by the others, at less weight. */
+/** Words for one thing: the first stands for them all. */
+const SAME: readonly string[] = [
+  "image picture photo photograph",
+  "video clip",
+  "speech voice tts",
+  "music song",
+  "website site webpage",
+  "url link",
+  "company firm corporation",
+  "lawsuit litigation",
+  "nonprofit charity ngo",
+  "drug medicine medication",
+  "car vehicle automobile",
+  "delete remove erase",
+  "upload store save",
+  "twitter tweet",
+  "reddit subreddit",
+  "subtitle caption",
+  "researcher scientist scholar",
+];
+
+/** Words that mean something near when somebody looks for an action. Each is found by the others, at less weight. */
 const ALIKE: readonly string[] = [
-  "image picture photo illustration drawing",
-  "video clip movie film animation",
-  "speech voice tts narration speak",
-  "music song soundtrack",
+  "image illustration drawing",
+  "video movie film animation",
+  "speech narration speak",
+  "music soundtrack",
   "generate create draw produce",
-  "page url website site webpage link",
+  "page url website",
   "scrape read fetch open",
   "crawl spider",
   "search find look google query",
-  "company business firm corporation startup organization",
-  "person people someone human",
+  "company business startup organization",
+  "person people human",
   "paper article publication study scholarly academic",
-  "author researcher scientist scholar",
+  "author researcher",
   "cite citation reference",
   "news press headline journalism media",
-  "court lawsuit litigation judge sue case",
+  "court lawsuit judge sue case",
   "opinion decision ruling judgment",
-  "nonprofit charity ngo foundation",
+  "nonprofit foundation",
   "regulation rule law cfr statute",
-  "drug medicine medication prescription pharmaceutical",
-  "car vehicle automobile",
+  "drug prescription pharmaceutical",
   "patent invention",
   "archive old past history historical snapshot",
-  "delete remove erase",
-  "upload store save put keep",
+  "upload put keep",
   "finished done status ready progress",
-  "twitter tweet x",
-  "reddit subreddit",
-  "subtitle caption transcript",
+  "subtitle transcript",
   "follower follow fan",
   "comment reply",
   "block bot antibot cloudflare captcha unblock",
   "country geo location region germany france city",
   "deep depth thorough comprehensive",
   "answer question",
-  "source citation cited",
+  "source cited",
   "semantic similar meaning neural",
   "stock ticker listed share",
   "revenue financial income profit earnings",
@@ -55,6 +72,8 @@ const ALIKE: readonly string[] = [
   "trial study",
   "encyclopedia biography",
   "fact knowledge entity",
+  "summary summarise summarize",
+  "definition explain meaning",
 ];
 
 /** Endings and what stands in their place, longest first. Crude, but the same for what is asked and what is searched. */
@@ -92,15 +111,24 @@ export function wordsOf(text: string): readonly string[] {
   return plain.replace(/\b(\d+)-([a-z])\b/g, "$1$2").match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
+const FIRST_OF_SAME: ReadonlyMap<string, string> = new Map(
+  SAME.flatMap((group) => {
+    const [first = "", ...others] = group.split(" ").map(stem);
+    return others.map((other) => [other, first] as const);
+  }),
+);
+
 /** A word as the search knows it; null: it says nothing. */
 export function termOf(word: string): string | null {
-  return SILENT.has(word) ? null : stem(word);
+  if (SILENT.has(word)) return null;
+  const stemmed = stem(word);
+  return FIRST_OF_SAME.get(stemmed) ?? stemmed;
 }
 
 function alikeByTerm(): ReadonlyMap<string, readonly string[]> {
-  const byTerm = new Map<string, string[]>();
+  const byTerm = new Map<string, readonly string[]>();
   for (const group of ALIKE) {
-    const terms = [...new Set(group.split(" ").map(stem))];
+    const terms = [...new Set(group.split(" ").flatMap((word) => termOf(word) ?? []))];
     for (const term of terms) {
       byTerm.set(term, [...(byTerm.get(term) ?? []), ...terms.filter((other) => other !== term)]);
     }
@@ -108,5 +136,5 @@ function alikeByTerm(): ReadonlyMap<string, readonly string[]> {
   return byTerm;
 }
 
-/** Terms that mean much the same as a term. */
+/** Terms that mean something near a term. */
 export const ALIKE_TERMS = alikeByTerm();
