@@ -96,6 +96,13 @@ export function atMost(scenario: string, measure: string, figure: number, most: 
   return { scenario, measure, value: text, bar: `<= ${most}${unit}`, verdict };
 }
 
+/** A row for a figure that must not be below `least`. */
+export function atLeast(scenario: string, measure: string, figure: number, least: number, unit: string): Row {
+  const text = Number.isFinite(figure) ? `${figure.toFixed(2)}${unit}` : "not taken";
+  const verdict = !Number.isFinite(figure) ? "-" : figure >= least ? "pass" : "miss";
+  return { scenario, measure, value: text, bar: `>= ${least}${unit}`, verdict };
+}
+
 export function told(scenario: string, measure: string, value: string): Row {
   return { scenario, measure, value, bar: "", verdict: "-" };
 }

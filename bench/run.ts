@@ -7,17 +7,30 @@ import { atMost, type Bench, type Row, type Scenario } from "./bench.ts";
 import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
+import { actions } from "./scenarios/actions.ts";
+import { catalog } from "./scenarios/catalog.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
 import { slow } from "./scenarios/slow.ts";
+import { spliced } from "./scenarios/spliced.ts";
 import { streams } from "./scenarios/streams.ts";
 import { unary } from "./scenarios/unary.ts";
 import { printTable, saveTable } from "./table.ts";
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = { unary, streams, latency, many, slow, micro };
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  unary,
+  streams,
+  latency,
+  many,
+  slow,
+  actions,
+  spliced,
+  catalog,
+  micro,
+};
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]
-npm run bench -- profile unary|streams [--subjects=bare]`;
+npm run bench -- profile unary|streams|actions|spliced [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,

@@ -140,9 +140,39 @@ function answer(res: HttpResponse): void {
   });
 }
 
+/** 20 MB of one JSON value, in pieces of 64 KB, as fast as they are read. */
+const PAGE = `{"url":"https://bench.example/page","text":"${"many words ".repeat(5_950)}"},`;
+const PAGES = Math.floor(20_000_000 / PAGE.length);
+
+function sendPages(res: HttpResponse): void {
+  let left = PAGES;
+  let gone = false;
+  const more = () => {
+    if (gone) return;
+    res.cork(() => {
+      while (left > 0) {
+        left -= 1;
+        if (!res.write(PAGE)) return;
+      }
+      gone = true;
+      res.end('{"url":"https://bench.example/last","text":""}]}');
+    });
+  };
+  res.onAborted(() => {
+    gone = true;
+  });
+  res.onWritable(() => {
+    more();
+    return true;
+  });
+  res.cork(() => res.writeHeader("content-type", "application/json").write('{"results":['));
+  more();
+}
+
 function startFast(): Promise<number> {
   return new Promise((resolve, reject) => {
     App()
+      .post("/v1/pages", (res) => sendPages(res))
       .post("/*", (res) => {
         let body = "";
         let gone = false;

@@ -36,6 +36,41 @@ const CLIENT_HEADERS = {
   connection: "keep-alive",
 };
 
+const AGENT_HEADERS = {
+  accept: "*/*",
+  "accept-encoding": "gzip, deflate",
+  "user-agent": "agent/1.0",
+  connection: "keep-alive",
+};
+
+/** An action of the bench's own vendor: through the gateway, or past it as the vendor is asked. */
+export function actionPath({ name }: Subject, action: "search" | "pages"): string {
+  return name === "tollgate" || name === "base" ? `/api/run/bench/${action}` : `/v1/${action}`;
+}
+
+/** A small call, as an agent puts it on the wire. */
+export function actionText(subject: Subject, action: "search" | "pages"): string {
+  const body = { query: "Which lighthouses on the coast of Brittany can be visited in winter?", limit: 5 };
+  return postText(subject, actionPath(subject, action), body);
+}
+
+/** Any call with a JSON body. */
+export function postText(subject: Subject, path: string, json: unknown): string {
+  const body = JSON.stringify(json);
+  const length = Buffer.byteLength(body);
+  return `${headText("POST", subject, path, { ...subject.headers, "content-type": "application/json" })}content-length: ${length}\r\n\r\n${body}`;
+}
+
+export function getText(subject: Subject, path: string, headers: Readonly<Record<string, string>> = {}): string {
+  return `${headText("GET", subject, path, headers)}\r\n`;
+}
+
+function headText(method: string, { port }: Subject, path: string, headers: Readonly<Record<string, string>>): string {
+  const all = { host: `127.0.0.1:${port}`, ...AGENT_HEADERS, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join("")}`;
+}
+
 /** Events a stream of `chunks` words brings when usage was not asked for: role, words, finish, `[DONE]`. */
 export function eventsOf(chunks: number): number {
   return chunks + 3;

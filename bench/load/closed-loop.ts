@@ -4,6 +4,7 @@ import type { ClosedLoop, JobResult } from "./jobs.ts";
 import { Tally } from "./tally.ts";
 
 export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
+  const sentAt = new Map<Connection, number>();
   const { promise: finished, resolve } = Promise.withResolvers<void>();
   const connections = Array.from(
     { length: job.connections },
@@ -12,6 +13,7 @@ export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
         port: job.port,
         onEnd(exchange, connection) {
           tally.ended(exchange);
+          tally.time(exchange, sentAt.get(connection) ?? 0);
           if (performance.now() < stopAt && !connection.closed) send(connection);
           else if (tally.open === 0) resolve();
         },
@@ -22,6 +24,7 @@ export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
   const stopAt = performance.now() + job.ms;
   const send = (connection: Connection) => {
     tally.sent();
+    sentAt.set(connection, performance.now());
     connection.send(job.request);
   };
   for (const connection of connections) send(connection);

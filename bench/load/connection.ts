@@ -4,6 +4,8 @@ import { connect, type Socket } from "node:net";
 const LF = 10;
 const CR = 13;
 const DONE = "[DONE]\n\n";
+/** What a whole answer may have for a status: a conditional request is answered with 304 and no body. */
+const GOOD = new Set([200, 304]);
 /** Where in an answer the next byte is. */
 const AT = { head: 0, fixed: 1, size: 2, data: 3, dataEnd: 4, trailer: 5 } as const;
 
@@ -100,7 +102,7 @@ export class Connection {
     this.#exchange = null;
     exchange.endedAt = performance.now();
     exchange.whole =
-      proper && exchange.status === 200 && (exchange.events === 0 || this.#tail.toString("latin1") === DONE);
+      proper && GOOD.has(exchange.status) && (exchange.events === 0 || this.#tail.toString("latin1") === DONE);
     this.#onEnd(exchange, this);
   }
 
@@ -151,7 +153,7 @@ export class Connection {
     this.#left = Number(fixed?.[1] ?? 0);
     this.#state = fixed === null ? AT.size : AT.fixed;
     this.#line = "";
-    if (fixed !== null && this.#left === 0) this.#end(true);
+    if ((fixed !== null && this.#left === 0) || this.#exchange?.status === 304) this.#end(true);
     return at + end + 4 - from;
   }
 

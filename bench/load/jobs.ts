@@ -44,7 +44,7 @@ export interface Quantiles {
 }
 
 export interface JobResult {
-  /** Answers that came whole, with status 200. */
+  /** Answers that came whole, with status 200 or, where the request was conditional, 304. */
   readonly whole: number;
   readonly failed: number;
   /** Of the failed ones, by status; 0 where the connection broke. */
@@ -54,7 +54,7 @@ export interface JobResult {
   readonly seconds: number;
   /** The most answers under way at once. */
   readonly openMax: number;
-  /** Milliseconds from the moment a request was due (open loop) or sent; null where nothing was measured. */
+  /** Milliseconds from the moment a request was due (open loop) or sent (closed loop); null where nothing was measured. */
   readonly firstToken: Quantiles | null;
   readonly wholeCall: Quantiles | null;
   /** Between the events of a stream. */

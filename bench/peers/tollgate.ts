@@ -41,6 +41,7 @@ export async function startTollgate(ground: Ground, name: SubjectName, root: str
   const port = await freePort();
   const adminPort = await freePort();
   const data = join(folder, "data");
+  const overlay = resolve(root, "bench/overlay");
   const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, main];
   const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
     port,
@@ -53,6 +54,10 @@ export async function startTollgate(ground: Ground, name: SubjectName, root: str
       DATA_DIR: data,
       OPENAI_API_KEY: "sk-bench",
       OPENAI_BASE_URL: `http://127.0.0.1:${ground.upstreamPort}/v1`,
+      BENCH_API_KEY: "sk-bench",
+      BENCH_BASE_URL: `http://127.0.0.1:${ground.upstreamPort}/v1`,
+      ADDRESS_REQUESTS_PER_MINUTE: "10000000",
+      ...(existsSync(overlay) ? { OVERLAY_DIR: overlay } : {}),
     },
   });
   const key = await openAccount(adminPort, data);

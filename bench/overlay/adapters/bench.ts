@@ -1,0 +1,33 @@
+// The bench's own upstream as a vendor: an action with a small answer, and one with an answer that is passed on as it comes.
+import { action, bearer, defineAdapter, z } from "#adapter";
+
+const common = { category: "search", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0.5 } as const;
+const params = z.strictObject({
+  query: z.string().min(1).max(2_000).describe("What to look for"),
+  limit: z.int().min(1).max(50).default(10).describe("The most results"),
+  fresh: z.boolean().default(false).describe("Only what is new"),
+});
+const example = { params: { query: "lighthouses" }, answers: [{ results: [] }] } as const;
+
+export default defineAdapter({
+  name: "Bench",
+  docs: "https://tollgate.example/bench",
+  origin: "https://bench.example/v1",
+  auth: bearer,
+  actions: {
+    search: action({
+      ...common,
+      description: "Answers at once, with a few hundred bytes.",
+      params,
+      request: { method: "POST", path: "/search" },
+      example,
+    }),
+    pages: action({
+      ...common,
+      description: "Answers with 20 MB.",
+      params,
+      request: { method: "POST", path: "/pages" },
+      example,
+    }),
+  },
+});
