@@ -3,81 +3,45 @@ import { action, bearer, defineAdapter, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
 /** The vendor passes these on to others at thirty credits a page. */
-const DEAR = /^([^.]+\.)*(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)$/i;
-const dear = (url: string) => DEAR.test(URL.parse(url)?.hostname ?? "");
-
-const page = z.url({ protocol: /^https?$/ }).refine((url) => !dear(url), "is of a social network: see tikhub/fetch");
+const DEAR = /^https?:\/\/([^/:@]+\.)?(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)([/:?#]|$)/i;
+const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
+const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
-const list = z.array(words).min(1).max(50).optional();
+const list = z.array(words).min(1).max(50);
 const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary"]);
-const reading = {
-  formats: z.array(format).min(1).default(["markdown"]).describe("What to return of a page"),
-  onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
-};
-const scrape = z.strictObject({
-  url: page.describe("The page"),
-  ...reading,
-  waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
-  includeTags: list.describe("Only these tags, classes or ids"),
-  excludeTags: list.describe("Not these tags, classes or ids"),
-  mobile: z.boolean().optional().describe("Read it as a phone would"),
-  maxAge: z.int().min(0).optional().describe("How old a stored copy may be, in milliseconds; 0 reads anew"),
-});
-const crawl = z.strictObject({
-  url: page.describe("Where to begin"),
-  limit: z.int().min(1).max(1_000).default(10).describe("Pages at most; beyond ten each costs a tenth of a cent"),
-  maxDepth: z.int().min(0).max(20).optional().describe("How many links away from the first page"),
-  includePaths: list.describe("Regular expressions: only pages whose path one of them finds"),
-  excludePaths: list.describe("Regular expressions: no pages whose path one of them finds"),
-  ...reading,
-});
-const map = z.strictObject({
-  url: page.describe("The site"),
-  search: words.optional().describe("Words that put matching addresses first"),
-  limit: z.int().min(1).max(5_000).default(5_000).describe("Addresses at most"),
-  sitemap: z.enum(["skip", "include", "only"]).optional().describe("How to use the site's own map"),
-  includeSubdomains: z.boolean().optional().describe("Subdomains too; true unless set"),
-});
-const search = z.strictObject({
-  query: words.max(500).describe("What to search for"),
-  limit: z.int().min(1).max(50).default(10).describe("Results at most"),
-  tbs: z.string().optional().describe("How recent: qdr:h, qdr:d, qdr:w, qdr:m or qdr:y"),
-  country: z.string().length(2).optional().describe("Where to search from, two letters"),
-});
-const whole = page.refine((url) => !url.includes("*"), "names a whole site");
 const extract = z
   .strictObject({
-    urls: z.array(whole).min(1).max(10).describe("The pages; each costs a cent"),
-    prompt: words.optional().describe("What to extract, in words"),
-    schema: z.record(z.string(), z.json()).optional().describe("JSON Schema of what to extract"),
+    urls: z
+      .array(page.regex(/^[^*]*$/, "names a whole site"))
+      .min(1)
+      .max(10)
+      .describe("The pages; each costs a cent"),
+    prompt: optional(words, "What to extract, in words"),
+    schema: optional(z.record(z.string(), z.json()), "JSON Schema of what to extract"),
   })
-  .refine((one) => one.prompt !== undefined || one.schema !== undefined, {
-    path: ["prompt"],
-    message: "needs a prompt, a schema or both",
-  });
+  .refine((one) => one.prompt ?? one.schema, { path: ["prompt"], message: "needs a prompt, a schema or both" });
+const skip = optional(z.int().min(0), "Pages to leave out: the number in the address that `next` holds");
 
-const cent = { mode: "fixed", cents: 1 } as const;
+const reads = { category: "scraping", effect: "read", price: { mode: "fixed", cents: 1, freeOnMiss: true } } as const;
+const ranged = { mode: "ranged", minCents: 1, unit: "page" } as const;
 // Every page of a PDF is a credit.
-const pdf = (maxPages: number) => [{ type: "pdf", maxPages }];
-const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
-const skip = z.int().min(0).optional().describe("Pages to leave out: the number in the address that `next` holds");
+const pdf = (maxPages: number) => ({ parsers: [{ type: "pdf", maxPages }] });
 const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"];
+const names = { maxDepth: "maxDiscoveryDepth" };
+const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
-function status(kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType) {
-  return action({
+const status = (kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
+  action({
+    ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
-    category: "scraping",
-    keywords: ["poll", "job", "progress"],
-    effect: "read",
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
-    price: { ...cent, freeOnMiss: true },
     upstreamCents: 0,
     request: { method: "GET", path: `/${kind}/{id}` },
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
   });
-}
+const launch = (kind: string) => ({ category: "scraping", effect: "write", issues: [{ kind, at: "/id" }] }) as const;
 
 export default defineAdapter({
   name: "Firecrawl",
@@ -87,90 +51,68 @@ export default defineAdapter({
   rules: [{ at: "/success", is: false, means: "provider_server_error" }],
   actions: {
     scrape: action({
+      ...reads,
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
-      category: "scraping",
-      keywords: ["read a page", "fetch url", "html to markdown", "screenshot of a website"],
-      effect: "read",
-      params: scrape,
-      price: { ...cent, freeOnMiss: true },
+      keywords: ["read a page", "fetch url", "html to markdown"],
+      params: z.strictObject({
+        url: page.describe("The page"),
+        formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
+        onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
+        waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
+      }),
       upstreamCents: 10 * CREDIT_CENTS,
-      request: { method: "POST", path: "/scrape", fixed: { parsers: pdf(10), timeout: 90_000 } },
+      request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000 } },
       rules: [{ at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, means: "miss" }],
-      timeoutMs: 100_000,
       example: { params: { url }, answers: [{ success: true, data: read }] },
     }),
     crawl: action({
-      description: "Reads the pages of a site, following its links. Returns an id for firecrawl/crawl-status.",
-      category: "scraping",
-      keywords: ["whole site", "spider", "follow links"],
-      effect: "write",
-      params: crawl,
-      price: {
-        mode: "ranged",
-        cents: 100,
-        minCents: 1,
-        unit: "page",
-        quoteCents: ({ limit }) => Math.max(10, limit) / 10,
-      },
+      ...launch("crawl"),
+      description: "Reads the pages of a whole site, following its links. Returns an id for firecrawl/crawl-status.",
+      params: z.strictObject({
+        url: page.describe("Where to begin"),
+        limit: z.int().min(1).max(1_000).default(10).describe("Pages at most; beyond ten each costs a tenth of a cent"),
+        maxDepth: optional(z.int().min(0).max(20), "How many links away from the first page"),
+        includePaths: optional(list, "Regular expressions: only pages whose path one of them finds"),
+        excludePaths: optional(list, "Regular expressions: no pages whose path one of them finds"),
+      }),
+      price: { ...ranged, cents: 100, quoteCents: ({ limit }) => Math.max(10, limit) / 10 },
       upstreamCents: ({ limit }) => limit * CREDIT_CENTS,
-      request: {
-        method: "POST",
-        path: "/crawl",
-        names: {
-          maxDepth: "maxDiscoveryDepth",
-          formats: "scrapeOptions/formats",
-          onlyMainContent: "scrapeOptions/onlyMainContent",
-        },
-        fixed: { scrapeOptions: { parsers: pdf(1) } },
-      },
-      issues: [{ kind: "crawl", at: "/id" }],
-      example: {
-        params: { url, limit: 5 },
-        answers: [{ success: true, id, url: `https://api.firecrawl.dev/v2/crawl/${id}` }],
-      },
+      request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: pdf(1) } },
+      example: { params: { url, limit: 5 }, answers: [{ success: true, id }] },
     }),
-    "crawl-status": status("crawl", { skip }, { status: "completed", data: [read] }),
+    "crawl-status": status("crawl", { skip }, { status: "completed", total: 1, completed: 1, data: [read] }),
     map: action({
-      description: "Lists the addresses of a site without reading the pages.",
-      category: "scraping",
-      keywords: ["sitemap", "all urls", "links of a site"],
-      effect: "read",
-      params: map,
-      price: cent,
+      ...reads,
+      description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
+      params: z.strictObject({
+        url: page.describe("The site"),
+        search: optional(words, "Words that put matching addresses first"),
+      }),
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map" },
       example: { params: { url }, answers: [{ success: true, links: [{ url, title: "Example Domain" }] }] },
     }),
     search: action({
-      description: "Searches the web: title, description and address of each result.",
+      ...reads,
       category: "search",
-      keywords: ["web search", "google"],
-      effect: "read",
-      params: search,
-      price: cent,
+      description: "Searches the web: title, description and address of each result.",
+      params: z.strictObject({
+        query: words.max(500).describe("What to search for"),
+        limit: z.int().min(1).max(50).default(10).describe("Results at most"),
+      }),
       upstreamCents: ({ limit }) => Math.ceil(limit / 10) * 2 * CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
-      example: {
-        params: { query: "example" },
-        answers: [{ success: true, data: { web: [{ url, title: "Example" }] }, creditsUsed: 2 }],
-      },
+      example: { params: { query: "example" }, answers: [{ success: true, data: { web: [{ url }] }, creditsUsed: 2 }] },
     }),
     extract: action({
+      ...launch("extract"),
       description:
-        "Takes structured facts out of pages, by a prompt or a JSON Schema. Returns an id for firecrawl/extract-status.",
-      category: "scraping",
-      keywords: ["structured data", "json from page", "scrape fields"],
-      effect: "write",
+        "Takes structured data out of pages, by prompt or schema. Returns an id for firecrawl/extract-status.",
       params: extract,
-      price: { mode: "ranged", cents: 10, minCents: 1, unit: "page", quoteCents: ({ urls }) => urls.length },
+      price: { ...ranged, cents: 10, quoteCents: ({ urls }) => urls.length },
       upstreamCents: ({ urls }) => urls.length * 10 * CREDIT_CENTS,
       mayCostMore: "the vendor counts the tokens of its model and says how many only when the job is done",
-      request: {
-        method: "POST",
-        path: "/extract",
-        fixed: { enableWebSearch: false, ignoreSitemap: true, scrapeOptions: { parsers: [] } },
-      },
-      issues: [{ kind: "extract", at: "/id" }],
+      request: { method: "POST", path: "/extract", fixed: { enableWebSearch: false, ignoreSitemap: true } },
       example: { params: { urls: [url], prompt: "The title" }, answers: [{ success: true, id, invalidURLs: [] }] },
     }),
     "extract-status": status("extract", {}, { success: true, status: "completed", data: { title: "Example Domain" } }),

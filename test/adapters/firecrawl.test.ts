@@ -56,21 +56,15 @@ describe("scrape", () => {
 });
 
 describe("crawl", () => {
-  it("sends the depth and what to read under the vendor's names", () => {
-    const sent = firecrawl.send("crawl", {
-      url: page,
-      limit: 25,
-      maxDepth: 3,
-      formats: ["html"],
-      includePaths: ["docs/.*"],
-    });
+  it("sends the depth under the vendor's name, and reads one page of a PDF", () => {
+    const sent = firecrawl.send("crawl", { url: page, limit: 25, maxDepth: 3, includePaths: ["docs/.*"] });
     expect(sent.url).toBe("https://api.firecrawl.dev/v2/crawl");
     expect(sent.body).toEqual({
       url: page,
       limit: 25,
       maxDiscoveryDepth: 3,
       includePaths: ["docs/.*"],
-      scrapeOptions: { formats: ["html"], onlyMainContent: true, parsers: [{ type: "pdf", maxPages: 1 }] },
+      scrapeOptions: { parsers: [{ type: "pdf", maxPages: 1 }] },
     });
   });
 
@@ -102,10 +96,10 @@ describe("crawl", () => {
 
 describe("map and search", () => {
   it("send the contract's params", () => {
-    expect(firecrawl.send("map", { url: page }).body).toEqual({ url: page, limit: 5_000 });
-    const sent = firecrawl.send("search", { query: "tides", limit: 20, tbs: "qdr:w" });
+    expect(firecrawl.send("map", { url: page }).body).toEqual({ url: page });
+    const sent = firecrawl.send("search", { query: "tides", limit: 20 });
     expect(sent.url).toBe("https://api.firecrawl.dev/v2/search");
-    expect(sent.body).toEqual({ query: "tides", limit: 20, tbs: "qdr:w" });
+    expect(sent.body).toEqual({ query: "tides", limit: 20 });
   });
 
   it("bound the results so that a search costs less than it is sold for", () => {
