@@ -57,6 +57,8 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, pace } = parts;
   const msMax = actionMsMax(offer);
+  // A stand-in can be asked as often as anybody likes, and what one account plays with must not keep another one waiting.
+  const rate = order.sandbox === null ? adapter.spec.rate : undefined;
   const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
   return {
     offer,
@@ -77,14 +79,14 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          turn: (wish) => pace.take(adapter.origin, adapter.spec.rate, wish),
+          turn: (wish) => pace.take(adapter.origin, rate, wish),
           build(request, at, soFar) {
             const wire = buildRequest({ adapter, spec: request, params, key, row, soFar });
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },
           onFailure(failure) {
-            if (failure.restMs !== undefined) pace.rest(adapter.origin, failure.restMs);
+            if (failure.restMs !== undefined && order.sandbox === null) pace.rest(adapter.origin, failure.restMs);
             return restKey(ring, key, failure);
           },
         },

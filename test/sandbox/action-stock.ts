@@ -53,11 +53,20 @@ const acme: AdapterSpec = {
         { kind: "job", at: "/id" },
         { kind: "part", at: "/parts" },
         { kind: "number", at: "/number" },
+        { kind: "pin", at: "/pin" },
       ],
       example: {
         params: {},
         answers: [
-          { id: JOB, url: `https://api.acme.test/v2/jobs/${JOB}`, parts: ["part-aa", "part-bb"], number: 7, of: 7 },
+          {
+            id: JOB,
+            url: `https://api.acme.test/v2/jobs/${JOB}`,
+            parts: ["part-aa", "part-bb"],
+            number: 7,
+            pin: "k9x2",
+            ticket: { pin: "k9x2", says: "not k9x2x" },
+            of: 7,
+          },
         ],
       },
     }),

@@ -133,6 +133,8 @@ describe("ids", () => {
     expect(one.number).toEqual(expect.any(Number));
     expect(one.number).not.toBe(7);
     expect(one.of).toBe(7);
+    expect(one.pin).not.toBe("k9x2");
+    expect(one.ticket).toEqual({ pin: one.pin, says: "not k9x2x" });
   });
 
   it("are known afterwards, and the status shows the caller's", async () => {
