@@ -5,7 +5,8 @@ import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
-import { ERRORS, type ErrorRow, FAILURES, type FailureRow } from "../src/errors.ts";
+import { ERRORS, type ErrorRow } from "../src/errors.ts";
+import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { METRICS } from "../src/observe/metrics.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */

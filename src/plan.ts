@@ -1,5 +1,6 @@
 // The vocabulary of a paid request: who pays, what it can cost, what can serve it, what came of it. Types and nothing else.
-import type { ErrorCode, FailureKind, GatewayError } from "./errors.ts";
+import type { ErrorCode, GatewayError } from "./errors.ts";
+import type { FailureKind } from "./failures.ts";
 import type { Nano } from "./money.ts";
 
 /** A request as it came, free of any transport. Headers are lower-case; only those the edge reads are kept. */

@@ -28,6 +28,7 @@ const LINES: Record<string, number> = {
   "src/account-rows.ts": 0,
   "src/plan.ts": 0,
   "src/errors.ts": 0,
+  "src/failures.ts": 0,
   "src/money.ts": 0,
   "src/clock.ts": 0,
   // The sandbox stands apart: it imports the catalog's vocabulary and line 0, and only main, cli and demo start it.

@@ -1,6 +1,6 @@
 // Checks what an adapter or a tier file says of its actions, and the table beside it.
 import { z } from "zod";
-import { FAILURES } from "../errors.ts";
+import { FAILURES } from "../failures.ts";
 import { CATEGORIES } from "./action.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 // Tries a plan's routes in order under its clocks and its one attempt budget, until one has answered or none is left.
 import type { Clock } from "../clock.ts";
-import { FAILURES } from "../errors.ts";
+import { FAILURES } from "../failures.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Plan, Reading, Route } from "../plan.ts";
 import type { Health } from "./deps.ts";

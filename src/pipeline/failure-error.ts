@@ -1,5 +1,6 @@
 // What the caller is told when every route has failed, or the one that was answering broke.
-import { FAILURES, GatewayError } from "../errors.ts";
+import { GatewayError } from "../errors.ts";
+import { FAILURES } from "../failures.ts";
 import type { AttemptFailure, AttemptRecord, Plan } from "../plan.ts";
 
 const CONFLICT = 409;

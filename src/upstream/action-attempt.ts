@@ -4,7 +4,7 @@ import type { Dispatcher } from "undici";
 import type { RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import { FAILURES, type FailureKind } from "../errors.ts";
+import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { UnbuildableRequest, type WireRequest } from "./build-request.ts";

@@ -1,5 +1,5 @@
 // Classifies every upstream failure, once, into a row of FAILURES.
-import type { FailureKind } from "../errors.ts";
+import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../plan.ts";
 import type { VendorError } from "./dialects/dialect.ts";
 

@@ -1,6 +1,6 @@
 // Which routes rest: repeated failure takes a route out for a while, one probe brings it back.
 import type { Clock } from "../clock.ts";
-import { FAILURES, type FailureKind } from "../errors.ts";
+import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AttemptFailure, Route } from "../plan.ts";
 
 const FAILURES_IN_A_ROW_MAX = 3;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import type { FailureKind } from "../../src/errors.ts";
+import type { FailureKind } from "../../src/failures.ts";
 import { openStores } from "../../src/gateway.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";

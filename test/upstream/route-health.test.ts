@@ -1,7 +1,7 @@
 // Which routes rest, for how long, and how they come back.
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../src/clock.ts";
-import type { FailureKind } from "../../src/errors.ts";
+import type { FailureKind } from "../../src/failures.ts";
 import type { AttemptFailure, Route } from "../../src/plan.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { retryAfterMs } from "../../src/upstream/retry-after.ts";

@@ -1,0 +1,74 @@
+// The closed table of upstream failures: whose fault each is, and what follows from it.
+import type { ErrorCode } from "./errors.ts";
+
+/** Whose fault a failed attempt was, in one word that is also the metric label. */
+export interface FailureRow {
+  readonly fault: "caller" | "policy" | "provider" | "gateway";
+  /** Whether the next route may be tried. */
+  readonly nextRoute: boolean;
+  /** Whether the same route may be asked once more (reads only). */
+  readonly sameRoute: boolean;
+  /** Whether it counts against the route's health. */
+  readonly rests: boolean;
+  /** What the caller is told when no route is left. */
+  readonly code: ErrorCode;
+}
+
+/** The one classification of upstream failures: it drives fallback, rest, status, code and the metric label. */
+export const FAILURES = {
+  caller_invalid: { fault: "caller", nextRoute: false, sameRoute: false, rests: false, code: "upstream_rejected" },
+  caller_context_length: {
+    fault: "caller",
+    nextRoute: true,
+    sameRoute: false,
+    rests: false,
+    code: "context_length_exceeded",
+  },
+  caller_unsupported: { fault: "caller", nextRoute: true, sameRoute: false, rests: false, code: "upstream_rejected" },
+  caller_cancelled: { fault: "caller", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
+  policy_content: {
+    fault: "policy",
+    nextRoute: false,
+    sameRoute: false,
+    rests: false,
+    code: "content_policy_violation",
+  },
+  provider_auth_failed: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: false,
+    rests: true,
+    code: "upstream_not_configured",
+  },
+  provider_billing: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: false,
+    rests: true,
+    code: "upstream_not_configured",
+  },
+  provider_model_missing: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: false,
+    rests: true,
+    code: "upstream_not_configured",
+  },
+  provider_rate_limited: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  provider_overloaded: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  provider_server_error: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  provider_connection_failed: {
+    fault: "provider",
+    nextRoute: true,
+    sameRoute: true,
+    rests: true,
+    code: "upstream_error",
+  },
+  provider_timeout: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  provider_cut: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  provider_malformed: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  gateway_deadline: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
+  gateway_internal: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "internal_error" },
+} as const satisfies Record<string, FailureRow>;
+
+export type FailureKind = keyof typeof FAILURES;
