@@ -83,15 +83,7 @@ export default defineAdapter({
     search: action({
       description: "Searches the web by meaning: pages, news, research papers, code, people and companies.",
       category: "search",
-      keywords: [
-        "semantic",
-        "neural",
-        "web search",
-        "LinkedIn profiles",
-        "academic papers",
-        "similar pages",
-        "GitHub repositories",
-      ],
+      keywords: ["semantic", "neural", "LinkedIn profiles", "academic papers", "similar pages", "GitHub repositories"],
       effect: "read",
       params: search,
       price: { mode: "ranged", cents: 11, minCents: 1, quoteCents: (params) => Math.ceil(searchCents(params)) },
