@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Bench, startClient, startSubjects, stopSubjects, withCpu } from "./bench.ts";
 import type { Job } from "./load/jobs.ts";
 import type { Subject } from "./subjects.ts";
-import { actionText, eventsOf, requestText } from "./workload.ts";
+import { eventsOf, pagesText, requestText, searchText } from "./workload.ts";
 
 const TOP = 25;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -27,9 +27,9 @@ function jobFor(load: string, subject: Subject): Job {
     return { kind: "streams", port: subject.port, request, streams: 256, rampMs: 200, events: eventsOf(800) };
   }
   if (load === "spliced") {
-    return { kind: "closed", port: subject.port, request: actionText(subject, "pages"), connections: 1, ms: 8_000 };
+    return { kind: "closed", port: subject.port, request: pagesText(subject, 20), connections: 1, ms: 8_000 };
   }
-  const request = load === "actions" ? actionText(subject, "search") : requestText(subject, { stream: false });
+  const request = load === "actions" ? searchText(subject) : requestText(subject, { stream: false });
   return { kind: "closed", port: subject.port, request, connections: 64, ms: 8_000 };
 }
 

@@ -140,12 +140,11 @@ function answer(res: HttpResponse): void {
   });
 }
 
-/** 20 MB of one JSON value, in pieces of 64 KB, as fast as they are read. */
 const PAGE = `{"url":"https://bench.example/page","text":"${"many words ".repeat(5_950)}"},`;
-const PAGES = Math.floor(20_000_000 / PAGE.length);
 
-function sendPages(res: HttpResponse): void {
-  let left = PAGES;
+/** So many megabytes of one JSON value, in pieces of 64 KB, as fast as they are read. */
+function sendPages(res: HttpResponse, megabytes: number): void {
+  let left = Math.floor((megabytes * 1_000_000) / PAGE.length);
   let gone = false;
   const more = () => {
     if (gone) return;
@@ -172,7 +171,7 @@ function sendPages(res: HttpResponse): void {
 function startFast(): Promise<number> {
   return new Promise((resolve, reject) => {
     App()
-      .post("/v1/pages", (res) => sendPages(res))
+      .post("/v1/pages/:megabytes", (res, req) => sendPages(res, Number(req.getParameter(0))))
       .post("/*", (res) => {
         let body = "";
         let gone = false;

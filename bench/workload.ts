@@ -43,15 +43,19 @@ const AGENT_HEADERS = {
   connection: "keep-alive",
 };
 
-/** An action of the bench's own vendor: through the gateway, or past it as the vendor is asked. */
-export function actionPath({ name }: Subject, action: "search" | "pages"): string {
-  return name === "tollgate" || name === "base" ? `/api/run/bench/${action}` : `/v1/${action}`;
+/** A small call of the bench's own vendor: through the gateway, or past it as the vendor is asked. */
+export function searchText(subject: Subject): string {
+  const body = { query: "Which lighthouses on the coast of Brittany can be visited in winter?", limit: 5 };
+  return postText(subject, isGateway(subject) ? "/api/run/bench/search" : "/v1/search", body);
 }
 
-/** A small call, as an agent puts it on the wire. */
-export function actionText(subject: Subject, action: "search" | "pages"): string {
-  const body = { query: "Which lighthouses on the coast of Brittany can be visited in winter?", limit: 5 };
-  return postText(subject, actionPath(subject, action), body);
+/** A call that is answered with so many megabytes. */
+export function pagesText(subject: Subject, megabytes: number): string {
+  return postText(subject, isGateway(subject) ? "/api/run/bench/pages" : `/v1/pages/${megabytes}`, { megabytes });
+}
+
+function isGateway({ name }: Subject): boolean {
+  return name === "tollgate" || name === "base";
 }
 
 /** Any call with a JSON body. */

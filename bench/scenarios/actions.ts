@@ -12,7 +12,7 @@ import {
 } from "../bench.ts";
 import { median } from "../measure.ts";
 import type { SubjectName } from "../subjects.ts";
-import { actionText } from "../workload.ts";
+import { searchText } from "../workload.ts";
 import { medianRatio } from "./unary.ts";
 
 const NAME = "action, 64 at once";
@@ -26,7 +26,7 @@ export async function actions(bench: Bench): Promise<Row[]> {
   for (let round = 0; round <= bench.rounds; round++) {
     for (const subject of subjects.values()) {
       const ms = round === 0 ? (bench.quick ? 3_000 : 6_000) : bench.quick ? 1_000 : 2_500;
-      const job = { kind: "closed", port: subject.port, request: actionText(subject, "search") } as const;
+      const job = { kind: "closed", port: subject.port, request: searchText(subject) } as const;
       const { result, cpuMs } = await withCpu(subject, () => client.run({ ...job, connections: CONNECTIONS, ms }));
       expectWhole(subject, result);
       const microseconds = (cpuMs * 1000) / result.whole;

@@ -2,12 +2,11 @@
 import { action, bearer, defineAdapter, z } from "#adapter";
 
 const common = { category: "search", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0.5 } as const;
-const params = z.strictObject({
+const query = z.strictObject({
   query: z.string().min(1).max(2_000).describe("What to look for"),
   limit: z.int().min(1).max(50).default(10).describe("The most results"),
   fresh: z.boolean().default(false).describe("Only what is new"),
 });
-const example = { params: { query: "lighthouses" }, answers: [{ results: [] }] } as const;
 
 export default defineAdapter({
   name: "Bench",
@@ -18,16 +17,16 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Answers at once, with a few hundred bytes.",
-      params,
+      params: query,
       request: { method: "POST", path: "/search" },
-      example,
+      example: { params: { query: "lighthouses" }, answers: [{ results: [] }] },
     }),
     pages: action({
       ...common,
-      description: "Answers with 20 MB.",
-      params,
-      request: { method: "POST", path: "/pages" },
-      example,
+      description: "Answers with so many megabytes.",
+      params: z.strictObject({ megabytes: z.int().min(1).max(50).describe("How many") }),
+      request: { method: "POST", path: "/pages/{megabytes}" },
+      example: { params: { megabytes: 20 }, answers: [{ results: [] }] },
     }),
   },
 });
