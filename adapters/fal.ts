@@ -3,6 +3,8 @@ import { action, defineAdapter, z } from "#adapter";
 
 const request_id = "764cabcf-b745-4b3e-ae38-1200304cf45b";
 const address = `https://queue.fal.run/fal-ai/flux/requests/${request_id}`;
+// Of what the vendor itself has queued, a 404 is its own fault.
+const rules = [{ status: 404, means: "provider_server_error" }] as const;
 const queued = { request_id, response_url: address, status_url: `${address}/status`, cancel_url: `${address}/cancel` };
 
 export default defineAdapter({
@@ -20,8 +22,6 @@ export default defineAdapter({
       is: ["downstream_service_error", "downstream_service_unavailable", "generation_timeout", "no_media_generated"],
       means: "provider_server_error",
     },
-    // A model that is gone, or a request that the vendor has lost: nothing that the caller could mend.
-    { status: 404, means: "provider_model_missing" },
     { status: 499, means: "provider_server_error" },
   ],
   actions: {
@@ -81,9 +81,10 @@ export default defineAdapter({
           until: { at: "/status", is: "COMPLETED" },
           everyMs: 1_500,
           merge: true,
+          rules,
         },
         // Completed is only the end of the wait; whether it is a success the result says by its own status.
-        { request: { method: "GET", path: "", pathAt: "/response_url" } },
+        { request: { method: "GET", path: "", pathAt: "/response_url" }, rules },
       ],
       timeoutMs: 900_000,
       example: {

@@ -130,13 +130,19 @@ describe("what its answers mean", () => {
     [400, { detail: "bad request", error_type: "bad_request" }, "caller_invalid"],
     [401, { detail: "Authentication is required" }, "provider_auth_failed"],
     [403, { detail: "User is locked. Reason: Exhausted balance." }, "provider_auth_failed"],
-    [404, { detail: "Application not found" }, "provider_model_missing"],
     [499, { detail: "cancelled", error_type: "client_cancelled" }, "provider_server_error"],
     [503, { detail: "no runner", error_type: "runner_scheduling_failure" }, "provider_overloaded"],
     [504, { detail: "too slow", error_type: "request_timeout" }, "provider_timeout"],
   ])("%d %j is %s, whenever it comes", (status, body, verdict) => {
     expect(fal.means("generate", { status, body }).verdict).toBe(verdict);
     expect(fal.means("generate", { status, body }, 1).verdict).toBe(verdict);
+  });
+
+  it("a model that is gone is said so; a request that the vendor has lost is its own fault", () => {
+    const gone = { status: 404, body: { detail: "Application not found" } };
+    expect(fal.means("generate", gone).verdict).toBe("caller_invalid");
+    expect(fal.means("generate", gone, 0).verdict).toBe("provider_server_error");
+    expect(fal.means("generate", gone, 1).verdict).toBe("provider_server_error");
   });
 
   it("a wait that is over is no success yet: the result has the last word", () => {
