@@ -39,7 +39,7 @@ interface Told {
   readonly json: { readonly error?: string; readonly data?: Record<string, unknown> } & Record<string, unknown>;
 }
 
-/** A call with a fault; its Idempotency-Key makes the ledger remember it. */
+/** A call with a fault. */
 async function call(account: TestAccount, action: string, fault: string): Promise<Told> {
   const response = await fetch(`${gateway.url}/api/run/fickle/${action}`, {
     method: "POST",
@@ -185,9 +185,9 @@ describe("a reset", () => {
 });
 
 describe("an answer that is passed on as it comes", () => {
-  it.each(["huge", "large-300mb"])("%s is cut off at its bound, and voided", async (fault) => {
+  it("is cut off at its bound where it is huge, and voided", async () => {
     const account = await gateway.account({ creditCents: CREDIT_CENTS });
-    await expect(call(account, "dump", fault)).rejects.toThrow();
+    await expect(call(account, "dump", "huge")).rejects.toThrow();
     await eventually(
       async () => ((await get(account, "/api/v1/account")).held_cents === 0 ? true : undefined),
       "the void",

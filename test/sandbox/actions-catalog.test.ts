@@ -171,6 +171,23 @@ describe("what a vendor does not mean to say, and what the rules take for a fail
   });
 });
 
+describe("an action that several vendors can serve", () => {
+  const shared = actions.filter(({ offers }) => offers.length > 1);
+  it.concurrent.each(shared.map((action) => [action.id, action] as const))(
+    "%s asks the next one while one is overloaded, and costs nothing when all are",
+    async (id, { exampleParams, offers }) => {
+      const account = await gateway.account();
+      const { status, json, requestId } = await run(account, id, exampleParams, "503");
+      expect([status, json.error]).toEqual([500, "upstream_error"]);
+      const asked = (await gateway.books()).requests.filter((row) => row.requestId === requestId);
+      const adapters = asked.map(({ adapter }) => adapter);
+      expect(new Set(adapters).size).toBe(Math.min(4, offers.length));
+      expect(adapters).toHaveLength(new Set(adapters).size);
+      expect(await charges(account)).toEqual([]);
+    },
+  );
+});
+
 it("nearly every rule was met", () => {
   expect(unmet.length, unmet.join("\n")).toBeLessThan(4);
 });
