@@ -11,7 +11,11 @@ const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 const schemas = new WeakMap<z.ZodType, JsonSchema>();
 
 function convert(params: z.ZodType): JsonSchema {
-  const { $schema: _, ...schema } = z.toJSONSchema(params, {
+  const {
+    $schema: _,
+    $defs: __,
+    ...schema
+  } = z.toJSONSchema(params, {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
@@ -22,7 +26,18 @@ function convert(params: z.ZodType): JsonSchema {
       if (jsonSchema.format === "date" || jsonSchema.format === "date-time") delete jsonSchema.pattern;
     },
   });
-  return schema;
+  return withoutRefs(schema) as JsonSchema;
+}
+
+/**
+ * A schema refers to itself only where it says "any JSON", and that is what an empty schema says too. A reference would lead nowhere
+ * once the schema stands inside a larger document.
+ */
+function withoutRefs(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutRefs);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([keyword, value]) => keyword !== "$ref" || typeof value !== "string");
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, withoutRefs(value)]));
 }
 
 /** What a call of the action may send, before defaults are filled in. Rules across fields are not in it. */

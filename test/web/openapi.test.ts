@@ -1,0 +1,274 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { loadCatalog } from "../../src/catalog/load.ts";
+import { systemClock } from "../../src/clock.ts";
+import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
+import { type JsonSchema, requiredParams, tableOf } from "../../src/run/params-schema.ts";
+import { createShop, type ShopAction } from "../../src/run/shop.ts";
+import { bodySchema, openApiDocument } from "../../src/web/openapi.ts";
+import { LIVE } from "../catalog/stock.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+
+interface Operation {
+  operationId: string;
+  security: object[];
+  requestBody?: { content: { "application/json": { schema: JsonSchema; example?: unknown } } };
+  responses: Record<string, { $ref?: string }>;
+  "x-payment-info"?: { price: { mode: string; currency: string; amount: string }; protocols?: object[] };
+}
+
+interface Document {
+  openapi: string;
+  info: { version: string; "x-guidance": string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, { headers?: Record<string, { schema: { type: string } }> }> };
+}
+
+type SpecData = Record<string, unknown>;
+
+let gateway: TestGateway;
+let document: Document;
+let catalog: Catalog;
+let actions: readonly ShopAction[];
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
+  document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
+  catalog = await loadCatalog({
+    env: {},
+    clock: systemClock,
+    sandboxOrigin: null,
+    contact: null,
+    overlayDir: null,
+    markupPercent: 0,
+    allowLoss: false,
+  });
+  actions = createShop(() => catalog, []).all(LIVE);
+});
+
+afterAll(() => gateway.stop());
+
+function shownBy(action: ShopAction): Operation | undefined {
+  return document.paths[`/api/run/${action.id}`]?.post;
+}
+
+describe("openapi.json", () => {
+  test("is valid OpenAPI 3.1 by somebody else's validator", async () => {
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.info.version).toBe("1.0.0");
+    expect(document.info["x-guidance"]).toContain("/api/run/core/discover");
+    expect(document.servers).toEqual([{ url: gateway.url }]);
+    const { valid, errors } = await new Validator().validate(document as unknown as SpecData);
+    expect(errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
+  });
+
+  test("has every action with one fixed price, at the descriptor's price, and no other", () => {
+    for (const action of actions) {
+      const shown = shownBy(action);
+      const { price } = descriptorOf(action);
+      if (price.mode !== "fixed") {
+        expect(shown, action.id).toBeUndefined();
+        continue;
+      }
+      const told = shown?.["x-payment-info"];
+      expect(told?.price, action.id).toMatchObject({ mode: "fixed", currency: "USD" });
+      expect(told?.price.amount, action.id).toMatch(/^\d+(\.\d+)?$/);
+      expect(Number(told?.price.amount) * 100).toBeCloseTo(price.cents ?? Number.NaN, 9);
+      expect(told?.protocols, action.id).toBeUndefined();
+      expect(shown?.security).toEqual([{ bearer: [] }]);
+      expect(Object.keys(shown?.responses ?? {})).toEqual(["200", "400", "401", "402", "429", "500"]);
+    }
+    expect(actions.length).toBeGreaterThan(30);
+    expect(document.components.responses.TooManyRequests?.headers?.["Retry-After"]?.schema.type).toBe("integer");
+  });
+
+  test("names each operation once", () => {
+    const ids = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("says which protocol pays without a key once there is an address to pay to, and only for what costs something", async () => {
+    const paid = openApiDocument(actions, { publicUrl: "https://gate.example", payTo: "0x1234" });
+    const { errors } = await new Validator().validate(paid as unknown as SpecData);
+    expect(errors ?? []).toEqual([]);
+    const paths: Document["paths"] = JSON.parse(JSON.stringify(paid.paths));
+    for (const action of actions.filter(({ facts }) => facts.price.mode === "fixed")) {
+      const shown = paths[`/api/run/${action.id}`]?.post;
+      const isFree = action.facts.price.cents === 0;
+      expect(shown?.["x-payment-info"]?.protocols, action.id).toEqual(isFree ? undefined : [{ x402: {} }]);
+      expect(shown?.security, action.id).toEqual(isFree ? [{ bearer: [] }] : [{ bearer: [] }, {}]);
+    }
+  });
+
+  test("describes endpoints that there are", async () => {
+    const missing: string[] = [];
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const method of Object.keys(methods)) {
+        const url = `${gateway.url}${path.replaceAll(/\{\w+\}/g, "x")}`;
+        const response = await fetch(url, {
+          method: method.toUpperCase(),
+          ...(method === "post" ? { body: "{}" } : {}),
+        });
+        if (response.status === 405 || (await response.text()).includes("There is nothing at")) missing.push(path);
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+});
+
+const ajv = new Ajv2020({ strict: false, allErrors: false });
+formats.default(ajv);
+ajv.addFormat("base64", /^[A-Za-z0-9+/_-]*={0,2}$/);
+
+/** The three that must agree on what a call may send. */
+interface Judges {
+  readonly validation: (params: unknown) => boolean;
+  readonly descriptor: ValidateFunction;
+  readonly openapi: ValidateFunction;
+}
+
+const judges = new Map<ShopAction, Judges>();
+
+function judgesOf(action: ShopAction): Judges {
+  const known = judges.get(action) ?? makeJudges(action);
+  judges.set(action, known);
+  return known;
+}
+
+function makeJudges(action: ShopAction): Judges {
+  const { params } = descriptorOf(action);
+  const shown = shownBy(action)?.requestBody?.content["application/json"].schema;
+  return {
+    validation: (given) => action.facts.params.safeParse(given).success,
+    descriptor: ajv.compile(params),
+    openapi: ajv.compile(shown ?? bodySchema(params)),
+  };
+}
+
+function verdicts({ validation, descriptor, openapi }: Judges, params: unknown) {
+  return { validation: validation(params), descriptor: descriptor(params), openapi: openapi(params) };
+}
+
+const YES = { validation: true, descriptor: true, openapi: true };
+const NO = { validation: false, descriptor: false, openapi: false };
+
+/** A value that no schema of this type takes. */
+function wrongFor(schema: JsonSchema): unknown {
+  return schema.type === "object" || schema.type === "array" ? 7 : { not: "this" };
+}
+
+describe("validation, descriptor and openapi.json agree", () => {
+  test("on the example of every action", () => {
+    for (const action of actions) expect(verdicts(judgesOf(action), action.exampleParams), action.id).toEqual(YES);
+  });
+
+  test("on a required param that is missing", () => {
+    for (const action of actions) {
+      for (const name of requiredParams(descriptorOf(action).params)) {
+        const { [name]: _, ...rest } = action.exampleParams;
+        expect(verdicts(judgesOf(action), rest), `${action.id} without ${name}`).toEqual(NO);
+      }
+    }
+  });
+
+  test("on a param that nobody knows", () => {
+    for (const action of actions.filter((one) => tableOf(one) === null)) {
+      const given = { ...action.exampleParams, no_such_param: 1 };
+      expect(verdicts(judgesOf(action), given), action.id).toEqual(NO);
+    }
+  });
+
+  test("on a param of the wrong type", () => {
+    let count = 0;
+    for (const action of actions) {
+      const properties = (descriptorOf(action).params.properties ?? {}) as Record<string, JsonSchema>;
+      for (const [name, schema] of Object.entries(properties)) {
+        if (schema.type === undefined) continue;
+        const given = { ...action.exampleParams, [name]: wrongFor(schema) };
+        expect(verdicts(judgesOf(action), given), `${action.id} ${name}`).toEqual(NO);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(100);
+  });
+
+  test("on the bounds of numbers and the values of lists of words", () => {
+    for (const action of actions) {
+      const properties = (descriptorOf(action).params.properties ?? {}) as Record<string, JsonSchema>;
+      for (const [name, schema] of Object.entries(properties)) {
+        const beyond = [
+          ...(schema.minimum === undefined ? [] : [Number(schema.minimum) - 1]),
+          ...(schema.maximum === undefined ? [] : [Number(schema.maximum) + 1]),
+          ...(schema.enum === undefined ? [] : ["no-such-word"]),
+        ];
+        for (const value of beyond) {
+          const given = { ...action.exampleParams, [name]: value };
+          expect(verdicts(judgesOf(action), given), `${action.id} ${name} ${value}`).toEqual(NO);
+        }
+      }
+    }
+  });
+
+  test("on rules that stand by themselves: no schema refers to another place", () => {
+    for (const action of actions)
+      expect(JSON.stringify(descriptorOf(action).params), action.id).not.toContain('"$ref"');
+  });
+
+  test("for the example of every row of every table", () => {
+    let count = 0;
+    for (const action of actions) {
+      for (const name of Object.keys(tableOf(action)?.rows ?? {})) {
+        const row = rowDescriptor(action, name);
+        if (row === null) throw new Error(`${action.id} lacks ${name}`);
+        const valid = ajv.validate(row.params, row.example);
+        expect(valid, `${action.id} ${name} ${JSON.stringify(row.example)} ${ajv.errorsText()}`).toBe(true);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(500);
+  });
+});
+
+describe("llms.txt", () => {
+  test("is short, and its addresses are there", async () => {
+    const response = await fetch(`${gateway.url}/llms.txt`);
+    expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const text = await response.text();
+    expect(text.length).toBeLessThan(6_000);
+    for (const said of ["max_cost_cents", "Idempotency-Key", "core/discover", "charged_cents"])
+      expect(text).toContain(said);
+    const links = [...text.matchAll(/\]\((\S+)\)/g)].map(([, link]) => link ?? "");
+    expect(links.length).toBeGreaterThan(3);
+    for (const link of links) expect((await fetch(link)).status, link).toBe(200);
+    for (const { service } of actions) expect(text).toContain(service);
+  });
+});
+
+describe("GET /api/catalog", () => {
+  test("has services with their actions, models and tiers", async () => {
+    const shown = (await (await fetch(`${gateway.url}/api/catalog`)).json()) as {
+      services: {
+        service: string;
+        name: string;
+        available: boolean;
+        actions: { action: string; price_cents: number }[];
+      }[];
+      models: { model: string; prompt_usd_per_million: number }[];
+      tiers: Record<string, string[]>;
+    };
+    const listed = shown.services.flatMap(({ service, actions: own }) =>
+      own.map(({ action }) => `${service}/${action}`),
+    );
+    expect(listed).toEqual(expect.arrayContaining(actions.map(({ id }) => id)));
+    expect(listed).toContain("core/discover");
+    const pricing = (await (await fetch(`${gateway.url}/api/llm/v1/pricing`)).json()) as object;
+    expect({ models: shown.models, tiers: shown.tiers }).toEqual(pricing);
+  });
+});
