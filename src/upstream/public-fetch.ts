@@ -7,7 +7,7 @@ import { Client } from "undici";
 import { GatewayError } from "../errors.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
-import { type ResolveName, resolveName } from "./public-names.ts";
+import { createResolveName, type ResolveName } from "./public-names.ts";
 import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
 import { NOT_PUBLIC, type PublicUrl, readLocation, readPublicUrl } from "./public-url.ts";
 
@@ -71,7 +71,7 @@ function interfaceAddresses(): string[] {
  * The proxy settings of the environment are not looked at.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
-  const { resolve = resolveName, ownAddresses = interfaceAddresses, allowForTests = [] } = options;
+  const { resolve = createResolveName(), ownAddresses = interfaceAddresses, allowForTests = [] } = options;
   const running = new Set<AbortController>();
   let closed = false;
 
