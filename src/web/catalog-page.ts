@@ -9,7 +9,7 @@ import { type TableOf, tableOf } from "../run/params-schema.ts";
 import type { ShopAction } from "../run/shop.ts";
 import { servicesOf } from "./catalog-json.ts";
 import { Html, html } from "./html.ts";
-import { curl, paramsShown, priceWords } from "./words.ts";
+import { curl, fullPriceWords, paramsShown, priceWords } from "./words.ts";
 
 const STYLE = readFileSync(new URL("catalog.css", import.meta.url), "utf8");
 const SCRIPT = readFileSync(new URL("catalog.js", import.meta.url), "utf8");
@@ -56,7 +56,7 @@ function paramsTable({ params, table }: Descriptor): Html {
 function tableRows(action: ShopAction, { param, rows, count }: TableOf): Html {
   const items = Object.entries(rows).map(
     ([name, row]) =>
-      html`<li><code>${name}</code><span>${row.summary}</span>${priceWords(rowPrice(row, action.facts.price))}</li>`,
+      html`<li><code>${name}</code><span>${row.summary}</span>${fullPriceWords(rowPrice(row, action.facts.price))}</li>`,
   );
   return html`<details class="rows"><summary>${count} values of <code>${param}</code></summary><ul>${items}</ul></details>`;
 }
@@ -68,7 +68,7 @@ function fact(name: string, value: Html | string): Html {
 function facts({ effect, price, endpoint, deprecated, status_note }: Descriptor): Html {
   return html`<dl class="facts">${[
     fact("Endpoint", html`<code>POST ${endpoint}</code>`),
-    fact("Price", `${priceWords(price)}${price.free_on_miss ? ", free if nothing is found" : ""}`),
+    fact("Price", fullPriceWords(price)),
     fact("Effect", effect === "read" ? "reads only" : "starts or changes something"),
     ...(deprecated === undefined ? [] : [fact("Retires", deprecated.sunset)]),
     ...(status_note === undefined ? [] : [fact("Not configured", status_note)]),
@@ -88,6 +88,9 @@ function actionEntry(action: ShopAction, serviceName: string, publicUrl: string)
 `;
 }
 
+/** Tokens as people say them: `200k`, `1m`. */
+const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact" });
+
 function modelSections(catalog: Catalog): readonly Html[] {
   const { tiers, models } = pricingAnswer(catalog, { sandbox: false });
   const tierRows = Object.entries(tiers).map(
@@ -96,11 +99,11 @@ function modelSections(catalog: Catalog): readonly Html[] {
   );
   const modelRows = models.map(
     ({ model, kind, prompt_usd_per_million, completion_usd_per_million, context_length, available }) =>
-      html`<tr data-text="${model} ${kind} model" data-available="${available ? "yes" : "no"}"><td><code>${model}</code>${available ? "" : html` <span class="off">not configured</span>`}</td><td>${kind}</td><td class="number">$${prompt_usd_per_million}</td><td class="number">${kind === "chat" ? `$${completion_usd_per_million}` : ""}</td><td class="number">${context_length.toLocaleString("en-US")}</td></tr>`,
+      html`<tr data-text="${model} ${kind} model" data-available="${available ? "yes" : "no"}"><td><code>${model}</code>${available ? "" : html` <span class="off">not configured</span>`}</td><td class="kind">${kind}</td><td class="number">$${prompt_usd_per_million}</td><td class="number">${kind === "chat" ? `$${completion_usd_per_million}` : ""}</td><td class="number">${COMPACT.format(context_length).toLowerCase()}</td></tr>`,
   );
   return [
     html`<section id="tiers"><h2>Model tiers</h2><div class="scroll"><table><thead><tr><th>Tier</th><th>For</th><th>Tries, in order</th></tr></thead><tbody>${tierRows}</tbody></table></div></section>`,
-    html`<section id="models"><h2>Models <small>USD per million tokens</small></h2><div class="scroll"><table><thead><tr><th>Model</th><th>Kind</th><th class="number">Prompt</th><th class="number">Completion</th><th class="number">Context</th></tr></thead><tbody>${modelRows}</tbody></table></div></section>`,
+    html`<section id="models"><h2>Models <small>USD per million tokens</small></h2><div class="scroll"><table><thead><tr><th>Model</th><th class="kind">Kind</th><th class="number">Prompt</th><th class="number">Completion</th><th class="number">Context</th></tr></thead><tbody>${modelRows}</tbody></table></div></section>`,
   ];
 }
 

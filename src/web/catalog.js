@@ -12,8 +12,13 @@ const entries = sections.flatMap((section) =>
     section,
     text: element.dataset.text,
     available: element.dataset.available !== "no",
-    rows: [...element.querySelectorAll(".rows li")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
+    rows: [...element.querySelectorAll(".rows li")].map((row) => ({
+      row,
+      text: `${element.id} ${row.textContent}`.toLowerCase(),
+    })),
     rowsBox: element.querySelector(".rows"),
+    /** Opened by the search, not by a hand. */
+    opened: false,
   })),
 );
 let category = "";
@@ -21,13 +26,19 @@ let category = "";
 const matches = (text, words) => words.every((word) => text.includes(word));
 
 /** Shows the rows of a table that match, or all where none does; tells how many do. */
-function showRows({ rows, rowsBox, text: outer }, words) {
+function showRows({ rows, rowsBox }, words) {
   if (rowsBox === null) return 0;
-  const fitting = new Set(rows.filter(({ text }) => matches(text, words)));
-  const found = fitting.size > 0 ? fitting : new Set(rows.filter(({ text }) => matches(`${outer} ${text}`, words)));
+  const found = new Set(rows.filter(({ text }) => matches(text, words)));
   for (const one of rows) one.row.hidden = found.size > 0 && !found.has(one);
   rowsBox.open = words.length > 0 && found.size > 0 && found.size < rows.length;
   return found.size;
+}
+
+/** What was searched for is inside an entry: it is opened, and closed again when it is searched for no more. */
+function openFor(entry, isInside) {
+  if (isInside === entry.opened) return;
+  entry.opened = isInside;
+  entry.element.open = isInside;
 }
 
 function filter() {
@@ -40,15 +51,18 @@ function filter() {
     const inCategory = category === "" || entry.section.id === category;
     const fits = inCategory && (own || rows > 0) && (entry.available || !onlyAvailable.checked);
     entry.element.hidden = !fits;
+    openFor(entry, fits && rows > 0 && rows < entry.rows.length && (!own || words.length > 1));
     if (!fits) continue;
     shown += 1;
     entry.section.hidden = false;
-    if (!own) entry.element.open = true;
   }
   none.hidden = shown > 0;
   count.textContent = shown === entries.length ? `${shown} entries` : `${shown} of ${entries.length}`;
-  for (const chip of chips)
-    chip.setAttribute("aria-current", String(chip.hash === (category ? `#${category}` : "#all")));
+  for (const chip of chips) {
+    const isCurrent = chip.hash === (category ? `#${category}` : "#all");
+    chip.setAttribute("aria-current", String(isCurrent));
+    if (isCurrent) chip.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
   const query = new URLSearchParams();
   if (input.value !== "") query.set("q", input.value);
   if (category !== "") query.set("category", category);
@@ -124,7 +138,7 @@ for (const chip of chips) {
 for (const box of document.querySelectorAll(".call")) addCopyButton(box);
 for (const details of document.querySelectorAll(".list > details")) {
   details.addEventListener("toggle", () => {
-    if (details.open && !details.hidden) history.replaceState(null, "", `#${details.id}`);
+    if (details.open && details.contains(document.activeElement)) history.replaceState(null, "", `#${details.id}`);
   });
 }
 input.addEventListener("input", filter);

@@ -10,17 +10,21 @@ export function dollars(cents: number): string {
 
 /** Cents as people say them: `1¢`, `0.3¢`, `$1.50`. */
 function spoken(cents: number): string {
-  return cents < 100 ? `${Number(cents.toFixed(4))}¢` : `$${(cents / 100).toFixed(2)}`;
+  return cents < 100 ? `${Number(cents.toFixed(4))}¢` : `$${(cents / 100).toFixed(2).replace(".00", "")}`;
 }
 
 /** `1¢`, `Free`, `1¢ to 30¢`, `up to 25¢`. */
-export function priceWords({ cents, min_cents = 0, max_cents = 0, unit }: PriceShown): string {
-  const per = unit === undefined ? "" : ` per ${unit}`;
-  if (cents !== undefined) return cents === 0 ? "Free" : `${spoken(cents)}${per}`;
-  if (max_cents === 0) return "Free";
-  const by = unit === undefined ? "" : `, by the ${unit}`;
-  if (min_cents === max_cents) return `${spoken(max_cents)}${per}`;
-  return min_cents === 0 ? `up to ${spoken(max_cents)}${by}` : `${spoken(min_cents)} to ${spoken(max_cents)}${by}`;
+export function priceWords({ cents, min_cents = 0, max_cents = 0 }: PriceShown): string {
+  const most = cents ?? max_cents;
+  if (most === 0) return "Free";
+  if (cents !== undefined || min_cents === most) return spoken(most);
+  return min_cents === 0 ? `up to ${spoken(most)}` : `${spoken(min_cents)} to ${spoken(most)}`;
+}
+
+/** The price with what it goes by: `1¢ to 25¢, by the profile, free if nothing is found`. */
+export function fullPriceWords(price: PriceShown): string {
+  const by = price.unit === undefined ? "" : `${price.mode === "fixed" ? " per" : ", by the"} ${price.unit}`;
+  return `${priceWords(price)}${by}${price.free_on_miss ? ", free if nothing is found" : ""}`;
 }
 
 /** A param as a row of a table. */

@@ -166,6 +166,10 @@ describe("the catalog's page", () => {
   ])("fits %s", async (_, width, height) => {
     await page.setViewport({ width, height });
     await open();
+    const squeezed = await page.$$eval(".name, .says", (all) =>
+      all.filter((one) => one.getBoundingClientRect().width < 200).map((one) => one.textContent),
+    );
+    expect(squeezed).toEqual([]);
     await page.$$eval(".list > details", (all) => {
       for (const one of all) one.open = true;
     });
