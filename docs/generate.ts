@@ -1,13 +1,20 @@
 // Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
 import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
 import { ERRORS, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
+import { filesActions } from "../src/files/file-actions.ts";
 import { METRICS } from "../src/observe/metrics.ts";
+import { descriptorOf } from "../src/run/descriptor.ts";
+import { discoverAction } from "../src/run/discover.ts";
+import { tableOf } from "../src/run/params-schema.ts";
+import { createShop, type ShopAction } from "../src/run/shop.ts";
+import { fullPriceWords } from "../src/web/words.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */
 interface Page {
@@ -40,6 +47,31 @@ async function settings(): Promise<string> {
   return lines.join("\n");
 }
 
+/** What must be set for an adapter to be configured. */
+function keyWords({ id, spec }: Adapter): string {
+  const names =
+    spec.keyParts?.map(code).join(" and ") ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or ");
+  if (spec.waitsFor !== undefined) return "cannot be paid yet";
+  const contact = spec.contact === "required" ? code("CONTACT") : "none";
+  if (spec.auth.kind === "none") return contact;
+  return spec.keyOptional === true ? `${names}, optional` : names;
+}
+
+/** Everything that can be called as an action. Of those served by the gateway itself only what they say of themselves is read. */
+function allActions(catalog: Catalog): readonly ShopAction[] {
+  const unused = {} as never;
+  const shop = createShop(() => catalog, [discoverAction(unused), ...filesActions(unused)]);
+  return shop.all({ sandbox: false });
+}
+
+function actionRow(action: ShopAction): readonly string[] {
+  const { price, description } = descriptorOf(action);
+  const rows = tableOf(action);
+  const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
+  const keys = new Set(action.sold?.offers.map(({ adapter }) => keyWords(adapter)) ?? ["none"]);
+  return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ")];
+}
+
 async function catalogTables() {
   const catalog = await loadCatalog({
     env: {},
@@ -50,13 +82,16 @@ async function catalogTables() {
     markupPercent: 0,
     allowLoss: false,
   });
-  const providers = [...catalog.adapters({ sandbox: false }).values()].map(({ id, spec }) => [
-    spec.name,
-    (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or "),
-    code(envName(id, "BASE_URL")),
-    spec.local ? `any, as ${code(`${id}/<model>`)}` : String(Object.keys(spec.chat?.models ?? {}).length),
-    spec.local ? "any" : String(Object.keys(spec.embeddings?.models ?? {}).length),
-    `[${id}.ts](adapters/${id}.ts)`,
+  const sellers = [...catalog.adapters({ sandbox: false }).values()].filter(
+    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined,
+  );
+  const providers = sellers.map((adapter) => [
+    adapter.spec.name,
+    keyWords(adapter),
+    code(envName(adapter.id, "BASE_URL")),
+    adapter.spec.local ? `any, as ${code(`${adapter.id}/<model>`)}` : modelCount(adapter.spec.chat),
+    adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
+    `[${adapter.id}.ts](adapters/${adapter.id}.ts)`,
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
     code(`core/${id}`),
@@ -67,7 +102,12 @@ async function catalogTables() {
   return {
     providers: table(["Provider", "Key", "Base URL", "Chat models", "Embedding models", "File"], providers),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
+    actions: table(["Action", "Price", "What it does", "Key"], allActions(catalog).map(actionRow)),
   };
+}
+
+function modelCount(sells: { readonly models: object } | undefined): string {
+  return String(Object.keys(sells?.models ?? {}).length);
 }
 
 /** A message with its `{name}` places shown as such. */
