@@ -41,7 +41,7 @@ export async function claim(desk: Desk, payer: string, wish: NewFile): Promise<F
   await desk.rows.remind(id, lapsesAtMs + (desk.store.links?.lateMsMax ?? 0));
   const fresh = await desk.rows.put({ ...wish, id, payer, state: "new", lapsesAtMs, version: 0, createdAtMs: 0 });
   if (fresh === null) throw new Error(`the id of a file was made twice: ${id}`);
-  const refused = await desk.quota.take(payer, wish.sizeBytes);
+  const refused = await desk.quota.take(fresh);
   if (refused !== null) {
     await desk.rows.remove(fresh);
     await desk.rows.forget(id);

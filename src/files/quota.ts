@@ -1,22 +1,28 @@
 // How much of its room a payer has taken: counted up before a file is kept and down after it is gone, never below the truth.
 import type { Records } from "../records/records.ts";
-import type { FileRows } from "./file-rows.ts";
+import type { FileRow, FileRows } from "./file-rows.ts";
 
 const KIND = "file-quota";
+/** So many ids are kept before it is looked whether they are still needed. */
+const TAKING_MAX = 16;
 
 /** The count of one payer. Each change is made on the version that was read, so none is lost. */
 interface Count {
   readonly bytes: number;
   /** Grows with every recount. */
   readonly recounts: number;
+  /** Files that have taken their room while their row may not say so yet. */
+  readonly taking: readonly string[];
 }
+
+const NOTHING: Count = { bytes: 0, recounts: 0, taking: [] };
 
 export interface Quota {
   /**
    * Takes room for a file whose row is written. Null: it is taken; else how much is free. The count may be too high, when a process
    * died between two steps, so nobody is refused before all files have been counted anew.
    */
-  take(payer: string, bytes: number): Promise<{ readonly freeBytes: number } | null>;
+  take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
   /** To be asked before a row is removed or shrunk, and handed to `free` afterwards. */
   state(payer: string): Promise<number>;
   /** Gives room back, unless a recount has come between, which may have seen it already. */
@@ -26,7 +32,7 @@ export interface Quota {
 export function createQuota(records: Records, rows: FileRows, bytesMax: number): Quota {
   async function read(payer: string): Promise<{ count: Count; version: number }> {
     const record = await records.get(KIND, payer);
-    if (record === null) return { count: { bytes: 0, recounts: 0 }, version: 0 };
+    if (record === null) return { count: NOTHING, version: 0 };
     return { count: JSON.parse(record.value) as Count, version: record.version };
   }
 
@@ -35,27 +41,36 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
     return (await records.put({ kind: KIND, id: payer, payer, value, ttlMs: null, ifVersion })) !== null;
   }
 
-  /** All that the payer has rows for, that of this call included; a row that was refused meanwhile may be among them. */
-  async function sum(payer: string): Promise<number> {
+  async function stillNew(ids: readonly string[]): Promise<string[]> {
+    if (ids.length < TAKING_MAX) return [...ids];
+    const found = await Promise.all(ids.map((id) => rows.get(id)));
+    return found.flatMap((row) => (row?.state === "new" ? [row.id] : []));
+  }
+
+  /** The count without a payer's newest file. Who is new and has not taken room yet will do so on what this leads to. */
+  async function recount({ payer, id }: FileRow, { recounts, taking }: Count): Promise<Count> {
     let bytes = 0;
-    for await (const row of rows.all(payer)) bytes += row.sizeBytes;
-    return bytes;
+    const unmarked: string[] = [];
+    for await (const row of rows.all(payer)) {
+      if (row.id === id || (row.state === "new" && !taking.includes(row.id))) continue;
+      bytes += row.sizeBytes;
+      if (row.state === "new") unmarked.push(row.id);
+    }
+    return { bytes, recounts: recounts + 1, taking: unmarked };
   }
 
   return {
-    async take(payer, bytes) {
+    async take(row) {
+      const { payer, id, sizeBytes } = row;
       for (;;) {
-        const { count, version } = await read(payer);
-        if (count.bytes + bytes <= bytesMax) {
-          if (await write(payer, { ...count, bytes: count.bytes + bytes }, version)) return null;
-          continue;
-        }
-        const all = await sum(payer);
-        const fits = all <= bytesMax;
-        const recounted = { bytes: fits ? all : all - bytes, recounts: count.recounts + 1 };
-        if (!(await write(payer, recounted, version))) continue;
-        if (fits) return null;
-        return { freeBytes: Math.max(0, bytesMax - (all - bytes)) };
+        const { count: last, version } = await read(payer);
+        const fits = last.bytes + sizeBytes <= bytesMax;
+        const count = fits ? { ...last, taking: await stillNew(last.taking) } : await recount(row, last);
+        const { bytes, taking } = count;
+        const refused = bytes + sizeBytes > bytesMax;
+        const next = refused ? count : { ...count, bytes: bytes + sizeBytes, taking: [...taking, id] };
+        if (!(await write(payer, next, version))) continue;
+        return refused ? { freeBytes: Math.max(0, bytesMax - bytes) } : null;
       }
     },
 

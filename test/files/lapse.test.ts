@@ -155,7 +155,7 @@ describe("a process that dies", () => {
 
   test("between taking room and saying so leaves the count too high until somebody is refused by it, and no longer", async () => {
     const { files, records } = await opened();
-    const count = JSON.stringify({ bytes: 2048 * MIB, recounts: 0 });
+    const count = JSON.stringify({ bytes: 2048 * MIB, recounts: 0, taking: [] });
     await records.put({ kind: "file-quota", id: PAYER, payer: PAYER, value: count, ttlMs: null, ifVersion: null });
     await announce(files, 100 * MIB);
     expect(await room(files)).toBe(19);
