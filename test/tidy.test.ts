@@ -49,6 +49,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/ledger", "src/records"],
   "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
+  minisearch: ["src/run"],
   tiktoken: ["src/chat"],
   openai: ["src/demo.ts", "test"],
 };
