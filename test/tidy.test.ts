@@ -47,7 +47,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "ipaddr.js": ["src/upstream"],
   aws4fetch: ["src/files"],
   "prom-client": ["src/observe", "bench", "test"],
-  ioredis: ["src/ledger", "src/records"],
+  ioredis: ["src/storage", "test"],
   "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
   minisearch: ["src/run"],
   tiktoken: ["src/chat"],

@@ -1,0 +1,78 @@
+// One connection to Redis that is always on its way back: who asks is told at once, or after a short wait, whether it is there.
+import { backOffMs, type RedisClient } from "./redis-client.ts";
+
+export interface RedisConnection {
+  readonly client: RedisClient;
+  /** Whether commands can be sent; waits for a connection that was lost just now. */
+  ready(): Promise<boolean>;
+  /** Ends the connection and waits until it has ended. */
+  close(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  /** How long after a loss callers still wait for the connection; after that they are told at once. */
+  readonly graceMs: number;
+  readonly onReady: () => void;
+  /** The first error of each outage. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+export function keepConnected(client: RedisClient, { graceMs, onReady, onBroken }: ConnectionOptions): RedisConnection {
+  let closed = false;
+  let broken = false;
+  let tries = 0;
+  let back = Promise.withResolvers<boolean>();
+  let grace: NodeJS.Timeout | null = null;
+  let again: NodeJS.Timeout | undefined;
+
+  function lose(): void {
+    if (grace !== null) return;
+    back = Promise.withResolvers<boolean>();
+    grace = setTimeout(back.resolve, graceMs, false);
+  }
+
+  client.on("error", (error: unknown) => {
+    if (!broken && !closed) onBroken(error);
+    broken = true;
+  });
+  client.on("close", lose);
+  client.on("ready", () => {
+    clearTimeout(grace ?? undefined);
+    grace = null;
+    broken = false;
+    tries = 0;
+    back.resolve(true);
+    onReady();
+  });
+  // The client itself reconnects after most failures; the rest, such as sentinels that do not answer, end it.
+  client.on("end", () => {
+    if (!closed) again = setTimeout(connect, backOffMs(++tries));
+  });
+
+  function connect(): void {
+    client.connect().catch(() => {});
+  }
+
+  lose();
+  connect();
+
+  return {
+    client,
+    ready() {
+      if (client.status === "ready") return Promise.resolve(true);
+      if (closed) return Promise.resolve(false);
+      lose();
+      return back.promise;
+    },
+    async close() {
+      closed = true;
+      clearTimeout(again);
+      clearTimeout(grace ?? undefined);
+      back.resolve(false);
+      if (client.status === "end") return;
+      const ended = new Promise((resolve) => client.once("end", resolve));
+      client.disconnect();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// Waits until what was written is on a replica too: one wait at a time for each server, shared by all who ask meanwhile.
+import { Cluster, type Redis } from "ioredis";
+import type { RedisConnection } from "./redis-connection.ts";
+
+const SLOTS = 16_384;
+const MARK_MS = 1_000;
+const POLYNOMIAL = 0x1021;
+
+/** The part of a key that decides its slot: what stands in its first braces, or all of it. */
+function slotTag(key: string): string {
+  const open = key.indexOf("{");
+  const end = key.indexOf("}", open + 1);
+  return open < 0 || end <= open + 1 ? key : key.slice(open + 1, end);
+}
+
+/** The slot of a key in a cluster: CRC-16 (XMODEM) of its tag. */
+export function slotOf(key: string): number {
+  let sum = 0;
+  for (const byte of Buffer.from(slotTag(key))) {
+    sum ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) sum = (sum & 0x8000 ? (sum << 1) ^ POLYNOMIAL : sum << 1) & 0xffff;
+  }
+  return sum % SLOTS;
+}
+
+interface Waiter {
+  readonly key: string;
+  readonly resolve: (isThere: boolean) => void;
+}
+
+export interface ReplicaWait {
+  /** Whether all that was written on the key's server before this call is on a replica now; false where it is not known. */
+  wait(key: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** `connect` opens a connection of its own, at the first wait: a wait holds up whatever is sent after it. */
+export function waitOnReplicas(connect: () => RedisConnection, waitMsMax: number): ReplicaWait {
+  let side: RedisConnection | null = null;
+  let waiters: Waiter[] = [];
+  let running = false;
+
+  async function ask(server: Redis, asking: readonly Waiter[]): Promise<void> {
+    // The wait is for writes of its own connection. A mark comes after all writes that were acknowledged before it.
+    const mark = server.set(`mark:{${slotTag(asking[0]?.key ?? "")}}`, "", "PX", MARK_MS);
+    const answers = await Promise.all([mark, server.wait(1, waitMsMax)]).catch(() => null);
+    for (const { resolve } of asking) resolve(answers !== null && answers[1] > 0);
+  }
+
+  async function drive(): Promise<void> {
+    running = true;
+    side ??= connect();
+    while (waiters.length > 0) {
+      const ready = await side.ready();
+      const asking = waiters;
+      waiters = [];
+      const byServer = Map.groupBy(asking, ({ key }) => (ready && side ? serverFor(key, side) : undefined));
+      await Promise.all(
+        [...byServer].map(([server, some]) =>
+          server === undefined ? some.forEach(({ resolve }) => resolve(false)) : ask(server, some),
+        ),
+      );
+    }
+    running = false;
+  }
+
+  return {
+    wait(key) {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      waiters.push({ key, resolve });
+      if (!running) void drive();
+      return promise;
+    },
+    async close() {
+      await side?.close();
+    },
+  };
+}
+
+function serverFor(key: string, { client }: RedisConnection): Redis | undefined {
+  if (!(client instanceof Cluster)) return client;
+  const address = client.slots[slotOf(key)]?.[0];
+  return client.nodes("master").find(({ options }) => `${options.host}:${options.port}` === address);
+}

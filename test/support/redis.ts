@@ -1,0 +1,202 @@
+// Real redis-servers for tests, each on a free port with a folder of its own: started, stopped, killed, started again.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { Redis } from "ioredis";
+
+const run = promisify(execFile);
+const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
+const INSTALL_MS_MAX = 280_000;
+const START_TRIES = 5;
+/** Room for the installation, which happens once on a machine. */
+export const REDIS_MS_MAX = 300_000;
+
+/** Settings by their names in redis.conf, over those that money needs. */
+export type RedisSettings = Readonly<Record<string, string>>;
+
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  /** A command by hand, such as `send("CONFIG", "SET", ...)`. */
+  send(command: string, ...words: string[]): Promise<unknown>;
+  /** Lets it save and end. */
+  stop(): Promise<void>;
+  /** Ends it at once, in the middle of whatever it does. */
+  kill(): Promise<void>;
+  /** Stops the process without ending it: connections stay, nothing answers. */
+  freeze(): void;
+  thaw(): void;
+  /** Starts it again on the same port and folder. */
+  start(): Promise<void>;
+  /** Ends it and removes its folder. */
+  dispose(): Promise<void>;
+}
+
+const findServer = () => PLACES.find((place) => existsSync(place));
+
+async function serverPath(): Promise<string> {
+  const there = findServer();
+  if (there !== undefined) return there;
+  const byHand = "no redis-server was found; run: apt-get install -y redis-server";
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) throw new Error(byHand);
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: INSTALL_MS_MAX };
+  try {
+    await run("apt-get", ["update"], options);
+    await run("apt-get", ["install", "-y", "--no-install-recommends", "redis-server"], options);
+  } catch (cause) {
+    throw new Error(byHand, { cause });
+  }
+  return findServer() ?? Promise.reject(new Error(byHand));
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+const SAFE: RedisSettings = {
+  save: "",
+  appendonly: "yes",
+  appendfsync: "always",
+  "maxmemory-policy": "noeviction",
+  // A test's small file is not worth rewriting.
+  "auto-aof-rewrite-percentage": "0",
+  "repl-diskless-sync-delay": "0",
+};
+
+/** Ends the server when this process does, however that comes about: its end of the pipe is closed then. */
+const GUARD = `exec 3<&0; "$@" & child=$!; echo "pid $child"; (cat <&3 >/dev/null; kill -9 $child 2>/dev/null) & wait $child`;
+
+async function launch(path: string, folder: string, settings: RedisSettings) {
+  const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn("/bin/sh", ["-c", GUARD, "sh", path, ...words, "--dir", folder, "--daemonize", "no"], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const exited = once(child, "exit").then(() => {
+    child.stdin.destroy();
+  });
+  let pid = 0;
+  const said: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      said.push(line);
+      if (line.startsWith("pid ")) pid = Number(line.slice(4));
+      if (line.includes("Ready to accept connections")) resolve();
+    });
+    void exited.then(() => reject(new Error(`redis-server did not start: ${said.join("\n")}`)));
+  });
+  return { exited, signal: (name: NodeJS.Signals) => process.kill(pid, name) };
+}
+
+/** Starts a server of the test's own. It ends with the test's process at the latest. */
+export async function startRedis(settings: RedisSettings = {}): Promise<RedisServer> {
+  const path = await serverPath();
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
+  let port = 0;
+  const launchHere = () => launch(path, folder, { ...SAFE, port: String(port), bind: "127.0.0.1", ...settings });
+  let running: Awaited<ReturnType<typeof launch>> | null = null;
+  for (let tries = 1; running === null; tries++) {
+    port = await freePort();
+    // Between the look and the start somebody else may have taken the port.
+    running = await launchHere().catch((error) => (tries < START_TRIES ? null : Promise.reject(error)));
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (running === null) return;
+    running.signal("SIGCONT");
+    running.signal(signal);
+    await running.exited;
+    running = null;
+  }
+
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    async send(command, ...words) {
+      const client = new Redis({ port, host: "127.0.0.1", lazyConnect: true, retryStrategy: null });
+      client.on("error", () => {});
+      try {
+        return await client.call(command, ...words);
+      } finally {
+        client.disconnect();
+      }
+    },
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+    freeze: () => running?.signal("SIGSTOP"),
+    thaw: () => running?.signal("SIGCONT"),
+    async start() {
+      running ??= await launchHere();
+    },
+    async dispose() {
+      await end("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A server whose contents are the test's alone: `REDIS_URL`'s where that is set, emptied, else one of the test's own. */
+export async function anyRedis(): Promise<Pick<RedisServer, "url" | "send" | "dispose">> {
+  const given = process.env.REDIS_URL;
+  if (given === undefined) return startRedis();
+  // Files of tests run side by side, each in a database of its own; 0 is left alone.
+  const url = new URL(given);
+  url.pathname = `/${1 + (Number(process.env.VITEST_POOL_ID ?? 0) % 15)}`;
+  const client = new Redis(url.href);
+  await client.flushdb();
+  return {
+    url: url.href,
+    send: (command, ...words) => client.call(command, ...words),
+    async dispose() {
+      await client.flushdb();
+      client.disconnect();
+    },
+  };
+}
+
+export interface RedisCluster {
+  readonly url: string;
+  readonly nodes: readonly RedisServer[];
+  dispose(): Promise<void>;
+}
+
+const SLOTS = 16_384;
+const STATE_LOOK_MS = 20;
+
+/** Three masters that share the slots; takes about three seconds, which a node waits before it trusts its own start. */
+export async function startRedisCluster(settings: RedisSettings = {}): Promise<RedisCluster> {
+  const wanted = { "cluster-enabled": "yes", "cluster-node-timeout": "2000", ...settings };
+  const nodes = await Promise.all([0, 1, 2].map(() => startRedis(wanted)));
+  const share = Math.ceil(SLOTS / nodes.length);
+  for (const [at, node] of nodes.entries()) {
+    await node.send("CLUSTER", "SET-CONFIG-EPOCH", String(at + 1));
+    await node.send(
+      ...(["CLUSTER", "ADDSLOTSRANGE", `${at * share}`, `${Math.min(SLOTS, (at + 1) * share) - 1}`] as const),
+    );
+    await node.send("CLUSTER", "MEET", "127.0.0.1", String(nodes[0]?.port));
+  }
+  for (const node of nodes) {
+    while (!(await isWhole(node, nodes.length))) await new Promise((again) => setTimeout(again, STATE_LOOK_MS));
+  }
+  return {
+    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
+    nodes,
+    async dispose() {
+      await Promise.all(nodes.map((node) => node.dispose()));
+    },
+  };
+}
+
+async function isWhole(node: RedisServer, count: number): Promise<boolean> {
+  const state = String(await node.send("CLUSTER", "INFO"));
+  return state.includes("cluster_state:ok") && state.includes(`cluster_size:${count}`);
+}

@@ -1,0 +1,85 @@
+// A TCP proxy on loopback that does to a connection what networks do: delay, swallow, cut at the worst moment.
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface TcpProxy {
+  readonly port: number;
+  /** Passes everything on, each piece this much later; 0: at once. */
+  pass(delayMs?: number): void;
+  /** Takes everything and passes nothing on, in either direction; connections stay open. */
+  blackHole(): void;
+  /**
+   * The next piece that holds `text` is passed on; once the server answers it, everything is cut and the answer is lost.
+   * Resolves at the cut.
+   */
+  cutAfter(text: string): Promise<void>;
+  /** Cuts all connections; new ones are let in. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function startTcpProxy(serverPort: number): Promise<TcpProxy> {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let delayMs = 0;
+  let swallows = false;
+  let trap: { readonly text: string; readonly cut: () => void } | null = null;
+
+  function cut(): void {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  }
+
+  const server = createServer((client) => {
+    const upstream = connect(serverPort, "127.0.0.1");
+    const pair = [client, upstream] as const;
+    let armed: (() => void) | null = null;
+    pairs.add(pair);
+    const send = (to: Socket, chunk: Buffer) => {
+      if (swallows) return;
+      if (delayMs === 0) to.write(chunk);
+      else setTimeout(() => to.writable && to.write(chunk), delayMs);
+    };
+    client.on("data", (chunk) => {
+      if (trap !== null && chunk.includes(trap.text)) {
+        armed = trap.cut;
+        trap = null;
+      }
+      send(upstream, chunk);
+    });
+    upstream.on("data", (chunk) => {
+      if (armed === null) return send(client, chunk);
+      cut();
+      armed();
+    });
+    for (const socket of pair) {
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        pairs.delete(pair);
+        for (const other of pair) other.destroy();
+      });
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    pass(ms = 0) {
+      swallows = false;
+      delayMs = ms;
+    },
+    blackHole() {
+      swallows = true;
+    },
+    cutAfter(text) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      trap = { text, cut: resolve };
+      return promise;
+    },
+    cut,
+    async close() {
+      cut();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
