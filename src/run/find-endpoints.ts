@@ -1,14 +1,14 @@
 // The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
-import type { Audience } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import { goneError, isGone } from "../pipeline/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../plan.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
-import { nearest } from "./nearest.ts";
+import { noSuchAction, notFound } from "./nearest.ts";
 import { onShelf, type Shelves } from "./on-shelf.ts";
-import { tableOf } from "./params-schema.ts";
+import { type TableOf, tableOf } from "./params-schema.ts";
 import { answerWith, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
-import type { Shop, ShopAction } from "./shop.ts";
+import type { ShopAction } from "./shop.ts";
+import { nameIn } from "./table-params.ts";
 
 /** What anybody may see, with or without a key. */
 export const EVERYBODY = { sandbox: false } as const;
@@ -19,26 +19,14 @@ interface Described {
   readonly rows: Map<string, ReadyAnswer>;
 }
 
-/** Nobody knows what was asked for; says which names are near. */
-function notFound(what: string, asked: string, names: readonly string[]): GatewayError {
-  const found = nearest(asked, names);
-  const meant = found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`;
-  return new GatewayError("not_found", { detail: { detail: `${what}.${meant}` }, data: { nearest: found } });
-}
-
-/** There is no such action. */
-export function noSuchAction(id: string, shop: Shop, audience: Audience): GatewayError {
-  const names = shop.all(audience).map((action) => action.id);
-  return notFound(`There is no action ${id.slice(0, 120)}`, id, names);
-}
-
-function rowAnswer(action: ShopAction, { rows }: Described, name: string) {
+/** The answer about one row, by any name that a call may give it; kept by its own name, of which there are not more than rows. */
+function rowAnswer(action: ShopAction, { rows }: Described, asked: string, table: TableOf) {
+  const name = nameIn(table.rows, asked) ?? asked;
   const known = rows.get(name);
   if (known !== undefined) return known;
   const descriptor = rowDescriptor(action, name);
   if (descriptor === null) {
-    const table = tableOf(action);
-    return notFound(`${action.id} has no ${table?.param} ${name.slice(0, 120)}`, name, Object.keys(table?.rows ?? {}));
+    return notFound(`${action.id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
   }
   const made = readyEnvelope(descriptor);
   rows.set(name, made);
@@ -57,7 +45,7 @@ function descriptorEndpoint(parts: Shelves): Endpoint {
     if (request.query.size === 0) return answerWith(known.whole, request);
     const table = tableOf(action);
     const name = table === null ? null : request.query.get(table.param);
-    const ready = name === null ? known.whole : rowAnswer(action, known, name);
+    const ready = table === null || name === null ? known.whole : rowAnswer(action, known, name, table);
     return ready instanceof GatewayError ? ready : answerWith(ready, request);
   }
 

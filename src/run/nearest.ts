@@ -1,4 +1,8 @@
 // The names nearest to one that nobody knows, for a 404 that helps.
+import type { Audience } from "../catalog/catalog.ts";
+import { GatewayError } from "../errors.ts";
+import type { Shop } from "./shop.ts";
+
 const NEAREST_MAX = 3;
 const LIKENESS_MIN = 0.35;
 
@@ -24,4 +28,17 @@ export function nearest(asked: string, names: readonly string[]): readonly strin
     .sort((a, b) => b.like - a.like)
     .slice(0, NEAREST_MAX)
     .map(({ name }) => name);
+}
+
+/** Nobody knows what was asked for; says which of `names` are near. */
+export function notFound(what: string, asked: string, names: readonly string[]): GatewayError {
+  const found = nearest(asked, names);
+  const meant = found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`;
+  return new GatewayError("not_found", { detail: { detail: `${what}.${meant}` }, data: { nearest: found } });
+}
+
+/** There is no such action. */
+export function noSuchAction(id: string, shop: Shop, audience: Audience): GatewayError {
+  const names = shop.all(audience).map((action) => action.id);
+  return notFound(`There is no action ${id.slice(0, 120)}`, id, names);
 }

@@ -6,6 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
 import { parseJson } from "../pipeline/parse-json.ts";
 import type { Call, Caller } from "../plan.ts";
+import { noSuchAction } from "./nearest.ts";
 import type { Shop, ShopAction } from "./shop.ts";
 import { type FieldIssue, namedRow } from "./table-params.ts";
 
@@ -81,11 +82,9 @@ export function readCall(
 ): ActionCall | GatewayError {
   const { service = "", action: name = "" } = request.params;
   const id = `${service}/${name}`;
-  const action = shop.find(id, { sandbox: caller.payer.sandbox });
-  if (action === null) {
-    const detail = `There is no action ${id.slice(0, 120)}; POST /api/run/core/discover finds actions by keywords.`;
-    return new GatewayError("not_found", { detail: { detail } });
-  }
+  const audience = { sandbox: caller.payer.sandbox };
+  const action = shop.find(id, audience);
+  if (action === null) return noSuchAction(id, shop, audience);
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;

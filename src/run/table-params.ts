@@ -14,7 +14,7 @@ export interface NamedRow {
 }
 
 /** The name as the table has it: written out, or its end alone where only one row ends so. */
-function nameIn(table: EndpointTable, asked: string): string | null {
+export function nameIn(table: EndpointTable, asked: string): string | null {
   if (Object.hasOwn(table, asked)) return asked;
   const end = `/${asked.replace(/^\/+/, "")}`;
   const found = Object.keys(table).filter((name) => name.endsWith(end));
@@ -26,7 +26,8 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 const FITS: Readonly<Record<TableParam["type"], (value: unknown) => boolean>> = {
   string: (value) => typeof value === "string" || typeof value === "number",
   integer: (value) => Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,15}$/.test(value)),
-  number: (value) => Number.isFinite(value) || (typeof value === "string" && NUMBER.test(value)),
+  number: (value) =>
+    Number.isFinite(value) || (typeof value === "string" && NUMBER.test(value) && Number.isFinite(+value)),
   boolean: (value) => typeof value === "boolean" || value === "true" || value === "false",
   array: Array.isArray,
   object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),

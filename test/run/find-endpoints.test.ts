@@ -67,6 +67,16 @@ describe("GET /api/run/{service}/{action}", () => {
     });
   });
 
+  test("tells whoever calls an unknown action the same", async () => {
+    const { key } = await gateway.account();
+    const response = await fetch(`${gateway.url}/api/run/core/discovery`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ data: { nearest: expect.arrayContaining(["core/discover"]) } });
+  });
+
   test("with the name of a row describes the row; a wrong name gets the nearest", async () => {
     const rows = await dataOf<IndexRow[]>("/api/run");
     const described = await Promise.all(
@@ -85,6 +95,9 @@ describe("GET /api/run/{service}/{action}", () => {
         `${endpoint}?${new URLSearchParams({ [param]: name })}`,
       );
       expect(row.params.properties[param]?.const).toBe(name);
+      // A call may leave out the beginning where the end is enough; so may a question about it.
+      const short = await dataOf(`${endpoint}?${new URLSearchParams({ [param]: name.replace(/^\/api\/v1/, "") })}`);
+      expect(short).toEqual(row);
       const wrong = await get(`${endpoint}?${new URLSearchParams({ [param]: `${name}x` })}`);
       expect(wrong.status).toBe(404);
       expect(((await wrong.json()) as { data: { nearest: string[] } }).data.nearest).toContain(name);
