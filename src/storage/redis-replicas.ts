@@ -40,11 +40,16 @@ export function waitOnReplicas(connect: () => RedisConnection, waitMsMax: number
   let waiters: Waiter[] = [];
   let running = false;
 
-  async function ask(server: Redis, asking: readonly Waiter[]): Promise<void> {
+  async function ask(server: Redis | undefined, asking: readonly Waiter[]): Promise<void> {
+    const isThere = server !== undefined && (await markAndWait(server, asking[0]?.key ?? "").catch(() => false));
+    for (const { resolve } of asking) resolve(isThere);
+  }
+
+  async function markAndWait(server: Redis, key: string): Promise<boolean> {
     // The wait is for writes of its own connection. A mark comes after all writes that were acknowledged before it.
-    const mark = server.set(`mark:{${slotTag(asking[0]?.key ?? "")}}`, "", "PX", MARK_MS);
-    const answers = await Promise.all([mark, server.wait(1, waitMsMax)]).catch(() => null);
-    for (const { resolve } of asking) resolve(answers !== null && answers[1] > 0);
+    const mark = server.set(`mark:{${slotTag(key)}}`, "", "PX", MARK_MS);
+    const [, replicas] = await Promise.all([mark, server.wait(1, waitMsMax)]);
+    return replicas > 0;
   }
 
   async function drive(): Promise<void> {
@@ -55,11 +60,7 @@ export function waitOnReplicas(connect: () => RedisConnection, waitMsMax: number
       const asking = waiters;
       waiters = [];
       const byServer = Map.groupBy(asking, ({ key }) => (ready && side ? serverFor(key, side) : undefined));
-      await Promise.all(
-        [...byServer].map(([server, some]) =>
-          server === undefined ? some.forEach(({ resolve }) => resolve(false)) : ask(server, some),
-        ),
-      );
+      await Promise.all([...byServer].map(([server, some]) => ask(server, some)));
     }
     running = false;
   }

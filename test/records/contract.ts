@@ -11,12 +11,12 @@ export interface TestRecords {
   dispose(): Promise<void>;
 }
 
-export function recordsContract(name: string, open: () => Promise<TestRecords>): void {
+export function recordsContract(name: string, open: () => Promise<TestRecords>, openMsMax?: number): void {
   describe(`${name}: the records' contract`, () => {
     let store: TestRecords;
     beforeAll(async () => {
       store = await open();
-    });
+    }, openMsMax);
     afterAll(() => store.dispose());
 
     const put = (id: string, more: Partial<PutRecord> = {}) =>
@@ -61,6 +61,15 @@ export function recordsContract(name: string, open: () => Promise<TestRecords>):
       expect(await put("renewed")).toBe(3);
       store.clock.advance(9_000);
       expect(await store.records.get("job", "renewed")).toMatchObject({ version: 3, expiresAtMs: null });
+    });
+
+    test("a put with no time to live left removes the record, if it is the version that was read", async () => {
+      await put("ended");
+      expect(await put("ended", { ttlMs: 0, ifVersion: 2 })).toBeNull();
+      expect(await store.records.get("job", "ended")).not.toBeNull();
+      const won = await Promise.all([1, 2, 3].map(() => put("ended", { ttlMs: 0, ifVersion: 1 })));
+      expect(won.filter((version) => version !== null)).toHaveLength(1);
+      expect(await store.records.get("job", "ended")).toBeNull();
     });
 
     test("a deleted record is gone, and its versions begin again", async () => {
