@@ -47,6 +47,10 @@ export interface ReserveRequest extends HoldRef {
   readonly idempotency: { readonly key: string; readonly fingerprint: string; readonly keepMs: number } | null;
   /** The gateway's own clock, for the guard against clock skew. */
   readonly nowMs: number;
+  /**
+   * The account's bound on requests, counted over all processes where the store is shared; absent: they are counted elsewhere.
+   */
+  readonly window?: { readonly limit: number; readonly seconds: number };
 }
 
 export type ReserveOutcome =
@@ -71,6 +75,7 @@ export type ReserveOutcome =
       readonly resetsAtMs: number;
     }
   | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
+  | { readonly outcome: "window"; readonly limit: number; readonly resetSeconds: number }
   | { readonly outcome: "idempotency_in_progress" }
   | { readonly outcome: "idempotency_mismatch" }
   /** Finished before under the same key: its posting, for replay. */

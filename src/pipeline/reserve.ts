@@ -17,6 +17,7 @@ export interface Replay {
 
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
 const TEMPORARY_SECONDS = 5;
+const WINDOW_SECONDS = 60;
 
 type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
 type Short = Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
@@ -65,6 +66,11 @@ function refusal(outcome: Exclude<Refused, Short>): GatewayError {
   switch (outcome.outcome) {
     case "slots":
       return new GatewayError(outcome.code, { detail: { limit: outcome.max }, retryAfterSeconds: 1 });
+    case "window":
+      return new GatewayError("rate_limited", {
+        detail: { limit: outcome.limit, window_seconds: WINDOW_SECONDS },
+        retryAfterSeconds: outcome.resetSeconds,
+      });
     case "frozen":
       return new GatewayError("account_frozen");
     case "paused":

@@ -12,6 +12,8 @@ import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-th
 export interface TestStore {
   readonly ledger: Ledger;
   readonly clock: ManualClock;
+  /** Several processes can have it open: it goes on while one of them is away, and nobody knows who is dead. */
+  readonly shared: boolean;
   /** Closes the store and opens it again on what it has kept. */
   reopen(): Promise<Ledger>;
   dispose(): Promise<void>;
@@ -34,6 +36,7 @@ export async function sqliteStore(): Promise<TestStore> {
   let ledger = sqliteLedger(await openLedgerThread(file, clock));
   return {
     clock,
+    shared: false,
     get ledger() {
       return ledger;
     },

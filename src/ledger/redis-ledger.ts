@@ -1,0 +1,313 @@
+// The ledger as many processes share it: every transition is one script in Redis, and all of an account lies in one slot.
+import type { AccountRow, KeyPatch, KeyRow, NewKey, PostingRow, RefundOutcome, TopUpOutcome } from "../account-rows.ts";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import { type Nano, nano, ZERO } from "../money.ts";
+import type { Ledger, LedgerTotals, VoidOutcome } from "./ledger.ts";
+import { accountIndex } from "./redis-account-index.ts";
+import { examineRedis } from "./redis-doctor.ts";
+import { extendOutcome, postOutcome, reserveOutcome } from "./redis-replies.ts";
+import {
+  accountBase,
+  accountKey,
+  accountRow,
+  changedKey,
+  fieldsOf,
+  type KeyProfile,
+  keyIdsOf,
+  listPostings,
+  profileOf,
+  readPosting,
+  type StoredKey,
+  secretKey,
+  storedKey,
+  withPeriodSums,
+} from "./redis-rows.ts";
+import { type LedgerLink, ledgerScripts, transitionClock } from "./redis-script.ts";
+
+export interface RedisLedgerOptions {
+  readonly link: LedgerLink;
+  readonly clock: Clock;
+  /** The clock stands in for the server's own: for tests. */
+  readonly clockIsServers?: boolean;
+  /** The longest lease: a server that has been up for less ends nothing, because nobody could renew while it was down. */
+  readonly leaseMs: number;
+}
+
+const KEY_WRITES_MAX = 5;
+const TOTALS_KEPT_MS = 10_000;
+const NO_DETAIL = JSON.stringify({
+  ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
+});
+
+/** Opens the ledger over a connection. Nothing is kept in this process. */
+export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: RedisLedgerOptions): Ledger {
+  const run = ledgerScripts(link);
+  const time = transitionClock(clock, clockIsServers);
+  const index = accountIndex(link, run, time, clock);
+  let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
+
+  async function account(accountId: string): Promise<AccountRow | null> {
+    return accountRow(accountId, await fieldsOf(link, accountKey(accountId)));
+  }
+
+  /** The account's own time, which never falls. */
+  async function accountNow(accountId: string): Promise<number> {
+    const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+    return Math.max(Number(clk ?? 0), time().nowMs);
+  }
+
+  async function key(accountId: string, keyId: string): Promise<StoredKey | null> {
+    const names = [keyId, ...["paused", "ceiling", "period", "used", "created"].map((name) => `${keyId}:${name}`)];
+    const values = (await link.call("HMGET", `${accountBase(accountId)}:k`, ...names)) as (string | null)[];
+    const fields = new Map(
+      names.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const])),
+    );
+    return storedKey(accountId, keyId, fields);
+  }
+
+  async function shown(stored: StoredKey | null): Promise<KeyRow | null> {
+    return stored === null ? null : withPeriodSums(link, stored, await accountNow(stored.row.accountId));
+  }
+
+  /** Changes a key where it still is what it was read as; somebody else's change in between is read and built upon. */
+  async function change(
+    accountId: string,
+    keyId: string,
+    patch: KeyPatch & Partial<KeyProfile>,
+  ): Promise<StoredKey | null> {
+    for (let tries = 0; tries < KEY_WRITES_MAX; tries++) {
+      const before = await key(accountId, keyId);
+      if (before === null) return null;
+      const { profile, paused, ceiling, period } = changedKey(before, patch);
+      const args = [keyId, before.text, profile, paused, ceiling, period];
+      const [outcome] = await run("write_key", accountKey(accountId), args);
+      if (outcome === "written") return key(accountId, keyId);
+      if (outcome === "missing") return null;
+    }
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: 1 });
+  }
+
+  function newKeyArgs(newKey: NewKey, primary: boolean): readonly string[] {
+    const { keyId, ceilingNano, ceilingPeriod, externalId } = newKey;
+    const profile = JSON.stringify(profileOf(newKey, primary));
+    return [keyId, profile, ceilingNano === null ? "" : String(ceilingNano), ceilingPeriod ?? "", externalId ?? ""];
+  }
+
+  /** A secret leads to its key before the key is there: a key that is acknowledged can always be found. */
+  async function point(secretHash: string, accountId: string, keyId: string): Promise<void> {
+    await link.call("SET", secretKey(secretHash), JSON.stringify([accountId, keyId]));
+  }
+
+  /** Where a transaction is known by its id alone, every account is asked: people do that, calls never. */
+  async function findPosting(transactionId: string): Promise<PostingRow | null> {
+    for await (const accountId of index.all()) {
+      const found = await posting(accountId, transactionId);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  async function posting(accountId: string, transactionId: string): Promise<PostingRow | null> {
+    const found = await readPosting(link, accountId, transactionId);
+    if (found === null) return null;
+    const { number: _, day: __, inference: ___, ...row } = found;
+    return row;
+  }
+
+  async function credit(
+    accountId: string,
+    {
+      id,
+      kind,
+      amount,
+      reference,
+      reason,
+    }: { id: string; kind: string; amount: Nano; reference: string; reason: string },
+  ): Promise<readonly string[]> {
+    return run("credit", accountKey(accountId), [...time().args, id, kind, amount, reference, reason]);
+  }
+
+  async function expire(accountId: string, countMax: number): Promise<string[]> {
+    const overdue = await run("overdue", accountKey(accountId), [...time().args, countMax]);
+    const ended: string[] = [];
+    for (const holdId of overdue) {
+      const [outcome] = await run("expire", accountKey(accountId), [...time().args, holdId, NO_DETAIL]);
+      if (outcome === "ended") ended.push(holdId);
+    }
+    return ended;
+  }
+
+  return {
+    async openAccount(request) {
+      const { accountId, name, kind, creditNano, inferenceCapNano, requestsPerMinute, inFlightMax, primaryKey } =
+        request;
+      nano(creditNano);
+      const before = await account(accountId);
+      if (before !== null) return "exists";
+      await index.register(accountId);
+      await point(primaryKey.secretHash, accountId, primaryKey.keyId);
+      const [keyId = "", profile = "", ...rest] = newKeyArgs(primaryKey, true);
+      const [outcome] = await run("open", accountKey(accountId), [
+        ...[
+          ...time().args,
+          `open_${accountId}`,
+          creditNano,
+          name,
+          kind,
+          inferenceCapNano,
+          requestsPerMinute,
+          inFlightMax,
+        ],
+        ...[keyId, profile, ...rest],
+      ]);
+      return outcome === "opened" ? "opened" : "exists";
+    },
+    account,
+    async accounts() {
+      const rows: AccountRow[] = [];
+      for await (const accountId of index.all()) {
+        const row = await account(accountId);
+        if (row !== null) rows.push(row);
+      }
+      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.accountId < b.accountId ? -1 : 1));
+    },
+    async patchAccount(accountId, patch) {
+      if ((await account(accountId)) === null) return null;
+      const fields = Object.entries({
+        name: patch.name,
+        frozen: patch.frozen === undefined ? undefined : patch.frozen ? "1" : "0",
+        cap: patch.inferenceCapNano,
+        rpm: patch.requestsPerMinute,
+        in_flight: patch.inFlightMax,
+      }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
+      if (fields.length > 0) await link.call("HSET", accountKey(accountId), ...fields);
+      return account(accountId);
+    },
+
+    async createKey(accountId, newKey) {
+      if ((await account(accountId)) === null) return "unknown_account";
+      await point(newKey.secretHash, accountId, newKey.keyId);
+      const [outcome] = await run("create_key", accountKey(accountId), [...time().args, ...newKeyArgs(newKey, false)]);
+      if (outcome !== "created") await link.call("DEL", secretKey(newKey.secretHash));
+      return outcome as "created" | "unknown_account" | "external_id_taken";
+    },
+    async keyByHash(secretHash) {
+      const pointer = (await link.call("GET", secretKey(secretHash))) as string | null;
+      if (pointer === null) return null;
+      const [accountId, keyId] = JSON.parse(pointer) as [string, string];
+      const found = await key(accountId, keyId);
+      // A pointer outlives the secret that it was made for; the key says which secret is its own.
+      return found?.profile.secretHash === secretHash ? shown(found) : null;
+    },
+    async keys(accountId) {
+      const fields = await fieldsOf(link, `${accountBase(accountId)}:k`);
+      const nowMs = await accountNow(accountId);
+      const stored = keyIdsOf(fields).map((keyId) => storedKey(accountId, keyId, fields));
+      const rows = await Promise.all(
+        stored.filter((one) => one !== null).map((one) => withPeriodSums(link, one, nowMs)),
+      );
+      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.keyId < b.keyId ? -1 : 1));
+    },
+    patchKey: async (accountId, keyId, patch) => shown(await change(accountId, keyId, patch)),
+    async rotateKey(accountId, keyId, secretHash, hint) {
+      const before = await key(accountId, keyId);
+      if (before === null) return null;
+      await point(secretHash, accountId, keyId);
+      const after = await change(accountId, keyId, { secretHash, hint });
+      await link.call("DEL", secretKey(before.profile.secretHash));
+      return shown(after);
+    },
+    async deleteKey(accountId, keyId) {
+      const before = await key(accountId, keyId);
+      if (before === null || before.profile.primary) return false;
+      const [outcome] = await run("delete_key", accountKey(accountId), [keyId, before.profile.externalId ?? ""]);
+      await link.call("DEL", secretKey(before.profile.secretHash));
+      return outcome === "deleted";
+    },
+
+    reserve(request) {
+      nano(request.amountNano);
+      const now = time();
+      if (now.leapt) return Promise.resolve({ outcome: "clock_skew" } as const);
+      return reserveOutcome(run, now, index, request);
+    },
+    extend(hold, more, accrued, lease) {
+      const args = [...time().args, hold.holdId, nano(more), nano(accrued), lease];
+      return extendOutcome(run, hold, args, () => index.note(hold.accountId, lease));
+    },
+    async renew(holds, lease) {
+      const byAccount = Map.groupBy(holds, ({ accountId }) => accountId);
+      const gone = await Promise.all(
+        [...byAccount].map(async ([accountId, refs]) => {
+          await index.note(accountId, lease);
+          return run("renew", accountKey(accountId), [...time().args, lease, ...refs.map(({ holdId }) => holdId)]);
+        }),
+      );
+      return gone.flat();
+    },
+    post(request) {
+      const { accountId, holdId, amountNano, upstreamNano, absorbReason, ...rest } = request;
+      const { provider, served, usage, estimated, priceVersion } = rest;
+      const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion };
+      const args = [...time().args, holdId, nano(amountNano), JSON.stringify(detail), absorbReason];
+      return run("post", accountKey(accountId), args).then(postOutcome);
+    },
+    async void({ accountId, holdId }, _reason, keyFate = "free"): Promise<VoidOutcome> {
+      const [outcome] = await run("void", accountKey(accountId), [...time().args, holdId, keyFate]);
+      return { outcome: outcome as VoidOutcome["outcome"] };
+    },
+    /** Nobody is known to be dead where many processes share a store: a hold ends with its lease, whoever owns it. */
+    async sweep(countMax) {
+      if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
+      const ended: string[] = [];
+      for await (const accountId of index.overdue()) {
+        ended.push(...(await expire(accountId, countMax - ended.length)));
+        if (ended.length >= countMax) break;
+      }
+      return ended;
+    },
+
+    async topUp(accountId, transactionId, amountNano, reference): Promise<TopUpOutcome> {
+      const entry = { id: transactionId, kind: "topup", amount: nano(amountNano), reference, reason: "" };
+      const [outcome, balance] = await credit(accountId, entry);
+      if (outcome === "unknown_account" || outcome === "too_much") return { outcome };
+      return { outcome: outcome as "credited" | "exists", balanceNano: nano(Number(balance)) };
+    },
+    async refund(transactionId, refundId, reason): Promise<RefundOutcome> {
+      const charge = await findPosting(transactionId);
+      if (charge?.kind !== "charge") return { outcome: "unknown_transaction" };
+      const { amountNano } = charge;
+      const entry = { id: refundId, kind: "refund", amount: amountNano, reference: transactionId, reason };
+      const [outcome, , id = refundId] = await credit(charge.accountId, entry);
+      return { outcome: outcome === "credited" ? "refunded" : "exists", refundId: id, amountNano };
+    },
+    transaction: (accountId, transactionId) =>
+      accountId === null ? findPosting(transactionId) : posting(accountId, transactionId),
+    async transactions(query) {
+      return listPostings(link, query);
+    },
+    async totals() {
+      if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
+      let value: LedgerTotals = { accounts: 0, holdsOpen: 0, heldNano: ZERO, spentNano: ZERO, absorbedNano: ZERO };
+      for await (const accountId of index.all()) {
+        const row = await account(accountId);
+        if (row === null) continue;
+        const holds = Number(await link.call("ZCARD", `${accountBase(accountId)}:hx`));
+        value = {
+          accounts: value.accounts + 1,
+          holdsOpen: value.holdsOpen + holds,
+          heldNano: nano(value.heldNano + row.heldNano),
+          spentNano: nano(value.spentNano + row.spentNano),
+          absorbedNano: nano(value.absorbedNano + row.absorbedNano),
+        };
+      }
+      totals = { atMs: clock.elapsedMs(), value };
+      return value;
+    },
+    doctor: () => examineRedis(link, index.all()),
+    backup: () =>
+      Promise.reject(new Error("a ledger in Redis is backed up where Redis keeps it: see docs/operations.md")),
+    close: () => Promise.resolve(),
+  };
+}

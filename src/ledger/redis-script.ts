@@ -1,0 +1,60 @@
+// The ledger's Lua, one script for each transition, and the time that goes with every call of one.
+import { readFileSync } from "node:fs";
+import type { Clock } from "../clock.ts";
+import { guardClock } from "./clock-guard.ts";
+
+/** What the ledger needs of the connection to Redis. */
+export interface LedgerLink {
+  /** Runs a script; rejects with `ledger_unavailable` where the store cannot be reached or did not answer. */
+  script(name: string, lua: string): { run(keys: readonly string[], args: readonly string[]): Promise<unknown> };
+  /** Runs a command that reads, or that may be sent twice. */
+  call(command: string, ...args: readonly string[]): Promise<unknown>;
+  /** How long the server has been up, in milliseconds. */
+  uptimeMs(): Promise<number>;
+}
+
+const SOURCE = readFileSync(new URL("./redis-ledger.lua", import.meta.url), "utf8");
+
+const TRANSITIONS = [
+  ...["reserve", "extend", "renew", "post", "void", "overdue", "expire"],
+  ...["open", "create_key", "write_key", "delete_key", "credit", "note", "looked", "due"],
+] as const;
+export type Transition =
+  | ("reserve" | "extend" | "renew" | "post" | "void" | "overdue" | "expire")
+  | ("open" | "create_key" | "write_key" | "delete_key" | "credit" | "note" | "looked" | "due");
+
+/** Runs a transition on the key of an account; answers the flat list of strings that it makes. */
+export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
+
+export function ledgerScripts(link: LedgerLink): RunTransition {
+  const scripts = new Map(
+    TRANSITIONS.map((name) => [
+      name as string,
+      link.script(`ledger_${name}`, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`),
+    ]),
+  );
+  return async (name, key, args) => {
+    const reply = await scripts.get(name)?.run([key], args.map(String));
+    return (Array.isArray(reply) ? reply : []).map(String);
+  };
+}
+
+/** What every transition is told of the time: ours as far as it can be trusted, and in tests the store's own. */
+export interface TransitionTime {
+  /** True while our clock has leapt and nobody knows which time it is: no new hold may be placed. */
+  readonly leapt: boolean;
+  /** The first three arguments of a transition. */
+  readonly args: readonly [gatewayMs: string, leapt: string, givenMs: string];
+  readonly nowMs: number;
+}
+
+/** `given`: the clock stands in for the server's own. */
+export function transitionClock(clock: Clock, given: boolean): () => TransitionTime {
+  const guard = guardClock();
+  return () => {
+    const epochMs = Math.floor(clock.epochMs());
+    const { nowMs, skewed } = guard(epochMs, clock.elapsedMs());
+    const now = Math.floor(nowMs);
+    return { leapt: skewed, args: [String(now), skewed ? "1" : "0", given ? String(epochMs) : ""], nowMs: now };
+  };
+}
