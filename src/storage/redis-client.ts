@@ -14,6 +14,8 @@ export interface ClientBounds {
 const BACK_OFF_MS_MIN = 50;
 const BACK_OFF_MS_MAX = 2_000;
 const CONNECT_MS_MAX = 2_000;
+/** A server that does not say goodbye is left after this. */
+const DISCONNECT_MS_MAX = 200;
 /** A server that reads its files again is asked this often whether it is done. */
 const LOADING_LOOK_MS = 500;
 const SLOTS_LOOK_MS = 5_000;
@@ -34,6 +36,7 @@ function safeOptions({ commandMsMax, authorities }: ClientBounds, target: RedisT
     // A connection on which nothing comes back any more is given up; what is sent after it goes over a new one.
     socketTimeout: 2 * commandMsMax,
     connectTimeout: CONNECT_MS_MAX,
+    disconnectTimeout: DISCONNECT_MS_MAX,
     maxLoadingRetryTime: LOADING_LOOK_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

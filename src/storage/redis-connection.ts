@@ -1,6 +1,9 @@
 // One connection to Redis that is always on its way back: who asks is told at once, or after a short wait, whether it is there.
 import { backOffMs, type RedisClient } from "./redis-client.ts";
 
+/** In every other state the client has nothing to end, and would never say that it has. */
+const SOCKET_STATES: ReadonlySet<string> = new Set(["connecting", "connect", "ready"]);
+
 export interface RedisConnection {
   readonly client: RedisClient;
   /** Whether commands can be sent; waits for a connection that was lost just now. */
@@ -69,10 +72,10 @@ export function keepConnected(client: RedisClient, { graceMs, onReady, onBroken 
       clearTimeout(again);
       clearTimeout(grace ?? undefined);
       back.resolve(false);
-      if (client.status === "end") return;
+      const hasSocket = SOCKET_STATES.has(client.status);
       const ended = new Promise((resolve) => client.once("end", resolve));
       client.disconnect();
-      await ended;
+      if (hasSocket) await ended;
     },
   };
 }

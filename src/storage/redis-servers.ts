@@ -60,11 +60,11 @@ export async function problemsOfAll(client: RedisClient): Promise<string[]> {
   const found = await Promise.all(
     servers.map(async (server) => {
       const sentences = await problemsOf(server);
-      return sentences.map((sentence) => `Redis at ${server.options.host}:${server.options.port}: ${sentence}`);
+      return sentences.map((sentence) => `Redis at ${server.options.host}:${server.options.port}: ${sentence}.`);
     }),
   );
   const replica = client instanceof Cluster || (await infoOf(client)).get("role") === "master" ? [] : [IS_REPLICA];
   return [...found.flat(), ...replica];
 }
 
-const IS_REPLICA = "REDIS_URL leads to a replica, which takes no writes: name the primary, or its sentinels";
+const IS_REPLICA = "REDIS_URL leads to a replica, which takes no writes: name the primary, or its sentinels.";

@@ -1,7 +1,7 @@
 // Real redis-servers for tests, each on a free port with a folder of its own: started, stopped, killed, started again.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,9 +76,10 @@ const SAFE: RedisSettings = {
 /** Ends the server when this process does, however that comes about: its end of the pipe is closed then. */
 const GUARD = `exec 3<&0; "$@" & child=$!; echo "pid $child"; (cat <&3 >/dev/null; kill -9 $child 2>/dev/null) & wait $child`;
 
-async function launch(path: string, folder: string, settings: RedisSettings) {
-  const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn("/bin/sh", ["-c", GUARD, "sh", path, ...words, "--dir", folder, "--daemonize", "no"], {
+const STARTED = /Ready to accept connections|Sentinel ID is/;
+
+async function launch(path: string, words: readonly string[]) {
+  const child = spawn("/bin/sh", ["-c", GUARD, "sh", path, ...words, "--daemonize", "no"], {
     stdio: ["pipe", "pipe", "ignore"],
   });
   const exited = once(child, "exit").then(() => {
@@ -90,7 +91,7 @@ async function launch(path: string, folder: string, settings: RedisSettings) {
     createInterface({ input: child.stdout }).on("line", (line) => {
       said.push(line);
       if (line.startsWith("pid ")) pid = Number(line.slice(4));
-      if (line.includes("Ready to accept connections")) resolve();
+      if (STARTED.test(line)) resolve();
     });
     void exited.then(() => reject(new Error(`redis-server did not start: ${said.join("\n")}`)));
   });
@@ -98,11 +99,35 @@ async function launch(path: string, folder: string, settings: RedisSettings) {
 }
 
 /** Starts a server of the test's own. It ends with the test's process at the latest. */
-export async function startRedis(settings: RedisSettings = {}): Promise<RedisServer> {
+export function startRedis(settings: RedisSettings = {}): Promise<RedisServer> {
+  return startServer((port, folder) => {
+    const all = { ...SAFE, port: String(port), bind: "127.0.0.1", dir: folder, ...settings };
+    return Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
+  });
+}
+
+/** Starts a sentinel that watches the server on `primaryPort` as the group `main`, and decides alone. */
+export function startSentinel(primaryPort: number): Promise<RedisServer> {
+  return startServer((port, folder) => {
+    const file = join(folder, "sentinel.conf");
+    const lines = [
+      `port ${port}`,
+      "bind 127.0.0.1",
+      `dir ${folder}`,
+      `sentinel monitor main 127.0.0.1 ${primaryPort} 1`,
+      "sentinel down-after-milliseconds main 500",
+      "sentinel failover-timeout main 3000",
+    ];
+    writeFileSync(file, lines.join("\n"));
+    return [file, "--sentinel"];
+  });
+}
+
+async function startServer(words: (port: number, folder: string) => readonly string[]): Promise<RedisServer> {
   const path = await serverPath();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
   let port = 0;
-  const launchHere = () => launch(path, folder, { ...SAFE, port: String(port), bind: "127.0.0.1", ...settings });
+  const launchHere = () => launch(path, words(port, folder));
   let running: Awaited<ReturnType<typeof launch>> | null = null;
   for (let tries = 1; running === null; tries++) {
     port = await freePort();
@@ -122,7 +147,13 @@ export async function startRedis(settings: RedisSettings = {}): Promise<RedisSer
     url: `redis://127.0.0.1:${port}`,
     port,
     async send(command, ...words) {
-      const client = new Redis({ port, host: "127.0.0.1", lazyConnect: true, retryStrategy: null });
+      const client = new Redis({
+        port,
+        host: "127.0.0.1",
+        lazyConnect: true,
+        retryStrategy: null,
+        enableReadyCheck: false,
+      });
       client.on("error", () => {});
       try {
         return await client.call(command, ...words);
