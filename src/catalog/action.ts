@@ -108,7 +108,7 @@ export interface RequestSpec<P = Params> {
   readonly headers?: Readonly<Record<string, string>>;
   /** What no field can say: the params as the vendor wants them, before `path` and `names` see them. */
   params?(params: P): Params;
-  /** How many redirects within the same origin are followed. Default 0. */
+  /** How many redirects within the vendor's own hosts (`origin`, `origins`) are followed, each at our own origin. Default 0. */
   readonly redirectsMax?: number;
 }
 
@@ -201,6 +201,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly callerIds?: readonly string[];
   /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
   readonly table?: { readonly param: string; readonly method?: "GET" | "POST" };
+  /** The vendor counts this action by itself: it keeps a pace of its own, and rests alone, instead of the adapter's `rate`. */
+  readonly rate?: { readonly requests: number; readonly perMs: number };
   /** For the whole call with all its steps. Default 60,000. */
   readonly timeoutMs?: number;
   /** The upstream is stopped when the client leaves. Default: it finishes and is charged. */

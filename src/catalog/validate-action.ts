@@ -22,6 +22,8 @@ const schema = z.custom<z.ZodType>(
   "is no zod schema",
 );
 
+export const rateSchema = z.strictObject({ requests: count, perMs: count });
+
 const when = {
   status: z.union([status, z.array(status).min(1)]).optional(),
   header: z.string().optional(),
@@ -135,6 +137,7 @@ export const actionsSchema = z.record(
     requires: ids({ param: words }),
     callerIds: z.array(words).optional(),
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
+    rate: rateSchema.optional(),
     timeoutMs: count.optional(),
     abortable: z.boolean().optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),

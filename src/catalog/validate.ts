@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
 import { SLUG } from "./slug.ts";
-import { actionsSchema, actionTierSchema, ruleSchema, tableSchema } from "./validate-action.ts";
+import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
 export class CatalogError extends Error {
@@ -108,7 +108,7 @@ const adapter = z.strictObject({
   contact: z.enum(["polite", "required"]).optional(),
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
   waitsFor: z.string().min(1).optional(),
-  rate: z.strictObject({ requests: count, perMs: count }).optional(),
+  rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   local: z.boolean().optional(),

@@ -48,10 +48,18 @@ function tryRoute(plan: Plan, route: Route, parts: DispatchParts, bounds: { firs
       relay.drop();
       resolve(tried);
     };
-    const deadline = setTimeout(() => {
+    // The time that a slow client takes is its own: nobody gets most of an answer for nothing by reading it slowly.
+    const waitedMs = relay.waitedMs;
+    const outOfTime = (usedMs: number): void => {
+      const moreMs = relay.waitedMs - waitedMs - usedMs;
+      if (moreMs > 0) {
+        deadline = setTimeout(outOfTime, moreMs, usedMs + moreMs);
+        return;
+      }
       attempt?.abort();
       end({ kind: "failed", failure: DEADLINE, attempt });
-    }, bounds.leftMs);
+    };
+    let deadline = setTimeout(outOfTime, bounds.leftMs, 0);
     const sink: AnswerSink = {
       content: (bytes) => relay.content(bytes, route, record.attempts),
       done: (final) => end({ kind: "whole", final, attempt: opened }),

@@ -11,6 +11,8 @@ export class Relay {
   #begun = false;
   #keepAlive: NodeJS.Timeout | null = null;
   #bytes = 0;
+  #waitedMs = 0;
+  #waitsSinceMs: number | null = null;
   /** When the first content went out; null before. */
   committedMs: number | null = null;
 
@@ -18,8 +20,14 @@ export class Relay {
     this.#plan = plan;
     this.#reply = reply;
     this.#clock = clock;
-    reply.onGone(() => this.#onLeave?.());
-    reply.onRoom(() => this.#attempt?.resume());
+    reply.onGone(() => {
+      this.#waited();
+      this.#onLeave?.();
+    });
+    reply.onRoom(() => {
+      this.#waited();
+      this.#attempt?.resume();
+    });
     if (plan.keepAliveMs !== null && plan.streamed) {
       this.#keepAlive = setInterval(() => this.#beat(), plan.keepAliveMs);
     }
@@ -39,6 +47,11 @@ export class Relay {
     return this.#bytes;
   }
 
+  /** How long the client has kept the answer waiting so far, in milliseconds. */
+  get waitedMs(): number {
+    return this.#waitedMs + (this.#waitsSinceMs === null ? 0 : this.#clock.elapsedMs() - this.#waitsSinceMs);
+  }
+
   /** The attempt whose bytes are carried now, and what to do when the client leaves. */
   carry(attempt: Attempt, onLeave: () => void): void {
     this.#attempt = attempt;
@@ -55,7 +68,14 @@ export class Relay {
     if (this.committedMs === null) this.#commit(route, attempts);
     if (this.#reply.closed) return;
     this.#bytes += bytes.length;
-    if (!this.#reply.write(bytes)) this.#attempt?.pause();
+    if (this.#reply.write(bytes)) return;
+    this.#waitsSinceMs ??= this.#clock.elapsedMs();
+    this.#attempt?.pause();
+  }
+
+  #waited(): void {
+    this.#waitedMs = this.waitedMs;
+    this.#waitsSinceMs = null;
   }
 
   /** A stream's head, where content never came but its end did. */

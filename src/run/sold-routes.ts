@@ -73,6 +73,7 @@ export function routesOf(
         params: candidate.hidden.params,
         row,
         requestId: order.requestId,
+        restore: candidate.hidden.restore,
         preamble: readsAll ? null : order.preamble,
         sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,
       }),

@@ -46,10 +46,11 @@ export async function foreignId(
   { payer, records }: { readonly payer: Payer; readonly records: Records },
 ): Promise<GatewayError | null> {
   for (const { kind, param } of offer.spec.requires ?? []) {
-    const id = params[param];
-    if (id === undefined) continue;
-    if ((await records.get(KIND, recordId(payer, offer.adapter.id, kind, String(id)))) !== null) continue;
-    const detail = `${param}: this account has no ${kind} ${String(id).slice(0, 80)}.`;
+    if (params[param] === undefined) continue;
+    const ids = idsAt(params[param], "");
+    const known = await Promise.all(ids.map((id) => records.get(KIND, recordId(payer, offer.adapter.id, kind, id))));
+    if (ids.length > 0 && !known.includes(null)) continue;
+    const detail = `${param}: this account has no ${kind} ${ids.join(", ").slice(0, 80)}.`;
     return new GatewayError("not_found", { param, detail: { detail } });
   }
   return null;

@@ -4,10 +4,11 @@ import type { Dispatcher } from "undici";
 import type { RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
 import { AnswerBody } from "./answer-body.ts";
-import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
+import { redirected, UnbuildableRequest, type WireRequest } from "./build-request.ts";
 import { Exchange, type ExchangeListener } from "./exchange.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 import { failureOf, holds, judge, type Rulebook, rulebookOf, type VendorAnswer } from "./read-answer.ts";
@@ -18,6 +19,11 @@ import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
 const SPLICE_FROM_BYTES = 1024 * 1024;
 const SPLICED_BYTES_MAX = 256 * 1024 * 1024;
 const SPLICED_GAP_MS_MAX = 30_000;
+/** The brackets that a long answer may begin with, and those that end it. */
+const CLOSING: ReadonlyMap<number, number> = new Map([
+  [0x7b, 0x7d],
+  [0x5b, 0x5d],
+]);
 /** A poll that fails in passing is sent again this often in a row. */
 const POLL_FAILURES_MAX = 3;
 
@@ -59,7 +65,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
   #spliced = false;
   #bytes = 0;
   #lastByte = 0;
-  #firstByte = 0;
+  #closing = 0;
   #miss = false;
   #answer: unknown;
   #over = false;
@@ -106,7 +112,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
     if (this.#spliced) return this.#splice(chunk);
     const body = this.#body;
     if (body === null || !body.push(chunk)) return this.#fail(failed("provider_malformed", "the answer is too large"));
-    if (body.length > SPLICE_FROM_BYTES && this.#canSplice()) this.#beginSplicing(body.raw());
+    if (body.length > SPLICE_FROM_BYTES && this.#canSplice(body)) this.#beginSplicing(body.raw());
   }
 
   end(): void {
@@ -116,8 +122,12 @@ class ActionAttempt implements Attempt, ExchangeListener {
     if (read === undefined || read === null)
       return this.#fail(failed("provider_malformed", "the answer cannot be decoded"));
     const answer = { status: this.#status, headers: this.#headers, ...read };
-    if (this.#follow(answer)) return;
-    this.#judge(answer);
+    try {
+      if (!this.#follow(answer)) this.#judge(answer);
+    } catch (error) {
+      // Whoever calls this has no use for what it throws: an answer nested too deep to be written down again, for one.
+      this.#fail({ ...failed("provider_malformed", String(error), this.#status), mayHaveRun: true });
+    }
   }
 
   failed(failure: AttemptFailure): void {
@@ -168,10 +178,17 @@ class ActionAttempt implements Attempt, ExchangeListener {
     try {
       this.#send(build(this.#step?.request ?? offer.spec.request, this.#at, this.#soFar?.json));
     } catch (error) {
-      if (!(error instanceof UnbuildableRequest)) throw error;
-      const kind = this.#at === 0 ? "gateway_internal" : "provider_malformed";
-      queueMicrotask(() => this.#fail({ ...failed(kind, error.message), mayHaveRun: this.#at > 0 }));
+      const failure = this.#unbuildable(error);
+      queueMicrotask(() => this.#fail({ ...failure, mayHaveRun: this.#at > 0 }));
     }
+  }
+
+  /** Whose fault it is that a request cannot be made: the params', later on the answer's before it, or else our own. */
+  #unbuildable(error: unknown): AttemptFailure {
+    if (!(error instanceof UnbuildableRequest)) return failed("gateway_internal", String(error));
+    if (this.#at > 0) return failed("provider_malformed", error.message);
+    const told = new GatewayError("bad_request", { detail: { detail: error.message } });
+    return { ...failed("caller_invalid", error.message), told };
   }
 
   #send(request: WireRequest): void {
@@ -199,17 +216,18 @@ class ActionAttempt implements Attempt, ExchangeListener {
     return true;
   }
 
-  /** Follows a redirect that stays at the vendor's own address; anything else is an answer like any other. */
+  /** Follows a redirect that stays at the vendor's own hosts; anything else is an answer like any other. */
   #follow(answer: VendorAnswer): boolean {
     const { redirectsMax = 0 } = this.#step?.request ?? this.#options.offer.spec.request;
     const location = answer.headers.location;
     const request = this.#request;
     const isRedirect = [301, 302, 303, 307, 308].includes(answer.status);
     if (!isRedirect || location === undefined || request === null || this.#redirects >= redirectsMax) return false;
-    const target = URL.parse(location, request.origin + request.path);
-    if (target?.origin !== request.origin) return false;
+    const target = redirected(location, request, this.#options.offer.adapter);
+    if (target === null) return false;
     this.#redirects++;
-    this.#send({ ...request, method: "GET", path: target.pathname + target.search, body: null });
+    const asBefore = [307, 308].includes(answer.status);
+    this.#send({ ...request, ...(asBefore ? {} : { method: "GET", body: null }), ...target });
     return true;
   }
 
@@ -274,17 +292,18 @@ class ActionAttempt implements Attempt, ExchangeListener {
     this.#sink.done({ kind: "body", body: { json: json ?? "null" } });
   }
 
-  /** A long JSON answer that nobody has to look into is passed on as it comes. */
-  #canSplice(): boolean {
+  /** A long JSON object or array that nobody has to look into is passed on as it comes. */
+  #canSplice(body: AnswerBody): boolean {
     const good = this.#status >= 200 && this.#status < 300;
     const type = String(this.#headers["content-type"] ?? "");
-    return this.#options.preamble !== null && good && type.includes("json") && this.#body?.encoded === false;
+    const fit = this.#options.preamble !== null && good && type.includes("json") && !body.encoded;
+    return fit && CLOSING.has(body.firstByte());
   }
 
   #beginSplicing(soFar: Buffer): void {
     this.#spliced = true;
     this.#exchange?.answering();
-    this.#firstByte = soFar[soFar.findIndex((byte) => byte > 0x20)] ?? 0;
+    this.#closing = CLOSING.get(this.#body?.firstByte() ?? 0) ?? 0;
     this.#body = null;
     this.#sink.content(this.#options.preamble ?? Buffer.alloc(0));
     this.#splice(soFar);
@@ -305,8 +324,7 @@ class ActionAttempt implements Attempt, ExchangeListener {
 
   /** Unparsed, it is held to this much: that it ends with the bracket which closes the first one. */
   #endSpliced(): void {
-    const closing = this.#firstByte === 0x7b ? 0x7d : this.#firstByte === 0x5b ? 0x5d : -1;
-    if (this.#lastByte !== closing)
+    if (this.#lastByte !== this.#closing)
       return this.#fail(failed("provider_malformed", "the answer is no JSON", this.#status));
     if (this.#over) return;
     this.#over = true;
@@ -331,5 +349,7 @@ export function openActionAttempt(options: ActionAttemptOptions, sink: AnswerSin
 /** The value at a pointer as the list of ids that it is: one id, or an array of them. */
 export function idsAt(answer: unknown, pointer: string): readonly string[] {
   const found = pointer === "" ? answer : atPointer(answer, pointer);
-  return [found].flat().flatMap((id) => (typeof id === "string" || typeof id === "number" ? [String(id)] : []));
+  return [found]
+    .flat()
+    .flatMap((id) => ((typeof id === "string" && id !== "") || typeof id === "number" ? [String(id)] : []));
 }

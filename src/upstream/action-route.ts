@@ -21,6 +21,8 @@ export interface ActionOrder {
   /** The row of the offer's table that the params name. */
   readonly row: TableEndpoint | null;
   readonly requestId: string;
+  /** Puts the caller's own ids back into JSON of the vendor's. */
+  readonly restore: (json: string) => string;
   /** What goes out before an answer that is passed on as it comes; null: every answer has to be read. */
   readonly preamble: Buffer | null;
   /** For a sandbox account: the fault that the caller asks for. */
@@ -52,19 +54,32 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
   return fault === null ? named : { ...named, "x-tollgate-sandbox-fault": fault };
 }
 
+/** Shorter ones are no secrets, and would be found in any text. */
+const KEY_CHARS_MIN = 8;
+
+/** A failure as the caller may read it: with the caller's own ids, and without our key where the vendor repeats it. */
+function readable(failure: AttemptFailure, { restore }: ActionOrder, key: string): AttemptFailure {
+  const { message, vendorBody } = failure;
+  const secrets = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
+  const text = secrets.reduce((all, part) => all.replaceAll(part, "[key]"), JSON.stringify({ message, vendorBody }));
+  return { ...failure, ...(JSON.parse(restore(text)) as Pick<AttemptFailure, "message" | "vendorBody">) };
+}
+
 /** The route of one offer for one call. */
 export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: ActionRouteParts): ActionRoute {
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, pace } = parts;
   const msMax = actionMsMax(offer);
   // A stand-in can be asked as often as anybody likes, and what one account plays with must not keep another one waiting.
-  const rate = order.sandbox === null ? adapter.spec.rate : undefined;
+  const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
+  const line = spec.rate === undefined ? adapter.origin : `${adapter.origin} ${offer.id}`;
   const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
   return {
     offer,
     provider: adapter.id,
     model: order.soldId,
-    healthKey: offer.healthKey,
+    // Each row of a table is a model or an endpoint of its own: one that is sick says nothing of the others.
+    healthKey: order.row === null ? offer.healthKey : `${offer.healthKey} ${order.row.method} ${order.row.path}`,
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,
     pointlessAfter: () => false,
@@ -79,15 +94,15 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          turn: (wish) => pace.take(adapter.origin, rate, wish),
+          turn: (wish) => pace.take(line, rate, wish),
           build(request, at, soFar) {
             const wire = buildRequest({ adapter, spec: request, params, key, row, soFar });
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },
           onFailure(failure) {
-            if (failure.restMs !== undefined && order.sandbox === null) pace.rest(adapter.origin, failure.restMs);
-            return restKey(ring, key, failure);
+            if (failure.restMs !== undefined && order.sandbox === null) pace.rest(line, failure.restMs);
+            return restKey(ring, key, readable(failure, order, key));
           },
         },
         sink,

@@ -3,12 +3,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { ANSWER_BYTES_MAX } from "./unary-body.ts";
 
-const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Buffer>> = {
-  gzip: gunzipSync,
-  "x-gzip": gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-};
+const DECODERS: ReadonlyMap<string, (bytes: Buffer, options: { maxOutputLength: number }) => Buffer> = new Map([
+  ["gzip", gunzipSync],
+  ["x-gzip", gunzipSync],
+  ["deflate", inflateSync],
+  ["br", brotliDecompressSync],
+]);
 
 const TEXT = /^(text\/|application\/(json|xml|javascript|x-ndjson|sparql-results)|[^;]*\+(json|xml))/;
 
@@ -40,6 +40,12 @@ export class AnswerBody {
     return true;
   }
 
+  /** The first byte that is no white space; 0 while there is none. */
+  firstByte(): number {
+    for (const chunk of this.#chunks) for (const byte of chunk) if (byte > 0x20) return byte;
+    return 0;
+  }
+
   /** The bytes so far, as they came. */
   raw(): Buffer {
     const [only] = this.#chunks;
@@ -54,7 +60,7 @@ export class AnswerBody {
       return this.#decoded;
     }
     try {
-      this.#decoded = DECODERS[this.#encoding]?.(this.raw(), { maxOutputLength: ANSWER_BYTES_MAX }) ?? null;
+      this.#decoded = DECODERS.get(this.#encoding)?.(this.raw(), { maxOutputLength: ANSWER_BYTES_MAX }) ?? null;
     } catch {
       this.#decoded = null;
     }
@@ -67,7 +73,8 @@ export class AnswerBody {
     if (bytes === null) return null;
     const start = bytes[0] ?? 0;
     const isText = this.#type === "" || TEXT.test(this.#type) || start === 0x7b || start === 0x5b;
-    const text = isText ? bytes.toString("utf8") : "";
+    // A byte order mark says nothing in UTF-8, and is no JSON (RFC 8259, 8.1).
+    const text = isText ? bytes.toString("utf8").replace(/^\uFEFF/, "") : "";
     try {
       return { json: JSON.parse(text), text };
     } catch {

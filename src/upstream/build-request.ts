@@ -27,7 +27,7 @@ export interface RequestParts {
   readonly soFar: unknown;
 }
 
-/** A request cannot be made of this; the sentence says why. It is the adapter's fault or a vendor's strange answer. */
+/** A request cannot be made of this; the sentence says why: a param that cannot stand in its place, or a vendor's strange answer. */
 export class UnbuildableRequest extends Error {}
 
 type Fields = Record<string, unknown>;
@@ -38,19 +38,25 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** What half of a character has no bytes for cannot be percent-encoded. */
+function wellFormed(text: string, name: string): string {
+  if (!text.isWellFormed()) throw new UnbuildableRequest(`${name} has half of a character in it`);
+  return text;
+}
+
 /** A value inside a path. It cannot leave its place: slashes are encoded, and no segment is a dot or two. */
 function segment(value: unknown, name: string): string {
   const text = textOf(value);
   if (value === undefined || value === null || ["", ".", ".."].includes(text)) {
     throw new UnbuildableRequest(`nothing to put for {${name}} in the path`);
   }
-  return encodeURIComponent(text);
+  return encodeURIComponent(wellFormed(text, name));
 }
 
 /** A value that keeps its slashes, such as an address inside of a path; what is encoded in it already stays so. */
 function segments(value: unknown, name: string): string {
   if (typeof value !== "string" || value === "") throw new UnbuildableRequest(`nothing to put for {${name}...}`);
-  return encodeURI(value)
+  return encodeURI(wellFormed(value, name))
     .replaceAll("#", "%23")
     .replace(/%25(?=[0-9a-f]{2})/gi, "%");
 }
@@ -76,16 +82,45 @@ function fillHost(origin: string, params: Params, used: Set<string>): string {
   });
 }
 
+/** The path of an address below a base address; the whole path where the address is not below it. */
+function pathBelow(base: string, { pathname, search }: URL): string {
+  const ownPath = (URL.parse(base)?.pathname ?? "").replace(/\/$/, "");
+  return (pathname.startsWith(`${ownPath}/`) ? pathname.slice(ownPath.length) : pathname) + search;
+}
+
 /** The path of the vendor's own address for the next step. Its host is not believed: our key goes to our origin alone. */
 function followed(spec: RequestSpec, adapter: Adapter, soFar: unknown): string {
   const address = atPointer(soFar, spec.pathAt ?? "");
   if (typeof address !== "string") throw new UnbuildableRequest("the vendor gave no address for the next step");
   const known = spec.origin === undefined ? adapter.spec.origin : (adapter.spec.origins?.[spec.origin] ?? "");
   const url = URL.parse(address, known);
-  if (url === null) throw new UnbuildableRequest("the vendor's address for the next step is none");
-  const ownPath = new URL(known).pathname.replace(/\/$/, "");
-  const path = url.pathname.startsWith(`${ownPath}/`) ? url.pathname.slice(ownPath.length) : url.pathname;
-  return path + url.search;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new UnbuildableRequest("the vendor's address for the next step is none");
+  return pathBelow(known, url);
+}
+
+/**
+ * Where a redirect leads: further on at the origin that was asked, or at one of the vendor's known hosts, for which the origin that is
+ * configured stands in. Null: it leads elsewhere, and our key does not go there.
+ */
+export function redirected(
+  location: string,
+  { origin, path }: WireRequest,
+  { spec, origins, origin: ownOrigin }: Adapter,
+): Pick<WireRequest, "origin" | "path"> | null {
+  const target = URL.parse(location, origin + path);
+  if (target === null || !/^https?:$/.test(target.protocol)) return null;
+  if (target.origin === origin) return { origin, path: target.pathname + target.search };
+  const known = [
+    [spec.origin, ownOrigin] as const,
+    ...Object.entries(spec.origins ?? {}).map(([name, one]) => [one, origins[name] ?? ownOrigin] as const),
+  ];
+  const at = known.find(([theirs]) => URL.parse(theirs)?.host === target.host);
+  const base = at === undefined ? null : URL.parse(at[1]);
+  if (at === undefined || base === null) return null;
+  const below = pathBelow(at[0], target);
+  const isBelow = below !== target.pathname + target.search || new URL(at[0]).pathname === "/";
+  return { origin: base.origin, path: isBelow ? base.pathname.replace(/\/$/, "") + below : below };
 }
 
 function put(target: Fields, path: readonly string[], value: unknown): void {
@@ -104,10 +139,11 @@ function put(target: Fields, path: readonly string[], value: unknown): void {
 function fieldsOf(spec: RequestSpec, params: Params, used: ReadonlySet<string>, nested: boolean): Fields {
   const fields: Fields = {};
   const add = (name: string, value: unknown) => put(fields, nested ? name.split("/") : [name], value);
+  const names = new Map(Object.entries(spec.names ?? {}));
   for (const [name, value] of Object.entries<Json>(spec.fixed ?? {})) add(name, value);
   for (const [name, value] of Object.entries(params)) {
-    const wireName = spec.names?.[name] === undefined ? name : spec.names[name];
-    if (value !== undefined && wireName !== null && !used.has(name)) add(wireName, value);
+    const wireName = names.has(name) ? names.get(name) : name;
+    if (value !== undefined && typeof wireName === "string" && !used.has(name)) add(wireName, value);
   }
   return fields;
 }
