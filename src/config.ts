@@ -69,10 +69,6 @@ const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 v
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** A setting of a later version: naming it must not look as if it worked. */
-function notYet(works: (value: string) => boolean, what: string) {
-  return z.string().refine(works, `${what} not available in this version; leave the setting out`);
-}
-
 /** Every setting: the parser, `tollgate config --help` and the README's table are made from this. */
 export const SETTINGS = {
   host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
@@ -96,16 +92,12 @@ export const SETTINGS = {
   redisUrl: secret(
     optional(
       "REDIS_URL",
-      notYet(() => false, "Redis stores are"),
-      "Redis stores (a later version); without it SQLite",
+      z.string().regex(/^rediss?(\+cluster|\+sentinel)?:\/\/\S+$/, "must be an address such as redis://host:6379"),
+      "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1,h2:p2/name",
     ),
   ),
-  workers: setting(
-    "WORKERS",
-    "1",
-    notYet((value) => value === "1", "more than one process is").transform(Number),
-    "Processes; more than 1 needs REDIS_URL (a later version)",
-  ),
+  redisUnsafe: setting("REDIS_UNSAFE", "0", flag, "1: start although the Redis server would lose money"),
+  workers: setting("WORKERS", "1", whole(1, 64), "Processes that share the port; more than 1 needs REDIS_URL"),
   sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
   sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),
   signup: setting(
@@ -253,6 +245,9 @@ export function readConfig(env: Environment = process.env): Config {
     return [[tier.toLowerCase().replaceAll("_", "-"), ms]];
   });
   const config = Object.fromEntries(values) as Config;
+  if (config.workers > 1 && config.redisUrl === null) {
+    throw new ConfigError("REDIS_URL: is needed with WORKERS above 1: a file can have one process only");
+  }
   if (config.filesS3Endpoint !== null) {
     const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
     const missing = rest.find(({ name }) => !env[name]);

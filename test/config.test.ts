@@ -122,13 +122,15 @@ describe("a setting that does not parse", () => {
     expect(message).not.toContain("hunter2");
   });
 
-  test.each([
-    ["REDIS_URL", "redis://:secret@127.0.0.1"],
-    ["WORKERS", "2"],
-  ])("%s=%s says that this version has no such thing", (name, value) => {
-    const message = refusal({ [name]: value });
-    expect(message).toMatch(new RegExp(`^${name}.*not available in this version`));
+  test("a Redis address of no known kind is refused without being shown, for it may have a password in it", () => {
+    const message = refusal({ REDIS_URL: "http://:secret@127.0.0.1" });
+    expect(message).toMatch(/^REDIS_URL.*must be an address such as redis:/);
     expect(message).not.toContain("secret");
+  });
+
+  test("more than one process needs Redis", () => {
+    expect(refusal({ WORKERS: "2" })).toMatch(/^REDIS_URL: is needed with WORKERS/);
+    expect(readConfig({ WORKERS: "2", REDIS_URL: "redis://127.0.0.1:6379" }).workers).toBe(2);
   });
 });
 

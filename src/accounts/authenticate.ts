@@ -21,8 +21,8 @@ export type Authenticated = Caller | GatewayError;
 export interface Authenticator {
   /** A caller that is known is answered at once, without a promise. */
   authenticate(authorization: string | undefined): Authenticated | Promise<Authenticated>;
-  /** What is remembered of an account and its keys no longer holds. */
-  forget(accountId: string): void;
+  /** What is remembered of an account and its keys no longer holds; null: of any account. */
+  forget(accountId: string | null): void;
 }
 
 export interface AuthenticatorOptions {
@@ -182,7 +182,7 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
     },
     forget(accountId) {
       generation += 1;
-      known.drop(({ caller }) => caller.payer.accountId === accountId);
+      known.drop(({ caller }) => accountId === null || caller.payer.accountId === accountId);
       pending.clear();
     },
   };

@@ -10,12 +10,14 @@ import { table } from "./text.ts";
 /** Runs `work` on the ledger of a data folder that no gateway has open. */
 async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   // Loaded only here: the other commands start faster without the whole gateway.
-  const { openStores, storeFile } = await import("../gateway.ts");
+  const { openStores, storeFile } = await import("../stores.ts");
   if (!existsSync(storeFile(config))) {
     throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
   }
-  const { ledger } = await openStores(config, (error) => {
-    throw error;
+  const { ledger } = await openStores(config, {
+    onFatal(error) {
+      throw error;
+    },
   });
   try {
     return await work(ledger);

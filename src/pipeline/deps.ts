@@ -36,6 +36,8 @@ export interface PipelineDeps {
   /** Counts a request of an account, or of an address without a good credential. */
   takeWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
+  /** The ledger counts paid calls against the account's window, for all processes together. */
+  readonly countsPaidCalls?: boolean;
   /** This process, as the owner of its holds. */
   readonly owner: string;
   readonly leaseMs: number;

@@ -117,6 +117,7 @@ function requestFor(plan: Plan, caller: Caller, requestId: string, deps: Pipelin
     effect: plan.effect,
     idempotency: idempotencyFor(plan, caller),
     nowMs: deps.clock.epochMs(),
+    ...(deps.countsPaidCalls ? { window: { limit: caller.requestsPerMinute, seconds: WINDOW_SECONDS } } : {}),
   };
 }
 

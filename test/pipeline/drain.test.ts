@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "undici";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.ts";
-import { openStores } from "../../src/gateway.ts";
 import type { PostingRow } from "../../src/account-rows.ts";
+import { readConfig } from "../../src/config.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { openStores } from "../../src/stores.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
@@ -59,8 +59,10 @@ function running(count: number): Promise<true> {
 
 /** What the stopped gateway has left in its folder: no hold, nothing wrong, and these charges. */
 async function chargesLeft(): Promise<readonly PostingRow[]> {
-  const { ledger } = await openStores(readConfig({ DATA_DIR: dataDir }), (error) => {
-    throw error;
+  const { ledger } = await openStores(readConfig({ DATA_DIR: dataDir }), {
+    onFatal(error) {
+      throw error;
+    },
   });
   try {
     expect(await ledger.doctor()).toMatchObject({ holds: 0, findings: [] });

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { GatewayError } from "../../src/errors.ts";
-import { openStores } from "../../src/gateway.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
@@ -16,6 +15,7 @@ import { handle } from "../../src/pipeline/handle.ts";
 import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
 import type { AnswerSink, Caller, Endpoint, GatewayRequest, Plan, Reading, Route } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
+import { openStores } from "../../src/stores.ts";
 import { newAccount } from "../ledger/requests.ts";
 
 const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
@@ -49,14 +49,16 @@ let number = 0;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-faults-"));
-  stores = await openStores(readConfig({ DATA_DIR: folder }), (error) => {
-    throw error;
+  stores = await openStores(readConfig({ DATA_DIR: folder }), {
+    onFatal(error) {
+      throw error;
+    },
   });
   await stores.ledger.openAccount(newAccount("ada", 100));
 });
 
 afterAll(async () => {
-  await stores.thread.close();
+  await stores.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

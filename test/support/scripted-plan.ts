@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import type { FailureKind } from "../../src/failures.ts";
-import { openStores } from "../../src/gateway.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
@@ -14,6 +13,7 @@ import type { PipelineDeps } from "../../src/pipeline/deps.ts";
 import { handle } from "../../src/pipeline/handle.ts";
 import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
 import type { AnswerSink, Caller, Endpoint, Plan, Reading, Route } from "../../src/plan.ts";
+import { openStores } from "../../src/stores.ts";
 import { newAccount } from "../ledger/requests.ts";
 
 const ACCOUNT = "ada";
@@ -144,8 +144,10 @@ function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
 /** Opens the stores and an account with a dollar. */
 export async function openStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-stage-"));
-  const stores = await openStores(readConfig({ DATA_DIR: folder }), (error) => {
-    throw error;
+  const stores = await openStores(readConfig({ DATA_DIR: folder }), {
+    onFatal(error) {
+      throw error;
+    },
   });
   await stores.ledger.openAccount(newAccount(ACCOUNT, 100));
   const lines: Record<string, unknown>[] = [];
@@ -247,7 +249,7 @@ export async function openStage(): Promise<Stage> {
     spentNano: async () => (await stores.ledger.account(ACCOUNT))?.spentNano ?? -1,
     holdsLeft: () => stores.ledger.sweep(100, "another process"),
     async close() {
-      await stores.thread.close();
+      await stores.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

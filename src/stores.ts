@@ -1,0 +1,87 @@
+// Opens what is kept, where the settings say: files of this machine for one process, Redis for many.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { redisLedger } from "./ledger/redis-ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
+import type { Records } from "./records/records.ts";
+import { redisRecords } from "./records/redis-records.ts";
+import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
+import { openRedis } from "./storage/redis-link.ts";
+import { openSqliteThread } from "./storage/sqlite-thread.ts";
+
+/** A hold whose process has gone ends this long after it was last renewed. */
+export const LEASE_MS = 60_000;
+const KEYS_CHANNEL = "tollgate:keys";
+
+export interface Stores {
+  readonly ledger: Ledger;
+  readonly records: Records;
+  /** Several processes share them: paid calls are counted in the ledger, and changes of keys are told to the others. */
+  readonly shared: boolean;
+  /** Tells the other processes that an account's keys have changed. */
+  keysChanged(accountId: string): void;
+  /** `forget` hears which account's keys have changed elsewhere; null: any may have. */
+  onKeysChanged(forget: (accountId: string | null) => void): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoreEvents {
+  /** The store has broken for good: the process should end. */
+  readonly onFatal: (error: Error) => void;
+  /** The store is away for now; for the log. */
+  readonly onBroken?: (error: unknown) => void;
+}
+
+/** The one file of a data folder that holds all that is kept. */
+export function storeFile(config: Config): string {
+  return join(config.dataDir, "tollgate.db");
+}
+
+/** A file has one process: a second one is refused with a sentence for the operator. */
+async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Stores> {
+  const thread = await openSqliteThread({
+    file: storeFile(config),
+    units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
+    clock: systemClock,
+    onFatal,
+  });
+  return {
+    ledger: sqliteLedger(thread),
+    records: sqliteRecords(thread),
+    shared: false,
+    keysChanged() {},
+    onKeysChanged: () => Promise.resolve(),
+    close: () => thread.close(),
+  };
+}
+
+/** Rejects where the server would lose money, with what is wrong and how to say that it may. */
+async function openServer(url: string, config: Config, { onBroken = () => {} }: StoreEvents): Promise<Stores> {
+  const link = await openRedis(url, { onBroken });
+  const problems = await link.problems();
+  if (problems.length > 0 && !config.redisUnsafe) {
+    await link.close();
+    throw new Error(
+      `REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`,
+    );
+  }
+  return {
+    ledger: redisLedger({ link, clock: systemClock, leaseMs: LEASE_MS }),
+    records: redisRecords(link),
+    shared: true,
+    keysChanged: (accountId) => void link.publish(KEYS_CHANNEL, accountId).catch(onBroken),
+    async onKeysChanged(forget) {
+      await link.subscribe(KEYS_CHANNEL, forget, () => forget(null));
+    },
+    close: () => link.close(),
+  };
+}
+
+/** Opens the stores of a configuration. Rejects with a sentence for the operator. */
+export function openStores(config: Config, events: StoreEvents): Promise<Stores> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  return config.redisUrl === null ? openFile(config, events) : openServer(config.redisUrl, config, events);
+}

@@ -1,0 +1,137 @@
+// Three gateways over one Redis: one balance, one ceiling, one window, and keys whose changes reach all of them.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { callChat } from "../support/chat-call.ts";
+import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+
+let redis: RedisServer;
+let gateways: TestGateway[];
+beforeAll(async () => {
+  redis = await startRedis();
+  gateways = await Promise.all([1, 2, 3].map(() => startTestGateway({ REDIS_URL: redis.url })));
+}, REDIS_MS_MAX);
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  await redis.dispose();
+});
+
+const first = () => gateways[0] as TestGateway;
+
+async function run(gateway: TestGateway, key: string, params: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(`${gateway.url}/api/run/brave/search`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(params),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    json: (await response.json()) as Record<string, unknown>,
+  };
+}
+
+async function balanceCents(account: { accountId: string }): Promise<unknown> {
+  const { json } = await first().admin("GET", `/admin/v1/accounts/${account.accountId}`);
+  return [json.balance_cents, json.held_cents];
+}
+
+it("300 calls at once through all of them on a balance for 100: exactly 100 pass", async () => {
+  const account = await first().account({ creditCents: 100, inFlight: 1_000 });
+  const calls = Array.from({ length: 300 }, (_, at) =>
+    run(gateways[at % 3] ?? first(), account.key, { q: `tea ${at}` }),
+  );
+  const statuses = (await Promise.all(calls)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+  expect(new Set(statuses)).toEqual(new Set([200, 402]));
+  expect(await balanceCents(account)).toEqual([0, 0]);
+  expect(await first().doctor()).toEqual([]);
+});
+
+it("a chat through one is in the transactions that another shows", async () => {
+  const account = await first().account();
+  const body = { model: "core/cheap", messages: [{ role: "user", content: "Hello" }], max_tokens: 20 };
+  const [, second, third] = gateways;
+  const answer = await callChat(body, { url: second?.url ?? "", key: account.key });
+  expect(answer.status).toBe(200);
+  const headers = { authorization: `Bearer ${account.key}` };
+  const listed = await fetch(`${third?.url}/api/v1/transactions`, { headers });
+  const { transactions } = (await listed.json()) as { transactions: { kind: string; model?: string }[] };
+  expect(transactions.map(({ kind }) => kind)).toEqual(["charge", "topup"]);
+});
+
+it("the account's window counts paid calls through all of them", async () => {
+  const account = await first().account({ requestsPerMinute: 30 });
+  const calls = Array.from({ length: 60 }, (_, at) => run(gateways[at % 3] ?? first(), account.key, { q: "tea" }));
+  const answers = await Promise.all(calls);
+  // A window may have begun in between.
+  const good = answers.filter(({ status }) => status === 200).length;
+  expect(good).toBeGreaterThanOrEqual(30);
+  expect(good).toBeLessThanOrEqual(60);
+  for (const { status, json, headers } of answers.filter((answer) => answer.status !== 200)) {
+    expect([status, json.error]).toEqual([429, "rate_limited"]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+});
+
+it("a key that is paused, limited or revoked at one of them is so at the others within a second", async () => {
+  const account = await first().account();
+  const [, second] = gateways;
+  if (second === undefined) throw new Error("there are three");
+  const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+  const send = async (method: string, path: string, body: unknown) => {
+    const response = await fetch(`${first().url}${path}`, { method, headers, body: JSON.stringify(body) });
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const made = await send("POST", "/api/v1/agents", { label: "agent" });
+  const key = String(made.api_key);
+  expect((await run(second, key, { q: "tea" })).status).toBe(200);
+  const becomes = (status: number, what: string) =>
+    eventually(async () => ((await run(second, key, { q: "tea" })).status === status ? true : undefined), what, 1_000);
+  await send("PATCH", `/api/v1/agents/${made.id}`, { paused: true });
+  await becomes(403, "the pause");
+  await send("PATCH", `/api/v1/agents/${made.id}`, { paused: false });
+  await becomes(200, "its end");
+  await send("DELETE", `/api/v1/agents/${made.id}`, {});
+  await becomes(401, "the revocation");
+});
+
+it("an Idempotency-Key means the same at all of them", async () => {
+  const account = await first().account({ creditCents: 10 });
+  const [one, two, three] = await Promise.all(
+    gateways.map((gateway) => run(gateway, account.key, { q: "tea" }, { "idempotency-key": "order-1" })),
+  );
+  const statuses = [one, two, three].map((answer) => answer?.status);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1);
+  expect(statuses.every((status) => status === 200 || status === 409)).toBe(true);
+  const again = await run(first(), account.key, { q: "tea" }, { "idempotency-key": "order-1" });
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect(await balanceCents(account)).toEqual([9, 0]);
+});
+
+it("without its Redis a gateway refuses what costs within a second, and goes on when it is back", async () => {
+  const account = await first().account({ creditCents: 10 });
+  expect((await run(first(), account.key, { q: "tea" })).status).toBe(200);
+  await redis.kill();
+  const from = Date.now();
+  const refused = await run(first(), account.key, { q: "tea" });
+  expect([refused.status, refused.json.error]).toEqual([503, "ledger_unavailable"]);
+  expect(Date.now() - from).toBeLessThan(2_000);
+  await redis.start();
+  await eventually(
+    async () => ((await run(first(), account.key, { q: "tea" })).status === 200 ? true : undefined),
+    "the gateway to go on",
+    10_000,
+  );
+  expect(await balanceCents(account)).toEqual([8, 0]);
+});
+
+it("a server that would lose money is refused at start, with what is wrong and the way around", async () => {
+  const careless = await startRedis({ appendfsync: "everysec" });
+  try {
+    await expect(startTestGateway({ REDIS_URL: careless.url })).rejects.toThrow(/appendfsync.*REDIS_UNSAFE=1/s);
+    const gateway = await startTestGateway({ REDIS_URL: careless.url, REDIS_UNSAFE: "1" });
+    await gateway.stop();
+  } finally {
+    await careless.dispose();
+  }
+});
