@@ -136,6 +136,8 @@ async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> 
   try {
     if (hold !== null) record.heldNano = hold.amountNano;
     dispatched = await dispatch(plan, { relay, health: deps.health, clock: deps.clock, record });
+    for (const { kind, told, message } of "failures" in dispatched ? dispatched.failures : [])
+      if (kind === "gateway_internal" && told === undefined) deps.onBroken(new Error(message), requestId);
   } catch (error) {
     deps.onBroken(error, requestId);
     dispatched = { outcome: relay.begun ? "broken" : "failed", failures: [INTERNAL] };
