@@ -103,13 +103,15 @@ export interface PostedCharge {
   readonly chargedNano: Nano;
   readonly chargedCents: number;
   readonly absorbedNano: Nano;
-  /** Granted - spent of the account after the posting. */
-  readonly balanceNano: Nano;
+  /** Granted - spent of the account after the posting; null where the store could not be asked. */
+  readonly balanceNano: Nano | null;
 }
 
 export type PostOutcome =
   /** `repeat`: the hold had been posted before, and this is what was stored then. */
   | ({ readonly outcome: "posted"; readonly repeat: boolean } & PostedCharge)
+  /** The store is away: the charge is in the spool and will be posted. Nano are what it will be, cents the most it can be. */
+  | ({ readonly outcome: "spooled" } & PostedCharge)
   | { readonly outcome: "missing" }
   | { readonly outcome: "voided" | "expired" };
 
@@ -129,7 +131,7 @@ export type ExtendOutcome =
 
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
-  /** `I1` to `I12`, or `file`. */
+  /** `I1` to `I12`, `file` or `spool`. */
   readonly invariant: string;
   readonly accountId: string | null;
   readonly detail: string;
@@ -200,4 +202,24 @@ export interface Ledger {
   /** Writes a consistent copy to `path`, which must not exist. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a hold was placed with: enough to charge for it where the store has lost it. */
+export type HoldOrigin = Pick<
+  ReserveRequest,
+  | ("keyId" | "parentId" | "amountNano" | "inference" | "nowMs")
+  | ("requestId" | "operation" | "asked" | "effect" | "idempotency")
+>;
+
+/** A ledger in a store of its own, which can lose what it has acknowledged. */
+export interface SharedLedger extends Ledger {
+  /**
+   * Posts for a hold that the store has lost: as much as is free in the account, the key's period and the inference cap;
+   * the rest is absorbed. Where the store knows anything of the hold, that wins, as with `post`.
+   */
+  settleOrphan(request: PostRequest, origin: HoldOrigin): Promise<PostOutcome>;
+  /** As `void`; where the hold is lost, its idempotency key is given the fate that it had. */
+  voidOrphan(hold: HoldRef, keyFate: KeyFate, origin: HoldOrigin): Promise<VoidOutcome>;
+  /** How a hold stands; null where nothing is known of it. */
+  holdState(hold: HoldRef): Promise<HoldState | null>;
 }

@@ -23,7 +23,7 @@ local function names(account, id)
   local base = string.sub(account, 1, -3)
   return {
     account = account, keys = base .. ':k', days = base .. ':d', leases = base .. ':hx', slots = base .. ':s', list = base .. ':x',
-    log = base .. ':log', references = base .. ':r', window = base .. ':w',
+    references = base .. ':r', window = base .. ':w',
     hold = base .. ':h:' .. id, tombstone = base .. ':t:' .. id, posting = base .. ':p:' .. id,
     idempotency = function(key) return base .. ':i:' .. key end,
   }
@@ -152,11 +152,24 @@ local function end_idempotency(row, hold_id, state)
   if redis.call('HGET', row, 'hold') == hold_id then redis.call('HSET', row, 'state', state) end
 end
 
+-- What a tombstone says: voided, expired, or `posted` with what was charged, where the posting is in the archive; or nil.
+local function tombstone_of(K)
+  local text = redis.call('GET', K.tombstone)
+  if not text then return nil end
+  local words = {}
+  for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
+  return words[1], words
+end
+
+local function is_posted(K)
+  return redis.call('EXISTS', K.posting) == 1 or tombstone_of(K) == 'posted'
+end
+
 -- How a hold stands: held, posted, voided, expired, or nil.
 local function state_of(K)
   if redis.call('EXISTS', K.hold) == 1 then return 'held' end
   if redis.call('EXISTS', K.posting) == 1 then return 'posted' end
-  return redis.call('GET', K.tombstone) or nil
+  return (tombstone_of(K))
 end
 
 -- Adds an amount to what a hold's days hold ('h') or have spent ('s').
@@ -268,27 +281,30 @@ local function append(K, at, id, key_id, kind, amount, cents, absorbed, fields)
     'absorbed', int(absorbed), 'seq', seq, unpack(fields))
   redis.call('ZADD', K.list, seq, id)
   if key_id ~= '' then redis.call('ZADD', K.list .. ':' .. key_id, seq, id) end
-  redis.call('XADD', K.log, '*', 'id', id, 'seq', seq)
   return seq
 end
 
-local function post_hold(K, hold, hold_id, at, wanted, detail, absorb_reason, reason)
+-- The posting of a charge, and all sums that it is counted in.
+local function charge(K, hold, hold_id, at, charged, absorbed, words)
   local account = redis.call('HMGET', K.account, 'granted', 'spent')
-  local amount = tonumber(hold.amount)
-  local charged = math.min(wanted, amount)
-  local absorbed = wanted - charged
   local spent = num(account[2])
   local cents = math.ceil((spent + charged) / NANO_PER_CENT) - math.ceil(spent / NANO_PER_CENT)
-  remove_hold(K, hold, hold_id)
-  end_idempotency(hold.idempotency, hold_id, 'posted')
   redis.call('HINCRBY', K.account, 'spent', int(charged))
   if absorbed > 0 then redis.call('HINCRBY', K.account, 'absorbed', int(absorbed)) end
   redis.call('HSET', K.account, 'clk', int(at))
   count_days(K, hold, 's', int(charged))
   append(K, at, hold_id, hold.key, 'charge', charged, cents, absorbed,
-    { 'day', hold.day, 'inference', hold.inference, 'meta', hold.meta, 'detail', detail,
-      'absorb_reason', absorbed > 0 and absorb_reason or '', 'reason', reason })
+    { 'day', hold.day, 'inference', hold.inference, 'meta', hold.meta, 'detail', words.detail,
+      'absorb_reason', absorbed > 0 and words.absorb_reason or '', 'reason', words.reason })
   return charged, cents, absorbed, num(account[1]) - spent - charged
+end
+
+local function post_hold(K, hold, hold_id, at, wanted, detail, absorb_reason, reason)
+  local charged = math.min(wanted, tonumber(hold.amount))
+  remove_hold(K, hold, hold_id)
+  end_idempotency(hold.idempotency, hold_id, 'posted')
+  return charge(K, hold, hold_id, at, charged, wanted - charged,
+    { detail = detail, absorb_reason = absorb_reason, reason = reason })
 end
 
 -- The account's own time, which never falls.
@@ -306,33 +322,86 @@ function ops.post(KEYS_, A)
     return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance) }
   end
   local before = redis.call('HMGET', K.posting, 'kind', 'amount', 'cents', 'absorbed')
+  local state, words = tombstone_of(K)
+  if state == 'posted' then before = { 'charge', words[2], words[3], words[4] } end
   if before[1] == 'charge' then
     local account = redis.call('HMGET', K.account, 'granted', 'spent')
     return { 'posted', '1', before[2], before[3], before[4], int(num(account[1]) - num(account[2])) }
   end
-  return { redis.call('GET', K.tombstone) or 'missing' }
+  return { state or 'missing' }
 end
 
 local function bury(K, hold_id, state)
   redis.call('SET', K.tombstone, state, 'PX', TOMBSTONE_MS)
 end
 
--- ARGV: gateway time, leapt, given time, hold id, key fate
+-- The record of an idempotency key whose hold was lost, as the hold's end would have left it. `at` is when the hold ended.
+local function restore_idempotency(K, id, hold_id, state, at, fingerprint, keep_ms, effect)
+  if not id or id == '' then return end
+  local row = K.idempotency(id)
+  if redis.call('EXISTS', row) == 1 then return end_idempotency(row, hold_id, state) end
+  redis.call('HSET', row, 'state', state, 'fingerprint', fingerprint, 'hold', hold_id, 'effect', effect,
+    'lapses', int(at + tonumber(keep_ms)))
+  redis.call('PEXPIRE', row, int(tonumber(keep_ms) + TOMBSTONE_MS))
+end
+
+-- ARGV: gateway time, leapt, given time, hold id, key fate; and, where the hold may have been lost: idempotency id, fingerprint,
+-- keep ms, effect
 function ops.void(KEYS_, A)
   local K = names(KEYS_[1], A[4])
   local hold = read_hold(K.hold)
+  local fate = A[5] == 'free' and 'voided' or A[5]
   if hold then
     remove_hold(K, hold, A[4])
-    end_idempotency(hold.idempotency, A[4], A[5] == 'free' and 'voided' or A[5])
+    end_idempotency(hold.idempotency, A[4], fate)
     bury(K, A[4], 'voided')
     return { 'voided' }
   end
-  if redis.call('EXISTS', K.posting) == 1 then return { 'posted' } end
-  local tombstone = redis.call('GET', K.tombstone)
+  if is_posted(K) then return { 'posted' } end
+  local tombstone = tombstone_of(K)
   if tombstone == 'expired' then return { 'expired' } end
   if tombstone then return { 'exists' } end
   bury(K, A[4], 'voided')
+  if fate ~= 'voided' then restore_idempotency(K, A[6], A[4], fate, account_time(K.account, A), A[7], A[8], A[9]) end
   return { 'voided' }
+end
+
+-- ARGV: gateway time, leapt, given time, hold id
+function ops.state(KEYS_, A)
+  return { state_of(names(KEYS_[1], A[4])) or 'missing' }
+end
+
+-- What may still be charged to a day of a key: the least of what is free in the account, the key's period and the inference cap.
+local function room_for(K, hold)
+  local account = redis.call('HMGET', K.account, 'granted', 'spent', 'held', 'cap')
+  local room = num(account[1]) - num(account[2]) - num(account[3])
+  local key = key_of(K.keys, hold.key)
+  if key and key.ceiling then
+    local first, last = period_of(key.period, tonumber(hold.day))
+    local spent, held = sum_days(K.days, scope_of(hold.key), first, last)
+    room = math.min(room, key.ceiling - spent - held)
+  end
+  if hold.inference == '1' then
+    local spent, held = sum_days(K.days, INFERENCE, tonumber(hold.day), tonumber(hold.day) + 1)
+    room = math.min(room, num(account[4]) - spent - held)
+  end
+  return math.max(0, room)
+end
+
+-- Charges for a call whose hold the store has lost. ARGV: those of `post`, then key id, inference, meta, when the hold was placed,
+-- its amount, and its idempotency id, fingerprint, keep ms, effect
+function ops.settle_orphan(KEYS_, A)
+  local K = names(KEYS_[1], A[4])
+  if state_of(K) or redis.call('EXISTS', K.account) == 0 then return ops.post(KEYS_, A) end
+  local at = account_time(K.account, A)
+  local day = math.floor(math.min(tonumber(A[11]), at) / DAY_MS)
+  local hold = { key = A[8], inference = A[9], meta = A[10], day = int(day) }
+  local wanted = tonumber(A[5])
+  local charged = math.min(wanted, tonumber(A[12]), room_for(K, hold))
+  restore_idempotency(K, A[13], A[4], 'posted', at, A[14], A[15], A[16])
+  local _, cents, absorbed, balance = charge(K, hold, A[4], at, charged, wanted - charged,
+    { detail = A[6], absorb_reason = 'orphan', reason = 'orphan' })
+  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance) }
 end
 
 -- ARGV: gateway time, leapt, given time, hold id, more, accrued, lease ms
@@ -340,8 +409,7 @@ function ops.extend(KEYS_, A)
   local K = names(KEYS_[1], A[4])
   local hold = read_hold(K.hold)
   if not hold then
-    if redis.call('EXISTS', K.posting) == 1 then return { 'gone', 'posted' } end
-    return { 'gone', redis.call('GET', K.tombstone) or 'missing' }
+    return { 'gone', state_of(K) or 'missing' }
   end
   local more = tonumber(A[5])
   if more > 0 then
@@ -482,12 +550,15 @@ end
 -- lies outside of the accounts' slots: an entry too many is looked at in vain, one too few would hide a hold for ever.
 local NOTED_MS = 60000
 local LOOK_AGAIN_MS = 30000
+-- Whoever is noted may have postings to be archived from then on.
+local FIRST_LOOK_MS = 10000
 
 -- KEYS: the index. ARGV: gateway time, leapt, given time, account, lease ms
 function ops.note(KEYS_, A)
   local now = clock(A[1], A[2], A[3])
   redis.call('ZADD', KEYS_[1], 'LT', int(now + tonumber(A[5])), A[4])
   redis.call('ZADD', KEYS_[1] .. ':noted', int(now), A[4])
+  redis.call('ZADD', KEYS_[1] .. ':archive', 'NX', int(now + FIRST_LOOK_MS), A[4])
   return { 'noted' }
 end
 
@@ -512,4 +583,121 @@ end
 function ops.due(KEYS_, A)
   local now = clock(A[1], A[2], A[3])
   return redis.call('ZRANGEBYSCORE', KEYS_[1], '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, A[4])
+end
+
+-- What of an account may leave for the archive: its postings in order, those of a charge's age or beyond what is kept.
+-- ARGV: gateway time, leapt, given time, count, age ms, kept. Answers: now, number of the last archived, whether anything is left
+-- or held, when the first that is left was made ('' for none), then id and JSON of the fields by turns.
+function ops.archivable(KEYS_, A)
+  local K = names(KEYS_[1], '')
+  local now = clock(A[1], A[2], A[3])
+  local account = redis.call('HMGET', K.account, 'archived', 'seq')
+  local ids = redis.call('ZRANGEBYSCORE', K.list, '(' .. int(num(account[1])), '+inf', 'LIMIT', 0, A[4])
+  local beyond = num(account[2]) - tonumber(A[6])
+  local found, left = {}, ''
+  for at, id in ipairs(ids) do
+    local flat = redis.call('HGETALL', names(KEYS_[1], id).posting)
+    local fields = {}
+    for field = 1, #flat, 2 do fields[flat[field]] = flat[field + 1] end
+    if num(fields.created) > now - tonumber(A[5]) and num(account[1]) + at > beyond then
+      left = fields.created
+      break
+    end
+    found[#found + 1] = id
+    found[#found + 1] = cjson.encode(fields)
+  end
+  local busy = left ~= '' or #ids == tonumber(A[4]) or redis.call('EXISTS', K.leases) == 1
+  return { int(now), int(num(account[1])), busy and '1' or '0', left, unpack(found) }
+end
+
+-- Once a day: day sums that no ceiling asks for any more. A day that still holds something stays.
+local DAYS_KEPT = 62
+
+local function prune_days(K, day)
+  local first = day - DAYS_KEPT
+  if num(redis.call('HGET', K.account, 'days_from')) >= first then return end
+  local flat = redis.call('HGETALL', K.days)
+  local held, old = {}, {}
+  for at = 1, #flat, 2 do
+    local name, of, what = string.match(flat[at], '^(.*:(%d+))([sh])$')
+    if name and tonumber(of) < first then
+      old[#old + 1] = { name, flat[at] }
+      if what == 'h' and num(flat[at + 1]) ~= 0 then held[name] = true end
+    end
+  end
+  for _, field in ipairs(old) do
+    if not held[field[1]] then redis.call('HDEL', K.days, field[2]) end
+  end
+  redis.call('HSET', K.account, 'days_from', int(first))
+end
+
+-- Takes postings that are in the archive out of Redis; what they add up to stays. ARGV: gateway time, leapt, given time, number of
+-- the last archived as it was read, number of the last to go now
+function ops.trim(KEYS_, A)
+  local K = names(KEYS_[1], '')
+  local from, to = tonumber(A[4]), tonumber(A[5])
+  local archived = num(redis.call('HGET', K.account, 'archived'))
+  if archived >= to then return { 'repeated' } end
+  if archived ~= from then return { 'changed' } end
+  local ids = redis.call('ZRANGEBYSCORE', K.list, '(' .. A[4], A[5])
+  if #ids ~= to - from then return { 'changed' } end
+  local sums = { archived_charged = 0, archived_credited = 0, archived_cents = 0, archived_absorbed = 0 }
+  local rows = {}
+  for at, id in ipairs(ids) do
+    local row = redis.call('HMGET', names(KEYS_[1], id).posting, 'kind', 'amount', 'cents', 'absorbed', 'key')
+    if not row[1] then return { 'changed' } end
+    rows[at] = row
+    local sum = row[1] == 'charge' and 'archived_charged' or 'archived_credited'
+    sums[sum] = sums[sum] + num(row[2])
+    sums.archived_cents = sums.archived_cents + num(row[3])
+    sums.archived_absorbed = sums.archived_absorbed + num(row[4])
+  end
+
+  for at, id in ipairs(ids) do
+    local P, row = names(KEYS_[1], id), rows[at]
+    if row[1] == 'charge' then bury(P, id, table.concat({ 'posted', row[2], row[3], row[4] }, ' ')) end
+    redis.call('DEL', P.posting)
+    if row[5] ~= '' then redis.call('ZREM', K.list .. ':' .. row[5], id) end
+  end
+  redis.call('ZREMRANGEBYSCORE', K.list, '(' .. A[4], A[5])
+  for name, sum in pairs(sums) do redis.call('HINCRBY', K.account, name, int(sum)) end
+  redis.call('HSET', K.account, 'archived', int(to))
+  local at = account_time(K.account, A)
+  prune_days(K, math.floor(at / DAY_MS))
+  return { 'trimmed' }
+end
+
+-- KEYS: the index. ARGV: gateway time, leapt, given time, count. Answers accounts that may have postings for the archive, with the
+-- scores that they were found by.
+function ops.archive_due(KEYS_, A)
+  local now = clock(A[1], A[2], A[3])
+  return redis.call('ZRANGEBYSCORE', KEYS_[1] .. ':archive', '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, A[4])
+end
+
+-- An account's postings have been looked at. KEYS: the index. ARGV: gateway time, leapt, given time, account, the score that was read,
+-- when to look again ('' where nothing is left or held, and only a call that has just begun could change that)
+function ops.archive_looked(KEYS_, A)
+  local now = clock(A[1], A[2], A[3])
+  local index = KEYS_[1] .. ':archive'
+  if redis.call('ZSCORE', index, A[4]) ~= A[5] then return { 'changed' } end
+  local noted = num(redis.call('ZSCORE', KEYS_[1] .. ':noted', A[4]))
+  if A[6] == '' and now - noted > NOTED_MS then
+    redis.call('ZREM', index, A[4])
+  else
+    redis.call('ZADD', index, A[6] ~= '' and A[6] or int(now + LOOK_AGAIN_MS), A[4])
+  end
+  return { 'set' }
+end
+
+-- One process at a time moves postings. KEYS: the index. ARGV: who asks, for how many ms; 0 gives it back.
+function ops.exporter(KEYS_, A)
+  local key = KEYS_[1] .. ':exporter'
+  local holder = redis.call('GET', key)
+  if holder and holder ~= A[1] then return { 'other', holder } end
+  if tonumber(A[2]) > 0 then
+    redis.call('SET', key, A[1], 'PX', A[2])
+  elseif holder then
+    redis.call('DEL', key)
+  end
+  return { 'own' }
 end

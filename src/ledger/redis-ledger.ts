@@ -3,9 +3,10 @@ import type { AccountRow, KeyPatch, KeyRow, NewKey, PostingRow, RefundOutcome, T
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nano, ZERO } from "../money.ts";
-import type { Ledger, LedgerTotals, VoidOutcome } from "./ledger.ts";
+import type { LedgerTotals, SharedLedger, VoidOutcome } from "./ledger.ts";
 import { accountIndex } from "./redis-account-index.ts";
 import { examineRedis } from "./redis-doctor.ts";
+import { orphanTransitions, postArgs } from "./redis-orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./redis-replies.ts";
 import {
   accountBase,
@@ -41,7 +42,7 @@ const NO_DETAIL = JSON.stringify({
 });
 
 /** Opens the ledger over a connection. Nothing is kept in this process. */
-export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: RedisLedgerOptions): Ledger {
+export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: RedisLedgerOptions): SharedLedger {
   const run = ledgerScripts(link);
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
@@ -246,17 +247,13 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
       );
       return gone.flat();
     },
-    post(request) {
-      const { accountId, holdId, amountNano, upstreamNano, absorbReason, ...rest } = request;
-      const { provider, served, usage, estimated, priceVersion } = rest;
-      const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion };
-      const args = [...time().args, holdId, nano(amountNano), JSON.stringify(detail), absorbReason];
-      return run("post", accountKey(accountId), args).then(postOutcome);
-    },
+    post: (request) =>
+      run("post", accountKey(request.accountId), [...time().args, ...postArgs(request)]).then(postOutcome),
     async void({ accountId, holdId }, _reason, keyFate = "free"): Promise<VoidOutcome> {
       const [outcome] = await run("void", accountKey(accountId), [...time().args, holdId, keyFate]);
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
+    ...orphanTransitions(run, time),
     /** Nobody is known to be dead where many processes share a store: a hold ends with its lease, whoever owns it. */
     async sweep(countMax) {
       if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];

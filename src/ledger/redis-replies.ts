@@ -31,7 +31,8 @@ function short(reply: readonly string[]): Short | null {
   return { outcome, freeNano: number(1), heldNano: number(2), balanceNano: number(3) };
 }
 
-function idempotencyKey(request: ReserveRequest): string {
+/** The name of the record of an idempotency key; empty where the call has none. */
+export function idempotencyId(request: Pick<ReserveRequest, "keyId" | "idempotency">): string {
   if (request.idempotency === null) return "";
   return hash("sha256", JSON.stringify([request.keyId, request.idempotency.key]));
 }
@@ -51,7 +52,7 @@ export async function reserveOutcome(
   const reply = await run("reserve", accountKey(accountId), [
     ...[Math.floor(request.nowMs), leapt, given, holdId, keyId, amountNano, leaseMs, inference ? "1" : "0"],
     ...[JSON.stringify({ parentId, requestId, operation, asked }), JSON.stringify(request.slots)],
-    ...[idempotencyKey(request), idempotency?.fingerprint ?? "", idempotency?.keepMs ?? ""],
+    ...[idempotencyId(request), idempotency?.fingerprint ?? "", idempotency?.keepMs ?? ""],
     ...[request.window?.limit ?? "", request.window?.seconds ?? "", effect, onExpire, owner],
   ]);
   const [outcome = "", second = "", third = ""] = reply;

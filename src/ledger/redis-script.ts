@@ -16,12 +16,14 @@ export interface LedgerLink {
 const SOURCE = readFileSync(new URL("./redis-ledger.lua", import.meta.url), "utf8");
 
 const TRANSITIONS = [
-  ...["reserve", "extend", "renew", "post", "void", "overdue", "expire"],
+  ...["reserve", "extend", "renew", "post", "void", "overdue", "expire", "settle_orphan", "state"],
   ...["open", "create_key", "write_key", "delete_key", "credit", "note", "looked", "due"],
+  ...["archivable", "trim", "archive_due", "archive_looked", "exporter"],
 ] as const;
 export type Transition =
-  | ("reserve" | "extend" | "renew" | "post" | "void" | "overdue" | "expire")
-  | ("open" | "create_key" | "write_key" | "delete_key" | "credit" | "note" | "looked" | "due");
+  | ("reserve" | "extend" | "renew" | "post" | "void" | "overdue" | "expire" | "settle_orphan" | "state")
+  | ("open" | "create_key" | "write_key" | "delete_key" | "credit" | "note" | "looked" | "due")
+  | ("archivable" | "trim" | "archive_due" | "archive_looked" | "exporter");
 
 /** Runs a transition on the key of an account; answers the flat list of strings that it makes. */
 export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;

@@ -22,6 +22,7 @@ const GEN_AI = [
 ] as const;
 const MODEL = ["operation", "provider", "asked", "served", "sandbox"] as const;
 
+/** Numbers of several processes are added up, but for those with `merge`: of a gauge that each process sees alike, the highest. */
 export const METRICS = {
   tokenUsage: {
     type: "histogram",
@@ -136,15 +137,35 @@ export const METRICS = {
     help: "Requests whose answer has not ended",
     labels: [],
   },
-  accounts: { type: "gauge", name: "tollgate_accounts", help: "Accounts in the ledger", labels: [] },
-  holdsOpen: { type: "gauge", name: "tollgate_holds_open", help: "Holds not yet posted or released", labels: [] },
-  held: { type: "gauge", name: "tollgate_held_usd", help: "Money in open holds", labels: [] },
-  spent: { type: "gauge", name: "tollgate_spent_usd", help: "All that was ever charged", labels: [] },
+  accounts: { type: "gauge", name: "tollgate_accounts", help: "Accounts in the ledger", labels: [], merge: "highest" },
+  holdsOpen: {
+    type: "gauge",
+    name: "tollgate_holds_open",
+    help: "Holds not yet posted or released",
+    labels: [],
+    merge: "highest",
+  },
+  held: { type: "gauge", name: "tollgate_held_usd", help: "Money in open holds", labels: [], merge: "highest" },
+  spent: { type: "gauge", name: "tollgate_spent_usd", help: "All that was ever charged", labels: [], merge: "highest" },
+  spoolDepth: {
+    type: "gauge",
+    name: "tollgate_spool_depth",
+    help: "Ends of calls that the shared ledger has not been told of, or has not answered",
+    labels: [],
+  },
+  spoolOldest: {
+    type: "gauge",
+    name: "tollgate_spool_oldest_seconds",
+    help: "Age of the oldest of them; alarm above half a lease, 30 s",
+    labels: [],
+    merge: "highest",
+  },
   resting: {
     type: "gauge",
     name: "tollgate_route_resting",
     help: "1 for a route that rests after failures",
     labels: ["provider", "model"],
+    merge: "highest",
   },
 } as const;
 

@@ -22,8 +22,16 @@ export interface RestingRoute {
   readonly model: string;
 }
 
+/** What waits to be told to a ledger that many processes share. */
+export interface SpoolWaiting {
+  readonly depth: number;
+  /** 0 where nothing waits. */
+  readonly oldestMs: number;
+}
+
 export interface ScrapeSource {
   totals?(): Promise<MoneyTotals>;
+  spool?(): SpoolWaiting;
   restingRoutes?(): readonly RestingRoute[];
 }
 
@@ -65,6 +73,11 @@ export function createObserver({ clock, log, isKnown }: ObserverOptions): Observ
     if (source.restingRoutes) {
       metrics.resting.reset();
       for (const { provider, model } of source.restingRoutes()) metrics.resting.set({ provider, model }, 1);
+    }
+    const spool = source.spool?.();
+    if (spool) {
+      metrics.spoolDepth.set(spool.depth);
+      metrics.spoolOldest.set(spool.oldestMs / 1000);
     }
     const totals = await source.totals?.();
     if (!totals) return;

@@ -120,7 +120,7 @@ async function post(hold: Hold, plan: Plan, served: Served, { deps, record, paye
   record.estimated = cost.estimated;
   record.upstreamNano = cost.upstreamNano;
   record.skippedEvents += served.reading.skippedEvents;
-  if (posted.outcome === "posted") {
+  if (posted.outcome === "posted" || posted.outcome === "spooled") {
     record.chargedNano = posted.chargedNano;
     record.absorbedNano = posted.absorbedNano;
     record.absorbReason = posted.absorbedNano > 0 ? "usage_above_hold" : null;

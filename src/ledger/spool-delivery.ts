@@ -1,0 +1,205 @@
+// Tells the store how calls ended: at once, again with back-off where it was away, and anew where it may have forgotten.
+import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { PostOutcome, SharedLedger, VoidOutcome } from "./ledger.ts";
+import { KEEP_MS, type Spool } from "./spool-file.ts";
+import type { Intent, StoredIntent } from "./spool-unit.ts";
+
+const BACK_OFF_MS_MIN = 50;
+const BACK_OFF_MS_MAX = 2_000;
+const ACCOUNTS_AT_ONCE = 64;
+/** Tries of an intent that the store does not refuse for being away, but fails on. */
+const BROKEN_TRIES_MAX = 5;
+
+export type Told = PostOutcome | VoidOutcome;
+
+export interface DeliveryOptions {
+  readonly ledger: SharedLedger;
+  readonly spool: Spool;
+  readonly clock: Clock;
+  /** An intent cannot be told: it is left in the spool for the next start, and for the doctor. */
+  readonly onBroken: (error: unknown) => void;
+  /** A charge that the caller was told of found its hold ended otherwise: its cost is the operator's. */
+  readonly onForfeit: (intent: Intent, outcome: string) => void;
+}
+
+export interface Delivery {
+  /** Tells the store; rejects where it is away. */
+  tell(intent: Intent): Promise<Told>;
+  /** Whether ends of an account's calls wait already: later ones have to wait behind them. */
+  waits(accountId: string): boolean;
+  /** Tells the store later, in order, until it has answered. */
+  postpone(stored: StoredIntent): void;
+  /** The store has answered for this account: what waits of it need not wait any longer. */
+  wake(accountId: string): void;
+  /** Tells everything that was left from before; answers when all of it is told. */
+  recover(): Promise<void>;
+  /** The store may have forgotten what it answered lately: tells it again. */
+  repeat(): void;
+  close(): Promise<void>;
+}
+
+export function accountOf(intent: Intent): string {
+  return intent.op === "post" ? intent.request.accountId : intent.hold.accountId;
+}
+
+export function isAway(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === "ledger_unavailable";
+}
+
+function backOffMs(failed: number): number {
+  return Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(failed, 10)) * (0.5 + Math.random() / 2);
+}
+
+/** Tells the store of one intent, whatever became of the hold. */
+async function tellStore(ledger: SharedLedger, intent: Intent): Promise<Told> {
+  const { origin } = intent;
+  if (intent.op === "void") {
+    const { hold, reason, keyFate } = intent;
+    if (origin === null || origin.idempotency === null || keyFate === "free") return ledger.void(hold, reason, keyFate);
+    return ledger.voidOrphan(hold, keyFate, origin);
+  }
+  const posted = await ledger.post(intent.request);
+  if (posted.outcome !== "missing" || origin === null) return posted;
+  const { accountId, holdId } = intent.request;
+  // It may have been posted so long ago that only the archive knows.
+  const before = await ledger.transaction(accountId, holdId);
+  if (before !== null) {
+    const { amountNano: chargedNano, chargedCents, absorbedNano } = before;
+    return { outcome: "posted", repeat: true, chargedNano, chargedCents, absorbedNano, balanceNano: null };
+  }
+  const settled = await ledger.settleOrphan(intent.request, origin);
+  if (settled.outcome === "missing") throw new Error(`the store does not know the account ${accountId} of ${holdId}`);
+  return settled;
+}
+
+/** What is noted of an answer: the amounts of a repeated post are those of another intent, or cannot be told apart. */
+export function noteOf(told: Told): string {
+  return told.outcome === "posted" && "repeat" in told && told.repeat ? "repeat" : told.outcome;
+}
+
+export function delivery({ ledger, spool, clock, onBroken, onForfeit }: DeliveryOptions): Delivery {
+  const backlog = new Map<string, { readonly stored: StoredIntent; broken: number }[]>();
+  const stop = new AbortController();
+  let awake = new AbortController();
+  let driving: Promise<void> | null = null;
+  let repeating: Promise<void> | null = null;
+  let repeatAgain = false;
+
+  async function rest(failed: number): Promise<void> {
+    const signal = AbortSignal.any([stop.signal, awake.signal]);
+    await pause(backOffMs(failed), undefined, { signal }).catch(() => {});
+    if (awake.signal.aborted) awake = new AbortController();
+  }
+
+  function note({ seq, intent, outcome: before }: StoredIntent, told: Told): void {
+    const outcome = noteOf(told);
+    if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
+      spool.end(seq, outcome);
+    const isCharge = intent.op === "post" && (before === null || before === "posted" || before === "repeat");
+    if (isCharge && told.outcome !== "posted") onForfeit(intent, outcome);
+  }
+
+  /** Tells what waits of an account, in order; answers whether the store could be reached. */
+  async function drain(accountId: string): Promise<boolean> {
+    const queue = backlog.get(accountId) ?? [];
+    let reached = false;
+    for (let [first] = queue; first !== undefined && !stop.signal.aborted; [first] = queue) {
+      try {
+        note(first.stored, await tellStore(ledger, first.stored.intent));
+        reached = true;
+      } catch (error) {
+        if (isAway(error) || ++first.broken < BROKEN_TRIES_MAX) return reached;
+        onBroken(error);
+      }
+      queue.shift();
+    }
+    if (queue.length === 0) backlog.delete(accountId);
+    return reached;
+  }
+
+  async function drive(): Promise<void> {
+    for (let failed = 0; backlog.size > 0 && !stop.signal.aborted; ) {
+      const accounts = [...backlog.keys()];
+      let reached = false;
+      for (let at = 0; at < accounts.length; at += ACCOUNTS_AT_ONCE) {
+        const drained = await Promise.all(accounts.slice(at, at + ACCOUNTS_AT_ONCE).map(drain));
+        reached ||= drained.includes(true);
+      }
+      failed = reached ? 0 : failed + 1;
+      if (backlog.size > 0) await rest(failed);
+    }
+    // At once and not later: whatever is postponed from here on starts it anew.
+    driving = null;
+  }
+
+  function postpone(stored: StoredIntent): void {
+    const accountId = accountOf(stored.intent);
+    const queue = backlog.get(accountId);
+    if (queue === undefined) backlog.set(accountId, [{ stored, broken: 0 }]);
+    else queue.push({ stored, broken: 0 });
+    driving ??= drive();
+  }
+
+  /** One page of answered intents, again and again until the store has answered each. */
+  async function tellPage(page: readonly StoredIntent[]): Promise<void> {
+    const accounts = [...Map.groupBy(page, ({ intent }) => accountOf(intent)).values()];
+    for (let at = 0; at < accounts.length; at += ACCOUNTS_AT_ONCE) {
+      await Promise.all(accounts.slice(at, at + ACCOUNTS_AT_ONCE).map(tellInOrder));
+    }
+  }
+
+  async function tellInOrder(some: readonly StoredIntent[]): Promise<void> {
+    for (const stored of some) {
+      for (let failed = 0; !stop.signal.aborted; ) {
+        const error = await tellStore(ledger, stored.intent).then(
+          (told) => note(stored, told),
+          (reason: unknown) => reason,
+        );
+        if (error === undefined) break;
+        if (!isAway(error)) {
+          onBroken(error);
+          break;
+        }
+        await rest(++failed);
+      }
+    }
+  }
+
+  async function repeatAll(): Promise<void> {
+    do {
+      repeatAgain = false;
+      await spool.flush();
+      for await (const page of spool.pages({ endedSinceMs: Math.floor(clock.epochMs()) - KEEP_MS })) {
+        await tellPage(page);
+        if (repeatAgain || stop.signal.aborted) break;
+      }
+    } while (repeatAgain && !stop.signal.aborted);
+    repeating = null;
+  }
+
+  return {
+    tell: (intent) => tellStore(ledger, intent),
+    waits: (accountId) => backlog.has(accountId),
+    postpone,
+    wake(accountId) {
+      if (backlog.has(accountId)) awake.abort();
+    },
+    async recover() {
+      for await (const page of spool.pages("open")) page.forEach(postpone);
+      await driving;
+    },
+    repeat() {
+      repeatAgain = true;
+      repeating ??= repeatAll().catch((error: unknown) => {
+        repeating = null;
+        onBroken(error);
+      });
+    },
+    async close() {
+      stop.abort();
+      await Promise.all([driving, repeating]);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+// The spool in its own storage thread: how calls ended, each kept until the store has said so, and for a while after.
+import type { DatabaseSync } from "node:sqlite";
+import { migrate, type SqliteUnit, type StoreTime } from "../storage/sqlite-unit.ts";
+import type { HoldOrigin, HoldRef, KeyFate, PostRequest } from "./ledger.ts";
+
+/** How a hold is to end, and what it was placed with where this process placed it. */
+export type Intent = { readonly origin: HoldOrigin | null } & (
+  | { readonly op: "post"; readonly request: PostRequest }
+  | { readonly op: "void"; readonly hold: HoldRef; readonly reason: string; readonly keyFate: KeyFate }
+);
+
+export interface StoredIntent {
+  readonly seq: number;
+  readonly intent: Intent;
+  readonly madeAtMs: number;
+  /** What the store has said; null: nothing yet. */
+  readonly outcome: string | null;
+}
+
+/** Which intents to read, in the order in which they were made, from after `after` on. */
+export interface SpoolPage {
+  readonly after: number;
+  readonly limit: number;
+  /** `open`: those that the store has not answered; a number: those that it has answered since. */
+  readonly which: "open" | "all" | { readonly endedSinceMs: number };
+}
+
+export interface Ending {
+  readonly seq: number;
+  readonly outcome: string;
+}
+
+export interface EndRequest {
+  readonly endings: readonly Ending[];
+  readonly keepMs: number;
+  readonly keptMax: number;
+}
+
+export type SpoolOperations = ReturnType<typeof operationsOn>;
+
+const SCHEMA: readonly string[] = [
+  `
+  CREATE TABLE intent (
+    seq INTEGER PRIMARY KEY,
+    body TEXT NOT NULL,
+    made_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    outcome TEXT
+  ) STRICT;
+  CREATE INDEX intent_open ON intent (seq) WHERE ended_at IS NULL;
+  CREATE INDEX intent_ended ON intent (ended_at) WHERE ended_at IS NOT NULL;
+  `,
+];
+/** Rows removed for each one that ends: more than come in, so that what has piled up goes away. */
+const PRUNED_PER_ENDING = 4;
+
+/** Opens the spool in the storage thread's database. */
+export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
+  migrate(database, "spool", SCHEMA);
+  const spool = operationsOn(database, time);
+  // New work is refused while the disk is nearly full, though nothing is written for it yet: its end will be.
+  return { operations: spool, admissions: ["probe"], flush() {}, reload: () => spool.recount(null) };
+}
+
+function operationsOn(database: DatabaseSync, time: StoreTime) {
+  const insert = database.prepare("INSERT INTO intent (seq, body, made_at) VALUES (?, ?, ?)");
+  const end = database.prepare("UPDATE intent SET ended_at = ?, outcome = ? WHERE seq = ?");
+  const prune = database.prepare(`
+    DELETE FROM intent WHERE seq IN (
+      SELECT seq FROM intent WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?)`);
+  const bounds = database.prepare("SELECT coalesce(max(seq), 0) AS last, count(*) AS kept FROM intent");
+  const columns = "SELECT seq, body, made_at, outcome FROM intent WHERE seq > ?";
+  const all = database.prepare(`${columns} ORDER BY seq LIMIT ?`);
+  const open = database.prepare(`${columns} AND ended_at IS NULL ORDER BY seq LIMIT ?`);
+  const ended = database.prepare(`${columns} AND ended_at >= ? ORDER BY seq LIMIT ?`);
+  let last = 0;
+  let kept = 0;
+
+  function recount(_: null): void {
+    const row = bounds.get();
+    // A number that was rolled back is not given again: its caller may have been told.
+    last = Math.max(last, Number(row?.last));
+    kept = Number(row?.kept);
+  }
+  recount(null);
+
+  return {
+    recount,
+    append(intent: Intent): { seq: number; madeAtMs: number } {
+      const madeAtMs = Math.floor(time.epochMs);
+      insert.run(++last, JSON.stringify(intent), madeAtMs);
+      kept++;
+      return { seq: last, madeAtMs };
+    },
+    /** Notes what the store has said, and forgets what it said long ago; beyond `keptMax`, what it said longest ago. */
+    end({ endings, keepMs, keptMax }: EndRequest): null {
+      const nowMs = Math.floor(time.epochMs);
+      for (const { seq, outcome } of endings) end.run(nowMs, outcome, seq);
+      const most = endings.length * PRUNED_PER_ENDING;
+      kept -= Number(prune.run(nowMs - keepMs, most).changes);
+      if (kept > keptMax) kept -= Number(prune.run(nowMs, Math.min(most, kept - keptMax)).changes);
+      return null;
+    },
+    page({ after, limit, which }: SpoolPage): StoredIntent[] {
+      const rows =
+        which === "all"
+          ? all.all(after, limit)
+          : which === "open"
+            ? open.all(after, limit)
+            : ended.all(after, which.endedSinceMs, limit);
+      return rows.map(({ seq, body, made_at, outcome }) => ({
+        seq: Number(seq),
+        intent: JSON.parse(String(body)) as Intent,
+        madeAtMs: Number(made_at),
+        outcome: outcome === null ? null : String(outcome),
+      }));
+    },
+    probe: (_: null): null => null,
+  };
+}

@@ -1,0 +1,165 @@
+// A ledger whose calls end on this process's own disk first: what a store that is away or forgetful cannot lose.
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import { centsUp, least, minus, type Nano, nano } from "../money.ts";
+import type { HoldOrigin, HoldRef, Ledger, PostOutcome, PostRequest, ReserveRequest, SharedLedger } from "./ledger.ts";
+import { accountOf, type Delivery, delivery, noteOf, type Told } from "./spool-delivery.ts";
+import { examineSpool } from "./spool-doctor.ts";
+import type { Spool, SpoolState } from "./spool-file.ts";
+import type { Intent, StoredIntent } from "./spool-unit.ts";
+
+export interface SpooledLedgerOptions {
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  /** An end of a call cannot be told to the store, or a part of the spool's work has failed. */
+  readonly onBroken: (error: unknown) => void;
+  /** A charge that the caller was told of came after its hold had ended otherwise: its cost is the operator's. */
+  readonly onForfeit: (lost: {
+    readonly transactionId: string;
+    readonly amountNano: Nano;
+    readonly hold: string;
+  }) => void;
+}
+
+export interface SpooledLedger extends Ledger {
+  /** To be awaited once before the first reserve, which is refused until then: tells the store what the last process left. */
+  recover(): Promise<void>;
+  /** The store is another than before: tells it again what it answered in the last ten minutes. */
+  repeat(): void;
+  /** For the metrics. */
+  spoolState(): SpoolState;
+}
+
+/** Holds that this process has placed and not ended. Those that another process ends are forgotten in their turn. */
+const PLACED_MAX = 100_000;
+const STARTING_RETRY_SECONDS = 1;
+
+/** What must be known of a hold to charge for it where the store has lost it. */
+function originOf(request: ReserveRequest): HoldOrigin {
+  const { keyId, parentId, amountNano, inference, nowMs, requestId, operation, asked, effect, idempotency } = request;
+  return { keyId, parentId, amountNano, inference, nowMs, requestId, operation, asked, effect, idempotency };
+}
+
+/**
+ * What a caller can be told of a charge that the store has not seen: it will be the cost, at most the hold. How many cents
+ * that makes depends on all charges before it: never more than these, and less by one at most.
+ */
+function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOutcome {
+  const chargedNano = origin === null ? amountNano : least(amountNano, origin.amountNano);
+  const absorbedNano = minus(amountNano, chargedNano);
+  return { outcome: "spooled", chargedNano, chargedCents: centsUp(chargedNano), absorbedNano, balanceNano: null };
+}
+
+/** Remembers what this process's holds were placed with. */
+function placedHolds() {
+  const placed = new Map<string, HoldOrigin>();
+  return {
+    add({ holdId, ...request }: ReserveRequest): void {
+      const [eldest] = placed.size >= PLACED_MAX ? placed.keys() : [];
+      if (eldest !== undefined) placed.delete(eldest);
+      placed.set(holdId, originOf({ holdId, ...request }));
+    },
+    grow(holdId: string, amountNano: Nano): void {
+      const origin = placed.get(holdId);
+      if (origin !== undefined) placed.set(holdId, { ...origin, amountNano });
+    },
+    get: (holdId: string) => placed.get(holdId) ?? null,
+    delete: (holdId: string) => placed.delete(holdId),
+  };
+}
+
+/**
+ * Tells the store of an end of a call once it is durable here. Null: the store is away and will be told. Where the spool
+ * itself cannot be written, the store is all there is: rejects where that is away too.
+ */
+async function tellDurably(intent: Intent, spool: Spool, post: Delivery): Promise<Told | null> {
+  let stored: StoredIntent;
+  try {
+    stored = await spool.append(intent);
+  } catch {
+    return post.tell(intent);
+  }
+  if (post.waits(accountOf(intent))) {
+    post.postpone(stored);
+    return null;
+  }
+  try {
+    const told = await post.tell(intent);
+    spool.end(stored.seq, noteOf(told));
+    return told;
+  } catch {
+    post.postpone(stored);
+    return null;
+  }
+}
+
+/** Puts the spool before the ledger. Closing it closes both. */
+export function spooledLedger(ledger: SharedLedger, spool: Spool, options: SpooledLedgerOptions): SpooledLedger {
+  const { clock, leaseMs, onBroken, onForfeit } = options;
+  const placed = placedHolds();
+  let recovered = false;
+  const post = delivery({
+    ledger,
+    spool,
+    clock,
+    onBroken,
+    onForfeit(intent, hold) {
+      if (intent.op === "post")
+        onForfeit({ transactionId: intent.request.holdId, amountNano: intent.request.amountNano, hold });
+    },
+  });
+
+  async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
+    if (!recovered) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS });
+    spool.requireRoom();
+    const outcome = await ledger.reserve(request);
+    post.wake(request.accountId);
+    // Ids are made for one call: a hold that is there already is this one, whose first answer was lost on its way.
+    const second = outcome.outcome === "exists" && outcome.state === "held" && placed.get(request.holdId) === null;
+    if (outcome.outcome !== "held" && !second) return outcome;
+    placed.add(request);
+    return { outcome: "held" };
+  }
+
+  return {
+    ...ledger,
+    reserve: place,
+    async extend(hold, more, accrued, lease) {
+      const outcome = await ledger.extend(hold, more, accrued, lease);
+      if (outcome.outcome === "extended") placed.grow(hold.holdId, outcome.amountNano);
+      return outcome;
+    },
+    async post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      const origin = placed.get(request.holdId);
+      const told = await tellDurably({ op: "post", request, origin }, spool, post);
+      placed.delete(request.holdId);
+      return told === null ? spooled(request, origin) : (told as PostOutcome);
+    },
+    async void({ accountId, holdId }: HoldRef, reason, keyFate = "free") {
+      const origin = placed.get(holdId);
+      const told = await tellDurably({ op: "void", hold: { accountId, holdId }, reason, keyFate, origin }, spool, post);
+      placed.delete(holdId);
+      return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
+    },
+    async recover() {
+      await post.recover();
+      recovered = true;
+      // Whether the store is the one that answered the last process is not known.
+      post.repeat();
+    },
+    repeat: () => post.repeat(),
+    spoolState: () => spool.state(),
+    async doctor(given) {
+      const report = await ledger.doctor(given);
+      const nowMs = clock.epochMs();
+      return { ...report, findings: [...report.findings, ...(await examineSpool({ spool, ledger, leaseMs, nowMs }))] };
+    },
+    async close() {
+      await post.close();
+      await spool.close();
+      await ledger.close();
+    },
+  };
+}
