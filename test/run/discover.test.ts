@@ -65,18 +65,37 @@ describe("the search", () => {
 
   test("does not let one table's rows stand before everything else", () => {
     const rows = Object.fromEntries(
-      Array.from({ length: 200 }, (_, at) => [
-        `/v1/pages/find_${at}`,
-        { method: "GET" as const, path: "/", summary: "Find pages", params: {} },
-      ]),
+      Array.from({ length: 200 }, (_, at) => {
+        const summary = at < 20 ? "Find pages with clips" : "Watch a stream";
+        return [
+          `/v1/${at < 20 ? "pages/clips" : "streams"}/${at}`,
+          { method: "GET" as const, path: "/", summary, params: {} },
+        ];
+      }),
     );
     const clips = inShop("clips/fetch");
     const crowded = { ...clips, sold: clips.sold === null ? null : { ...clips.sold, table: rows } };
-    const found = searchIndex([crowded, inShop("finders/search")]).search("find pages", 50);
-    const at = found.findIndex(({ action }) => action.id === "finders/search");
+    const found = searchIndex([crowded, inShop("finders/profiles"), inShop("finders/search")]).search(
+      "find pages with clips",
+      50,
+    );
+    expect(found.filter(({ row }) => row !== null)).toHaveLength(20);
+    const at = found.findIndex(({ action }) => action.id === "finders/profiles");
+    // Behind the better one, and behind the first few rows.
     expect(at).toBeGreaterThanOrEqual(0);
-    expect(at).toBeLessThanOrEqual(3);
-    expect(found).toHaveLength(50);
+    expect(at).toBeLessThanOrEqual(4);
+  });
+
+  test.each([
+    ["profiles", "finders/profiles", "its name"],
+    ["web", "finders/search", "a keyword"],
+    ["people", "finders/profiles", "its description"],
+    ["since", "finders/search", "a param"],
+    ["clips", "clips/fetch", "its service"],
+  ])("finds %s: %s, by %s", (query, id) => {
+    const [first] = searchIndex(smallShop.all(LIVE)).search(query, 3);
+    expect(first?.action.id).toBe(id);
+    expect(first?.score).toBeGreaterThan(0);
   });
 
   test("forgives a slip of the pen, accents, case and an ending", () => {
