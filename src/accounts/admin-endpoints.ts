@@ -14,8 +14,10 @@ const backupSchema = z.strictObject({
   path: z.string().min(1, "must not be empty").refine(isAbsolute, "must be an absolute path"),
 });
 
-/** Whether the process can serve, and if not, why. */
-export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
+/** Whether calls can be served, and if not, why. Where several processes serve them, how many can. */
+export type Readiness = ({ readonly ready: true } | { readonly ready: false; readonly reason: string }) & {
+  readonly processes?: { readonly ready: number; readonly wanted: number };
+};
 
 export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;

@@ -1,12 +1,14 @@
 // The HTTP edge: listens, reads requests, and hands them to the pipeline with the endpoint they are for.
+
 import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js";
+import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Endpoint, ErrorShape, GatewayRequest, Reply } from "../plan.ts";
+import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
   BODY_HEADERS,
-  type BodyLimits,
   BodyReader,
   type BodyRefusal,
   EdgeRequest,
@@ -17,7 +19,7 @@ import {
 } from "./read-request.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
-import { StreamBody } from "./stream-body.ts";
+import { StreamBody, type StreamLimits } from "./stream-body.ts";
 import { type ReplyHost, UwsReply } from "./uws-reply.ts";
 
 export interface HttpOptions {
@@ -45,6 +47,8 @@ export interface HttpOptions {
   readonly clock: Clock;
   /** How long a whole request body may take. Default 30 s. */
   readonly bodyMsMax?: number;
+  /** Where long bodies wait that come faster than they can be held back. Default: the system's folder for such files. */
+  readonly spillFolder?: string;
   /** How long a client may read nothing of its answer. Default 60 s. */
   readonly stalledMsMax?: number;
 }
@@ -56,6 +60,8 @@ export interface HttpServer {
   readonly port: number;
   /** Closes the listening socket. Open requests go on; new ones on open connections are told `draining`. */
   stopAccepting(): void;
+  /** Closes it where other processes share the port: new requests on open connections are answered, each as the last of its connection. */
+  handOver(): void;
   /** Requests that have arrived and whose answer has not wholly left. */
   openRequests(): number;
   /** Breaks every connection. */
@@ -95,16 +101,29 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     });
   });
   const port = uws.us_socket_local_port(socket as unknown as Parameters<typeof uws.us_socket_local_port>[0]);
+  let listening = true;
+  const stopListening = (): void => {
+    if (listening) uws.us_listen_socket_close(socket);
+    listening = false;
+  };
   return {
     port,
     stopAccepting() {
+      edge.draining = true;
+      edge.refusing = true;
+      stopListening();
+    },
+    handOver() {
       if (edge.draining) return;
       edge.draining = true;
-      uws.us_listen_socket_close(socket);
+      // The kernel resets connections that wait to be accepted: close when this turn of the event loop has taken those that did.
+      setImmediate(stopListening);
     },
     openRequests: () => edge.open,
     close() {
       edge.draining = true;
+      edge.refusing = true;
+      listening = false;
       edge.slowClients.stop();
       app.close();
     },
@@ -112,11 +131,15 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
 }
 
 /** Takes the requests of one listener from their first line to the pipeline. */
-class Edge implements ReplyHost, BodyLimits {
+class Edge implements ReplyHost, StreamLimits {
+  readonly blocks: BlockPool = createBlockPool();
+  readonly spillFolder: string;
   readonly clock: Clock;
   readonly slowClients: SlowClients;
   readonly stalledMsMax: number;
   draining = false;
+  /** New requests are turned away. */
+  refusing = false;
   open = 0;
   readonly #options: HttpOptions;
   readonly bodyMsMax: number;
@@ -133,6 +156,7 @@ class Edge implements ReplyHost, BodyLimits {
     this.#newId = requestIds(options.clock);
     this.bodyMsMax = options.bodyMsMax ?? 30_000;
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
+    this.spillFolder = options.spillFolder ?? tmpdir();
     this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
     this.#match = matchEndpoint(options.endpoints);
     const names = options.allowedHosts;
@@ -179,7 +203,7 @@ class Edge implements ReplyHost, BodyLimits {
 
   /** What speaks against any request at all: we are leaving, or it names a host that is not ours. */
   #turnAway(headers: ReadonlyMap<string, string>): GatewayError | null {
-    if (this.draining) return new GatewayError("draining", { retryAfterSeconds: 1 });
+    if (this.refusing) return new GatewayError("draining", { retryAfterSeconds: 1 });
     if (this.#hosts === null) return null;
     const host = (headers.get("host") ?? "").toLowerCase().replace(/:\d+$/, "");
     if (this.#hosts.has(host)) return null;

@@ -288,6 +288,28 @@ describe("stopping", () => {
     expect(server.openRequests()).toBe(0);
   });
 
+  test("hands over to another process on its port: what comes on open connections is answered, and ends them", async () => {
+    const { port, stopAccepting } = await startEdge();
+    stopAccepting();
+    const old = await startEdge({ exclusive: false, port });
+    const open = await rawClient(old.port);
+    open.send(request("GET /hello"));
+    await open.sees(/"method"/);
+    const next = await startEdge({
+      exclusive: false,
+      port: old.port,
+      handle: (_request, _endpoint, reply) => reply.send(200, "next"),
+    });
+    old.handOver();
+    open.send(request("GET /things/1"));
+    await open.closed;
+    expect(open.text()).toMatch(/HTTP\/1\.1 200 .*connection: close.*"\/things\/1"/is);
+    for (let at = 0; at < 8; at++) {
+      const answer = await fetch(`http://127.0.0.1:${next.port}/hello`, { headers: { connection: "close" } });
+      expect(await answer.text()).toBe("next");
+    }
+  });
+
   test("can break every connection", async () => {
     const server = await startEdge({ handle: () => {} });
     const client = await rawClient(server.port);

@@ -1,6 +1,6 @@
 // The gateway as its own process, for tests that kill it.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,6 +18,11 @@ export interface Exit {
 
 export interface GatewayProcess {
   readonly url: string;
+  readonly adminUrl: string;
+  readonly pid: number;
+  /** Settles with the first line on standard error, from now on, that fits. */
+  says(pattern: RegExp): Promise<string>;
+  send(signal: NodeJS.Signals): void;
   readonly exited: Promise<Exit>;
   /** Settles when it says that it drains. */
   readonly drains: Promise<void>;
@@ -42,8 +47,9 @@ function spawnNode(words: readonly string[], environment: Readonly<Record<string
 export async function spawnGateway(
   environment: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
   signal?: AbortSignal,
+  program: readonly string[] = ["src/main.ts"],
 ): Promise<GatewayProcess> {
-  const child = spawnNode(["src/main.ts"], { PORT: "0", ADMIN_PORT: "0", ...environment });
+  const child = spawnNode(program, { PORT: "0", ADMIN_PORT: "0", ...environment });
   child.stdout.resume();
   const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);
   const stop = () => child.kill("SIGKILL");
@@ -53,9 +59,11 @@ export async function spawnGateway(
   signal?.addEventListener("abort", stop);
   const said: string[] = [];
   const drains = Promise.withResolvers<void>();
+  const heard = new EventEmitter();
   const addresses = await new Promise<{ url: string; adminUrl: string }>((resolve, reject) => {
     createInterface({ input: child.stderr }).on("line", (line) => {
       said.push(line);
+      heard.emit("line", line);
       if (line.startsWith("Draining")) drains.resolve();
       const match = /listens on (\S+), its admin listener on (\S+)\.$/.exec(line);
       if (match?.[1] !== undefined && match[2] !== undefined) resolve({ url: match[1], adminUrl: match[2] });
@@ -66,7 +74,15 @@ export async function spawnGateway(
   const token = readFileSync(join(environment.DATA_DIR, "admin.token"), "utf8").trim();
 
   return {
-    url: addresses.url,
+    ...addresses,
+    pid: child.pid ?? 0,
+    async says(pattern) {
+      for (;;) {
+        const [line] = (await once(heard, "line")) as [string];
+        if (pattern.test(line)) return line;
+      }
+    },
+    send: (name) => void child.kill(name),
     exited,
     drains: drains.promise,
     async kill() {

@@ -1,0 +1,105 @@
+// One child of the parent: started, asked, and watched until it has ended.
+import { type ChildProcess, fork } from "node:child_process";
+import type { Clock } from "../clock.ts";
+import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
+
+export interface ChildOptions {
+  /** The program, and its arguments. */
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly start: WorkerStart;
+  readonly clock: Clock;
+}
+
+export class Child {
+  readonly ownDir: string;
+  readonly startedMs: number;
+  /** True once it listens; false where it ended before. */
+  readonly ready: Promise<boolean>;
+  /** How it ended, such as `code 1` or `SIGKILL`. */
+  readonly ended: Promise<string>;
+  isReady = false;
+  hasEnded = false;
+  /** It has been told to leave. */
+  leaving = false;
+  /** What it counted, as it last said. */
+  lastMetrics = "";
+  readonly #process: ChildProcess;
+  readonly #asked = new Map<number, (text: string) => void>();
+  #lastId = 0;
+
+  constructor({ file, args, start, clock }: ChildOptions) {
+    this.ownDir = start.ownDir;
+    this.startedMs = clock.elapsedMs();
+    this.#process = fork(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const ready = Promise.withResolvers<boolean>();
+    this.ready = ready.promise;
+    this.ended = new Promise((resolve) => {
+      const end = (how: string): void => {
+        this.hasEnded = true;
+        this.isReady = false;
+        ready.resolve(false);
+        resolve(how);
+      };
+      // Its last words may still be on their way when it has exited; when the channel has closed all have come.
+      this.#process.once("close", (code, signal) => end(signal ?? `code ${code}`));
+      this.#process.on("error", (error) => {
+        if (this.#process.pid === undefined) end(error.message);
+      });
+    });
+    this.#process.on("message", (message: FromChild) => {
+      if (message.kind === "ready") {
+        this.isReady = !this.leaving;
+        ready.resolve(true);
+      } else {
+        this.lastMetrics = message.text;
+        this.#asked.get(message.id)?.(message.text);
+        this.#asked.delete(message.id);
+      }
+    });
+    this.send(start);
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  send(message: ToChild): void {
+    // A channel that has just broken shows in `ended`.
+    if (this.#process.connected) this.#process.send(message, () => {});
+  }
+
+  /** Tells it to leave; `retire` where others stay for what is new. */
+  leave(kind: "retire" | "drain"): void {
+    this.leaving = true;
+    this.isReady = false;
+    this.send({ kind });
+  }
+
+  /** Everything it has counted; what it last said where it does not answer in `msMax`. */
+  async metrics(msMax: number): Promise<{ readonly text: string; readonly fresh: boolean }> {
+    if (this.hasEnded) return { text: this.lastMetrics, fresh: false };
+    const id = ++this.#lastId;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, msMax, null);
+    });
+    const asked = new Promise<string>((resolve) => this.#asked.set(id, resolve));
+    this.send({ kind: "metrics", id });
+    const text = await Promise.race([asked, late, this.ended.then(() => null)]);
+    clearTimeout(timer);
+    this.#asked.delete(id);
+    return { text: text ?? this.lastMetrics, fresh: text !== null };
+  }
+
+  kill(): void {
+    this.#process.kill("SIGKILL");
+  }
+
+  /** Waits until it has ended; after `msMax` it is killed. */
+  async endWithin(msMax: number): Promise<void> {
+    const timer = setTimeout(() => this.kill(), msMax);
+    await this.ended;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,107 @@
+// The gateway as several processes: children serve callers on one port, the parent has the admin listener and the children's lives.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import type { Readiness } from "../accounts/admin-endpoints.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { startGateway } from "../gateway.ts";
+import { readMetrics, writeMetrics } from "../observe/merge-metrics.ts";
+import { PATIENCE, type Patience, type Supervisor, startSupervisor } from "./supervisor.ts";
+import { WORKER_ARGUMENT } from "./worker.ts";
+
+/** What a child may take beyond its requests: to settle those that were cut off, and to close what it has open. */
+const CLOSE_MS_MAX = 15_000;
+const PROGRAM = fileURLToPath(new URL("../main.ts", import.meta.url));
+
+export interface Processes {
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Replaces every process, one at a time, if the adapters and tiers can be read. */
+  reload(): Promise<void>;
+  drain(): Promise<void>;
+}
+
+export interface ProcessesOptions {
+  readonly config: Config;
+  /** A sentence for the operator. */
+  readonly say: (sentence: string) => void;
+  readonly onFatal: (error: Error) => void;
+  readonly patience?: Patience;
+}
+
+/**
+ * The port to share: `wanted`, or a free one for 0. Nobody may have it yet: on a shared port a stranger's process would go
+ * unnoticed, and get a part of the calls.
+ */
+async function freePort(host: string, wanted: number): Promise<number> {
+  const probe = createServer();
+  try {
+    probe.listen({ host, port: wanted });
+    await once(probe, "listening");
+  } catch {
+    throw new Error(`cannot listen on ${host} port ${wanted}: taken, not allowed, or not of this machine`);
+  }
+  const bound = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return bound === null || typeof bound === "string" ? wanted : bound.port;
+}
+
+function readinessOf(supervisor: Supervisor | null, wanted: number): Readiness {
+  const ready = supervisor?.ready() ?? 0;
+  const processes = { ready, wanted };
+  if (supervisor === null) return { ready: false, reason: "starting", processes };
+  if (supervisor.stopping) return { ready: false, reason: "draining", processes };
+  return ready > 0 ? { ready: true, processes } : { ready: false, reason: "no process is ready", processes };
+}
+
+/** Starts `config.workers` processes. Rejects with a sentence for the operator, as `startGateway` does. */
+export async function startProcesses({ config: set, say, onFatal, patience }: ProcessesOptions): Promise<Processes> {
+  const config = { ...set, port: await freePort(set.host, set.port) };
+  let supervisor: Supervisor | null = null;
+  const gateway = await startGateway({
+    config,
+    onFatal,
+    role: {
+      kind: "parent",
+      readiness: () => readinessOf(supervisor, config.workers),
+      async metricsText() {
+        const own = await gateway.metricsText();
+        return supervisor === null ? own : writeMetrics(await supervisor.metrics(readMetrics(own)));
+      },
+    },
+  });
+  try {
+    supervisor = await startSupervisor({
+      file: PROGRAM,
+      args: [WORKER_ARGUMENT],
+      count: config.workers,
+      dataDir: config.dataDir,
+      port: config.port,
+      sandboxUrl: gateway.sandboxUrl,
+      drainMsMax: config.drainMs + CLOSE_MS_MAX,
+      retireMsMax: config.wholeMsMax + config.drainMs + CLOSE_MS_MAX,
+      patience: patience ?? PATIENCE,
+      clock: systemClock,
+      say,
+      onGivenUp: onFatal,
+    });
+  } catch (error) {
+    await gateway.drain();
+    throw error;
+  }
+  const running = supervisor;
+  return {
+    url: gateway.url,
+    adminUrl: gateway.adminUrl,
+    async reload() {
+      await gateway.reload();
+      await running.roll();
+    },
+    async drain() {
+      await running.drain();
+      await gateway.drain();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// Runs the gateway as one process or as several, and obeys signals until it has left.
+import type { Config } from "../config.ts";
+import { startGateway } from "../gateway.ts";
+import { type Processes, startProcesses } from "./parent.ts";
+import type { Patience } from "./supervisor.ts";
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** What a setting, a port or a folder has against the start is a sentence for the operator; a bug needs its stack. */
+export function stop(error: unknown): never {
+  const isBug = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  const words = error instanceof Error ? error.message : String(error);
+  say(`tollgate: ${isBug ? (error.stack ?? words) : words}`);
+  process.exit(1);
+}
+
+/** What SIGHUP is answered with. */
+interface Reread {
+  readonly done: string;
+  readonly failed: string;
+}
+
+const ONE: Reread = { done: "Adapters and tiers were read again.", failed: "Adapters and tiers stay as they were" };
+const SEVERAL: Reread = { done: "Every process was replaced.", failed: "Not every process was replaced" };
+
+function obeySignals(gateway: Pick<Processes, "drain" | "reload">, { done, failed }: Reread): void {
+  let leaving = false;
+  const leave = (): void => {
+    if (leaving) return;
+    leaving = true;
+    say("Draining: running answers finish, new requests are turned away.");
+    gateway.drain().then(() => process.exit(0), stop);
+  };
+  process.on("SIGTERM", leave);
+  process.on("SIGINT", leave);
+  process.on("SIGHUP", () => {
+    gateway.reload().then(
+      () => say(done),
+      (error: unknown) => say(`${failed}: ${error instanceof Error ? error.message : error}`),
+    );
+  });
+}
+
+/** Starts what the settings say. Rejects with a sentence for the operator; `patience` replaces the usual one with children. */
+export async function serve(config: Config, patience?: Patience): Promise<void> {
+  if (config.workers === 1) {
+    const gateway = await startGateway({ config, onFatal: stop });
+    obeySignals(gateway, ONE);
+    say(`Tollgate listens on ${gateway.url}, its admin listener on ${gateway.adminUrl}.`);
+    return;
+  }
+  const processes = await startProcesses({
+    config,
+    say,
+    onFatal: stop,
+    ...(patience === undefined ? {} : { patience }),
+  });
+  obeySignals(processes, SEVERAL);
+  say(`${config.workers} processes share the public port.`);
+  say(`Tollgate listens on ${processes.url}, its admin listener on ${processes.adminUrl}.`);
+}

@@ -1,0 +1,266 @@
+// Keeps a number of children running: replaces those that die, replaces all one by one, and lets all leave.
+import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { countedOnly, type Families, mergeMetrics, readMetrics } from "../observe/merge-metrics.ts";
+import { Child } from "./child.ts";
+import type { WorkerStart } from "./messages.ts";
+
+/** How patient the parent is, in milliseconds. */
+export interface Patience {
+  /** From the start of a child until it listens. */
+  readonly startMsMax: number;
+  /** A child that has lived so long was no failed start. */
+  readonly stableMs: number;
+  /** Before the first restart; twice as long before each further one. */
+  readonly againMs: number;
+  readonly againMsMax: number;
+  /** So many short lives in a row, at every place, and it is over. */
+  readonly shortLivesMax: number;
+  /** Between two looks at a child. */
+  readonly lookMs: number;
+  /** How long a child may take to answer a look. */
+  readonly answerMsMax: number;
+  /** Looks in a row that were not answered: the child hangs. More than one, since a machine that slept wakes with all clocks run out. */
+  readonly missedMax: number;
+  /** What a scrape waits for a child. */
+  readonly scrapeMsMax: number;
+}
+
+export const PATIENCE: Patience = {
+  startMsMax: 60_000,
+  stableMs: 10_000,
+  againMs: 200,
+  againMsMax: 30_000,
+  shortLivesMax: 5,
+  lookMs: 5_000,
+  answerMsMax: 10_000,
+  missedMax: 3,
+  scrapeMsMax: 2_000,
+};
+
+export interface SupervisorOptions {
+  /** The program of a child, and its arguments. */
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly count: number;
+  /** Every child has a folder of its own in it, `worker-<n>`. */
+  readonly dataDir: string;
+  /** The port that all share; not 0. */
+  readonly port: number;
+  readonly sandboxUrl: string | null;
+  /** How long children may take to leave: when all do, and when one is replaced. */
+  readonly drainMsMax: number;
+  readonly retireMsMax: number;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  /** A sentence for the operator. */
+  readonly say: (sentence: string) => void;
+  /** No child can be kept running: the process should end. */
+  readonly onGivenUp: (error: Error) => void;
+}
+
+/** One of the processes that there should be, whichever child it is at the time. */
+interface Place {
+  readonly number: number;
+  child: Child | null;
+  /** The folder of the child, or of the dead one: what it had not yet handed on lies there for the next. */
+  ownDir: string;
+  shortLives: number;
+  again: NodeJS.Timeout | null;
+  /** Its child is being replaced: if the old one dies now, the new one is on its way. */
+  replacing: boolean;
+}
+
+/** Starts `count` children. Rejects with a sentence where one ends before it listens. */
+export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const supervisor = new Supervisor(options);
+  await supervisor.start();
+  return supervisor;
+}
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #places: readonly Place[];
+  readonly #living = new Set<Child>();
+  readonly #missed = new Map<Child, number>();
+  /** What children counted that have ended: without it the sums would fall, which looks as if all had started anew. */
+  #counted: Families = new Map();
+  #started = false;
+  #stopping = false;
+  #looks: NodeJS.Timeout | null = null;
+  #waitingRoll: Promise<void> | null = null;
+  #lastRoll: Promise<void> = Promise.resolve();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#places = Array.from({ length: options.count }, (_, at) => {
+      return { number: at + 1, child: null, ownDir: this.#dirOf(at + 1), shortLives: 0, again: null, replacing: false };
+    });
+  }
+
+  async start(): Promise<void> {
+    const [first, ...others] = this.#places;
+    // The first one tries the settings: what speaks against them is said once.
+    if (first !== undefined && (await this.#fill(first))) {
+      const listening = await Promise.all(others.map((place) => this.#fill(place)));
+      if (!listening.includes(false)) {
+        this.#started = true;
+        this.#looks = setInterval(() => this.#look(), this.#options.patience.lookMs).unref();
+        // Who died while the others started.
+        for (const place of this.#places) if (place.child === null) this.#startAgain(place);
+        return;
+      }
+    }
+    await this.drain();
+    throw new Error("a process ended before it listened; it has said why");
+  }
+
+  /** How many processes take calls. */
+  ready(): number {
+    return this.#places.filter(({ child }) => child?.isReady === true).length;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** What all children have counted, those that have ended included, merged with the parent's own. */
+  async metrics(own: Families): Promise<Families> {
+    await Promise.all([...this.#living].map((child) => child.metrics(this.#options.patience.scrapeMsMax)));
+    // In one go, so that nobody who ends meanwhile is counted twice or not at all.
+    const now = [...this.#living].map(({ lastMetrics }) => readMetrics(lastMetrics));
+    return mergeMetrics([own, this.#counted, ...now]);
+  }
+
+  /** Replaces every child by a new one, one at a time, each old one leaving when the new one listens. A second wish waits for the first. */
+  roll(): Promise<void> {
+    if (this.#waitingRoll !== null) return this.#waitingRoll;
+    const roll = this.#lastRoll.then(async () => {
+      this.#waitingRoll = null;
+      for (const place of this.#places) if (!this.#stopping) await this.#replace(place);
+    });
+    this.#waitingRoll = roll;
+    this.#lastRoll = roll.catch(() => {});
+    return roll;
+  }
+
+  /** Lets all children leave, at the same time; kills those that take too long. */
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    if (this.#looks !== null) clearInterval(this.#looks);
+    for (const { again } of this.#places) if (again !== null) clearTimeout(again);
+    const leaving = [...this.#living].map((child) => {
+      if (child.isReady || child.leaving) child.leave("drain");
+      // Nobody has been served by it.
+      else child.kill();
+      return child.endWithin(this.#options.drainMsMax);
+    });
+    await Promise.all(leaving);
+  }
+
+  #launch(ownDir: string): Child {
+    const { file, args, clock, port, sandboxUrl } = this.#options;
+    const start: WorkerStart = { kind: "start", ownDir, port, sandboxUrl };
+    const child = new Child({ file, args, start, clock });
+    this.#living.add(child);
+    void child.ended.then((how) => this.#ended(child, how));
+    return child;
+  }
+
+  /** Whether its child listens; not where it ended before, or took too long. */
+  #fill(place: Place): Promise<boolean> {
+    place.child = this.#launch(place.ownDir);
+    return this.#listens(place.child);
+  }
+
+  async #listens(child: Child): Promise<boolean> {
+    const timer = setTimeout(() => child.kill(), this.#options.patience.startMsMax);
+    const listens = await child.ready;
+    clearTimeout(timer);
+    return listens;
+  }
+
+  #freeDir(): string {
+    const taken = new Set([...this.#living, ...this.#places].map(({ ownDir }) => ownDir));
+    for (let number = 1; ; number++) {
+      const folder = this.#dirOf(number);
+      if (!taken.has(folder)) return folder;
+    }
+  }
+
+  #dirOf(number: number): string {
+    return join(this.#options.dataDir, `worker-${number}`);
+  }
+
+  #ended(child: Child, how: string): void {
+    this.#living.delete(child);
+    this.#missed.delete(child);
+    this.#counted = mergeMetrics([this.#counted, countedOnly(readMetrics(child.lastMetrics))]);
+    const place = this.#places.find((other) => other.child === child);
+    if (place === undefined) return;
+    place.child = null;
+    if (!this.#started || this.#stopping || place.replacing) return;
+    const { clock, patience, say, onGivenUp } = this.#options;
+    const short = clock.elapsedMs() - child.startedMs < patience.stableMs;
+    place.shortLives = short ? place.shortLives + 1 : 1;
+    if (this.#places.every((other) => this.#fails(other))) {
+      this.#stopping = true;
+      onGivenUp(new Error(`every process ended ${patience.shortLivesMax} times in a row soon after its start`));
+      return;
+    }
+    say(`Process ${place.number} ended (${how}) and is started again.`);
+    this.#startAgain(place);
+  }
+
+  #fails({ child, shortLives }: Place): boolean {
+    const { clock, patience } = this.#options;
+    const lives = child !== null && clock.elapsedMs() - child.startedMs >= patience.stableMs;
+    return !lives && shortLives >= patience.shortLivesMax;
+  }
+
+  #startAgain(place: Place): void {
+    const { againMs, againMsMax } = this.#options.patience;
+    const waitMs = Math.min(againMs * 2 ** Math.max(place.shortLives - 1, 0), againMsMax);
+    place.again = setTimeout(() => {
+      place.again = null;
+      void this.#fill(place);
+    }, waitMs);
+  }
+
+  async #replace(place: Place): Promise<void> {
+    if (place.again !== null) clearTimeout(place.again);
+    place.again = null;
+    place.replacing = true;
+    const next = this.#launch(place.child === null ? place.ownDir : this.#freeDir());
+    const listens = (await this.#listens(next)) && !next.hasEnded;
+    place.replacing = false;
+    const old = place.child;
+    if (this.#stopping) return;
+    if (!listens) {
+      if (old === null) this.#startAgain(place);
+      throw new Error(`process ${place.number} was not replaced: the new one ended before it listened`);
+    }
+    place.child = next;
+    place.ownDir = next.ownDir;
+    place.shortLives = 0;
+    if (old === null) return;
+    old.leave("retire");
+    await old.endWithin(this.#options.retireMsMax);
+  }
+
+  /** Kills children whose event loop has stood still for several looks; what they have counted is kept from each. */
+  #look(): void {
+    const { patience, say } = this.#options;
+    for (const child of this.#living) {
+      if (!child.isReady && !child.leaving) continue;
+      void child.metrics(patience.answerMsMax).then(({ fresh }) => {
+        if (child.hasEnded) return;
+        const missed = fresh ? 0 : (this.#missed.get(child) ?? 0) + 1;
+        this.#missed.set(child, missed);
+        if (missed !== patience.missedMax) return;
+        say(`Process ${child.pid} answers no more and is killed.`);
+        child.kill();
+      });
+    }
+  }
+}

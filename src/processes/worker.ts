@@ -1,0 +1,50 @@
+// One of several processes: starts when the parent says with what, serves callers, and leaves when it is told to or left alone.
+import { readConfig } from "../config.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
+
+/** Tells the program that it is a child. */
+export const WORKER_ARGUMENT = "worker";
+
+/** Settles when the parent has it. */
+function tellParent(message: FromChild): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined || !process.connected) resolve();
+    else process.send(message, undefined, undefined, () => resolve());
+  });
+}
+
+async function startAs({ ownDir, port, sandboxUrl }: WorkerStart, onFatal: (error: Error) => void): Promise<Gateway> {
+  const gateway = await startGateway({
+    config: { ...readConfig(), port, sandboxUrl },
+    onFatal,
+    role: { kind: "child", ownDir },
+  });
+  await tellParent({ kind: "ready" });
+  return gateway;
+}
+
+/** Serves until the parent says otherwise. `stop` ends the process with words for the operator. */
+export function runWorker(stop: (error: unknown) => never): void {
+  let gateway: Gateway | null = null;
+
+  async function leave(how: "drain" | "retire"): Promise<void> {
+    await gateway?.[how]();
+    if (gateway !== null) await tellParent({ kind: "metrics", id: 0, text: await gateway.metricsText() });
+    process.exit(0);
+  }
+  const go = (how: "drain" | "retire"): void => void leave(how).catch(stop);
+
+  async function obey(message: ToChild): Promise<void> {
+    if (message.kind === "start") gateway = await startAs(message, stop);
+    else if (message.kind === "drain" || message.kind === "retire") go(message.kind);
+    else if (gateway !== null) await tellParent({ kind: "metrics", id: message.id, text: await gateway.metricsText() });
+  }
+
+  process.on("message", (message: ToChild) => void obey(message).catch(stop));
+  // The parent has died. What is open is answered; the port is given up at once, so that a new parent can start.
+  process.on("disconnect", () => go("drain"));
+  // A terminal or a service manager signals all processes of the group; the parent replaces whoever leaves alone.
+  for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => go("drain"));
+  process.on("SIGHUP", () => {});
+}

@@ -1,0 +1,79 @@
+// The gateway as several processes, when all of them die, or their parent, or when they are replaced under load without end.
+import { expect, it, onTestFinished } from "vitest";
+import type { SeenCall } from "../support/chat-call.ts";
+import { eventually } from "../support/gateway.ts";
+import { allReady, charged, LONG, SHORT, startSeveral, withBooks } from "../support/several.ts";
+
+withBooks();
+
+it("processes that are replaced ten times under load turn nobody away, cut no stream and lose no sum", async () => {
+  const gateway = await startSeveral(2);
+  let over = false;
+  const kept: SeenCall[] = [];
+  const fresh: SeenCall[] = [];
+  const streams: SeenCall[] = [];
+  const run = async (seen: SeenCall[], call: () => Promise<SeenCall>) => {
+    while (!over) seen.push(await call());
+  };
+  const load = [1, 2, 3, 4].flatMap(() => [
+    run(kept, () => gateway.call(SHORT, "keep-alive")),
+    run(fresh, () => gateway.call()),
+    run(streams, () => gateway.call(LONG)),
+  ]);
+  for (let round = 0; round < 10; round++) {
+    const done = gateway.says(/replaced/);
+    gateway.send("SIGHUP");
+    expect(await done).toBe("Every process was replaced.");
+  }
+  over = true;
+  await Promise.all(load);
+  const all = [...kept, ...fresh, ...streams];
+  const reset = all.filter(({ status }) => status === 0).length;
+  console.log(
+    `20 processes replaced: ${kept.length} calls on open connections, ${fresh.length} on new ones, ` +
+      `${streams.length} long streams; ${reset} connections reset before an answer`,
+  );
+  expect(all.filter(({ status }) => status !== 0 && status !== 200)).toEqual([]);
+  // A stream that has begun ends well; a connection that waited to be accepted may be reset.
+  expect(charged(all)).toBe(all.length - reset);
+  expect(reset).toBeLessThanOrEqual(Math.ceil(all.length / 200));
+  await allReady(gateway, 2);
+  expect(await gateway.total("tollgate_outcomes_total", 'operation="chat"')).toBe(charged(all));
+});
+
+it("processes that are killed as soon as they are there end in exit 1, with a sentence", async () => {
+  const gateway = await startSeveral(2, { shortLivesMax: 2, againMs: 1, stableMs: 3_600_000 });
+  const said = gateway.says(/in a row/);
+  const killer = setInterval(() => {
+    for (const pid of gateway.children()) process.kill(pid, "SIGKILL");
+  }, 50);
+  onTestFinished(() => clearInterval(killer));
+  expect(await said).toBe("tollgate: every process ended 2 times in a row soon after its start");
+  expect(await gateway.exited).toEqual({ code: 1, signal: null });
+});
+
+it("children whose parent is killed answer what is open, and give the port up", async () => {
+  const gateway = await startSeveral(2);
+  const stream = gateway.call({ ...LONG, model: "sandbox/ok-at-1000" });
+  await eventually(async () => ((await gateway.gauge("tollgate_in_flight")) >= 2 ? true : undefined), "the stream");
+  const children = gateway.children();
+  await gateway.kill();
+  await eventually(
+    () =>
+      fetch(gateway.url).then(
+        () => undefined,
+        () => true,
+      ),
+    "the port to be free",
+  );
+  // The sandbox was the parent's, so the answer breaks off and is told to be broken; what matters is that all leave.
+  await stream;
+  const gone = (pid: number): boolean => {
+    try {
+      return !process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+  };
+  await eventually(() => children.every(gone) || undefined, "the children to leave", 10_000);
+});

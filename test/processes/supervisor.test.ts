@@ -1,0 +1,180 @@
+// The parent of several processes, with small children whose lives are told: who is replaced, when, and when it is over.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { type Families, readMetrics } from "../../src/observe/merge-metrics.ts";
+import { PATIENCE, type Patience, startSupervisor } from "../../src/processes/supervisor.ts";
+import { eventually } from "../support/gateway.ts";
+import type { Part } from "../support/scripted-child.ts";
+
+const FILE = fileURLToPath(new URL("../support/scripted-child.ts", import.meta.url));
+
+interface Wish {
+  readonly count?: number;
+  readonly part?: Part;
+  readonly patience?: Partial<Patience>;
+  readonly drainMsMax?: number;
+}
+
+async function supervised({ count = 2, part = "good", patience = {}, drainMsMax = 5_000 }: Wish = {}) {
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-supervisor-"));
+  const play = (next: Part): void => writeFileSync(join(dataDir, "part"), next);
+  play(part);
+  const said: string[] = [];
+  const givenUp = Promise.withResolvers<Error>();
+  const supervisor = await startSupervisor({
+    file: FILE,
+    args: [],
+    count,
+    dataDir,
+    port: 1,
+    sandboxUrl: null,
+    drainMsMax,
+    retireMsMax: drainMsMax,
+    patience: { ...PATIENCE, againMs: 1, ...patience },
+    clock: systemClock,
+    say: (sentence) => said.push(sentence),
+    onGivenUp: givenUp.resolve,
+  });
+  onTestFinished(async () => {
+    play("good");
+    await supervisor.drain();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  /** The children so far, oldest first: process id and folder. */
+  const started = () =>
+    readdirSync(dataDir)
+      .filter((name) => name.startsWith("started-"))
+      .map((name) => ({
+        pid: Number(name.slice("started-".length)),
+        folder: basename(readFileSync(join(dataDir, name), "utf8")),
+      }))
+      .sort((one, other) => one.pid - other.pid);
+  return { supervisor, play, said, givenUp: givenUp.promise, started };
+}
+
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function asked(families: Families): number {
+  return families.get("asked_total")?.samples.get("asked_total") ?? 0;
+}
+
+test("starts as many as there should be, each with a folder of its own", async () => {
+  const { supervisor, started } = await supervised({ count: 3 });
+  expect(supervisor.ready()).toBe(3);
+  expect(started().map(({ folder }) => folder)).toEqual(["worker-1", "worker-2", "worker-3"]);
+});
+
+test("a start where one ends before it listens is no start, and leaves none behind", async () => {
+  await expect(supervised({ part: "stillborn" })).rejects.toThrow("a process ended before it listened");
+});
+
+test("a child that dies is replaced, in the same folder", async () => {
+  const { supervisor, said, started } = await supervised();
+  const [, victim] = started();
+  process.kill(victim?.pid ?? 0, "SIGKILL");
+  const third = await eventually(() => started()[2], "the new one");
+  expect(third.folder).toBe("worker-2");
+  await eventually(() => (supervisor.ready() === 2 ? true : undefined), "both");
+  expect(said).toEqual(["Process 2 ended (SIGKILL) and is started again."]);
+});
+
+test("children that all die soon after their start, again and again, are given up", async () => {
+  const { givenUp, started, said } = await supervised({ part: "frail", patience: { shortLivesMax: 3 } });
+  expect((await givenUp).message).toBe("every process ended 3 times in a row soon after its start");
+  expect(said.length).toBeGreaterThanOrEqual(4);
+  expect(started().length).toBeGreaterThanOrEqual(6);
+});
+
+test("one that cannot live is tried again for as long as another one lives", async () => {
+  const { supervisor, play, started, said } = await supervised({
+    patience: { shortLivesMax: 2, againMsMax: 5, stableMs: 0 },
+  });
+  play("frail");
+  process.kill(started()[1]?.pid ?? 0, "SIGKILL");
+  await eventually(() => (said.length > 4 ? true : undefined), "some lives");
+  expect(supervisor.stopping).toBe(false);
+  play("good");
+  await eventually(() => (supervisor.ready() === 2 ? true : undefined), "both");
+});
+
+test("restarts come later and later", async () => {
+  const { started } = await supervised({ count: 1, part: "frail", patience: { againMs: 100, shortLivesMax: 4 } });
+  const startedMs = performance.now();
+  await eventually(() => (started().length === 4 ? true : undefined), "four lives");
+  // 100 + 200 + 400 ms lie between them.
+  expect(performance.now() - startedMs).toBeGreaterThan(600);
+});
+
+test("a child whose event loop stands still is killed and replaced", async () => {
+  const { supervisor, play, started, said } = await supervised({
+    part: "stuck",
+    patience: { lookMs: 50, answerMsMax: 400, missedMax: 3 },
+  });
+  play("good");
+  await eventually(() => (started().length === 4 && supervisor.ready() === 2 ? true : undefined), "two new ones");
+  expect(said.filter((sentence) => sentence.endsWith("answers no more and is killed."))).toHaveLength(2);
+});
+
+test("all are replaced one at a time: there are never fewer than before", async () => {
+  const { supervisor, started, said } = await supervised();
+  const before = started();
+  const readyCounts: number[] = [];
+  const watch = setInterval(() => readyCounts.push(supervisor.ready()), 1);
+  await supervisor.roll();
+  clearInterval(watch);
+  expect(Math.min(...readyCounts)).toBe(2);
+  const after = started().slice(2);
+  // The spare folder, then the one that the first has left.
+  expect(after.map(({ folder }) => folder)).toEqual(["worker-3", "worker-1"]);
+  expect(before.map(({ pid }) => alive(pid))).toEqual([false, false]);
+  expect(said).toEqual([]);
+});
+
+test("where a new one does not come up the old ones stay", async () => {
+  const { supervisor, play, started } = await supervised();
+  const before = started();
+  play("stillborn");
+  await expect(supervisor.roll()).rejects.toThrow("process 1 was not replaced: the new one ended before it listened");
+  expect(before.map(({ pid }) => alive(pid))).toEqual([true, true]);
+  expect(supervisor.ready()).toBe(2);
+});
+
+test("wishes to replace all that come while it is done are one wish", async () => {
+  const { supervisor, started } = await supervised({ count: 1 });
+  await Promise.all([supervisor.roll(), supervisor.roll(), supervisor.roll()]);
+  expect(started()).toHaveLength(2);
+  const first = supervisor.roll();
+  await eventually(() => (started().length === 3 ? true : undefined), "the first to begin");
+  await Promise.all([first, supervisor.roll(), supervisor.roll()]);
+  expect(started()).toHaveLength(4);
+});
+
+test("those that do not leave in time are killed", async () => {
+  const { supervisor, started } = await supervised({ part: "stubborn", drainMsMax: 50 });
+  await supervisor.drain();
+  expect(started().map(({ pid }) => alive(pid))).toEqual([false, false]);
+  expect(supervisor.ready()).toBe(0);
+});
+
+test("what was counted by those that have ended stays in the sums", async () => {
+  const { supervisor, started } = await supervised();
+  expect(asked(await supervisor.metrics(new Map()))).toBe(2);
+  await supervisor.roll();
+  // Each counted once more as it left, and the new ones count from 1.
+  expect(asked(await supervisor.metrics(new Map()))).toBe(2 * 2 + 2);
+  process.kill(started()[3]?.pid ?? 0, "SIGKILL");
+  await eventually(() => (supervisor.ready() === 1 ? true : undefined), "its end");
+  const own = readMetrics("# HELP asked_total\n# TYPE asked_total counter\nasked_total 10\n");
+  await eventually(() => (supervisor.ready() === 2 ? true : undefined), "the new one");
+  expect(asked(await supervisor.metrics(own))).toBe(10 + 2 * 2 + 1 + 2 + 1);
+});
