@@ -2,11 +2,31 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { GatewayError } from "../errors.ts";
 import type { GatewayRequest, IncomingBody } from "../plan.ts";
+import { BLOCK_BYTES, type BlockPool } from "./block-pool.ts";
 import type { BodyLimits } from "./read-request.ts";
 import type { SlowClient } from "./slow-clients.ts";
+import { Spill } from "./spill.ts";
 
-/** The least that a sender must manage on the whole, after the time that any body is given: 32 KiB a second. */
-const BYTES_PER_MS_MIN = 32;
+/** The least that a sender must manage on the whole, after the time that any body is given: 4 KiB a second. */
+const BYTES_PER_MS_MIN = 4;
+
+export interface StreamLimits extends BodyLimits {
+  readonly blocks: BlockPool;
+  /** Where bodies wait that come faster than they can be held back. */
+  readonly spillFolder: string;
+}
+
+/**
+ * So many parts of a body wait in memory. A sender that is held back may still be heard for as long as its socket fills the reader's
+ * buffer, which from the same machine can be megabytes.
+ */
+const PARTS_MAX = 4;
+
+/** A block of memory and how much of it is filled. */
+interface Part {
+  readonly block: Uint8Array;
+  bytes: number;
+}
 
 /**
  * One part at a time leaves the socket; the next is read when the last has been taken. Must be made in the route handler itself, and
@@ -15,10 +35,13 @@ const BYTES_PER_MS_MIN = 32;
 export class StreamBody implements IncomingBody, SlowClient {
   bytes = 0;
   readonly #res: HttpResponse;
-  readonly #limits: BodyLimits;
+  readonly #limits: StreamLimits;
   readonly #lengthKnown: boolean;
   readonly #startedMs: number;
-  #parts: Uint8Array[] = [];
+  readonly #parts: Part[] = [];
+  /** What comes behind `#parts`. */
+  readonly #spill: Spill;
+  #iterated = false;
   #failure: GatewayError | null = null;
   #whole = false;
   /** The response is no longer ours to touch. */
@@ -29,22 +52,33 @@ export class StreamBody implements IncomingBody, SlowClient {
   #heldBackMs = 0;
   #wake: () => void = () => {};
 
-  constructor(res: HttpResponse, request: GatewayRequest, limits: BodyLimits) {
+  constructor(res: HttpResponse, request: GatewayRequest, limits: StreamLimits) {
     this.#res = res;
     this.#limits = limits;
     this.#lengthKnown = !request.headers.has("transfer-encoding");
     this.#startedMs = request.startedMs;
+    this.#spill = new Spill(limits.spillFolder);
     limits.slowClients.watch(this);
     res.onData((part, isLast) => this.#take(part, isLast));
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
-    for (;;) {
-      const part = this.#parts.shift();
-      if (part !== undefined) yield part;
-      else if (this.#failure !== null) throw this.#failure;
-      else if (this.#whole) return;
-      else await this.#more();
+    this.#iterated = true;
+    try {
+      for (;;) {
+        const part = this.#parts.shift() ?? (await this.#unspilled());
+        if (part !== null) {
+          try {
+            yield part.block.subarray(0, part.bytes);
+          } finally {
+            this.#limits.blocks.give(part.block);
+          }
+        } else if (this.#failure !== null) throw this.#failure;
+        else if (this.#whole) return;
+        else await this.#more();
+      }
+    } finally {
+      this.#spill.close();
     }
   }
 
@@ -76,7 +110,7 @@ export class StreamBody implements IncomingBody, SlowClient {
   answered(): boolean {
     if (this.#over) return false;
     this.#over = true;
-    this.#parts = [];
+    this.#drop();
     this.#limits.slowClients.forget(this);
     // The last part may have come behind one that held the sender back, and its connection is good for more requests.
     if (this.#pausedMs !== null) this.#res.resume();
@@ -87,15 +121,52 @@ export class StreamBody implements IncomingBody, SlowClient {
   #take(part: ArrayBuffer, isLast: boolean): void {
     if (this.#over || this.#failure !== null) return;
     this.bytes += part.byteLength;
-    if (part.byteLength > 0) this.#parts.push(new Uint8Array(part.slice(0)));
+    this.#keep(new Uint8Array(part));
     if (isLast) {
       this.#whole = true;
       this.#limits.slowClients.forget(this);
-    } else if (this.#pausedMs === null && this.#parts.length > 0) {
+    } else if (this.#pausedMs === null && this.#failure === null && this.#parts.length > 0) {
       this.#pausedMs = this.#limits.slowClients.nowMs();
       this.#res.pause();
     }
     this.#wake();
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (this.#spill.empty && this.#parts.length <= PARTS_MAX) return this.#copy(bytes);
+    try {
+      this.#spill.put(bytes);
+    } catch (cause) {
+      const detail = { detail: "There is no room for more at the moment." };
+      this.#fail(new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause }));
+    }
+  }
+
+  async #unspilled(): Promise<Part | null> {
+    if (this.#spill.empty) return null;
+    const block = this.#limits.blocks.take();
+    return { block, bytes: await this.#spill.take(block) };
+  }
+
+  /** Fills what is left of the last block first: of a body in small chunks, each would else have a block of its own. */
+  #copy(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      let last = this.#parts.at(-1);
+      if (last === undefined || last.bytes === BLOCK_BYTES) {
+        last = { block: this.#limits.blocks.take(), bytes: 0 };
+        this.#parts.push(last);
+      }
+      const piece = bytes.subarray(at, at + BLOCK_BYTES - last.bytes);
+      last.block.set(piece, last.bytes);
+      last.bytes += piece.length;
+      at += piece.length;
+    }
+  }
+
+  #drop(): void {
+    for (const { block } of this.#parts.splice(0)) this.#limits.blocks.give(block);
+    // Whoever goes through it closes it at the end.
+    if (!this.#iterated) this.#spill.close();
   }
 
   #more(): Promise<void> {
@@ -111,7 +182,7 @@ export class StreamBody implements IncomingBody, SlowClient {
 
   #fail(failure: GatewayError): void {
     this.#failure = failure;
-    this.#parts = [];
+    this.#drop();
     this.#wake();
   }
 }
