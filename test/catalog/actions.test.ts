@@ -60,8 +60,10 @@ async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: 
   const { rate: _, ...unpaced } = offer.adapter.spec;
   const adapter = { ...offer.adapter, spec: unpaced, origin: vendor.url, origins };
   const steps = offer.spec.steps?.map((step) => (step.until === undefined ? step : { ...step, everyMs: 1 }));
-  const spec = steps === undefined ? offer.spec : { ...offer.spec, steps };
-  const order = { soldId: offer.id, params, row, requestId: "req_1", preamble: null, sandbox: null };
+  const { rate: __, ...freely } = offer.spec;
+  const spec = steps === undefined ? freely : { ...freely, steps };
+  const restore = (json: string) => json;
+  const order = { soldId: offer.id, params, row, requestId: "req_1", restore, preamble: null, sandbox: null };
   return new Promise((resolve) => {
     const route = upstream.actionRoute({ ...offer, adapter, spec }, order);
     const attempt = route.open(

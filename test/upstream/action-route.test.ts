@@ -1,0 +1,104 @@
+// What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Json } from "../../src/catalog/action.ts";
+import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { AttemptFailure } from "../../src/plan.ts";
+import type { ActionRoute } from "../../src/upstream/action-route.ts";
+import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
+import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+const shared = {
+  description: "Looks.",
+  category: "open-data",
+  effect: "read",
+  params: z.looseObject({}),
+  price: { mode: "fixed", cents: 1 },
+  upstreamCents: 0,
+  example: { params: {}, answers: [{ ok: 1 } as Json] },
+} as const;
+const request = { method: "GET", path: "/get" } as const;
+const ONCE = { requests: 1, perMs: 3_600_000 };
+
+const spec: AdapterSpec = {
+  name: "Slow",
+  docs: "docs/actions.md",
+  origin: "https://slow.invalid",
+  auth: noAuth,
+  rate: ONCE,
+  rules: [{ status: 430, means: "provider_rate_limited", restMs: 600_000 }],
+  actions: {
+    one: action({ ...shared, request }),
+    other: action({ ...shared, request }),
+    own: action({ ...shared, request, rate: ONCE }),
+    table: action({ ...shared, request: { method: "GET", path: "" }, table: { param: "endpoint" } }),
+  },
+};
+const row = (path: string) => ({ method: "GET", path, summary: "A row.", params: {} }) as const;
+
+let vendor: VendorServer;
+let upstream: Upstream;
+beforeAll(async () => {
+  vendor = await startVendor();
+});
+afterAll(() => vendor.close());
+
+function routeTo(name: string, path: string | null = null): ActionRoute {
+  const env = { SLOW_BASE_URL: vendor.url };
+  const offer = catalogOf({ adapters: { slow: spec }, tables: { slow: { a: row("/a") } } }, { env }).action(
+    `slow/${name}`,
+    LIVE,
+  )?.offers[0];
+  if (offer === undefined) throw new Error(`no slow/${name}`);
+  return upstream.actionRoute(offer, {
+    soldId: offer.id,
+    params: {},
+    row: path === null ? null : row(path),
+    requestId: "req_1",
+    restore: (json) => json,
+    preamble: null,
+    sandbox: null,
+  });
+}
+
+function ask(name: string): Promise<AttemptFailure | "served"> {
+  return new Promise((resolve) => {
+    routeTo(name).open({ content() {}, done: () => resolve("served"), failed: resolve }, 1_000);
+  });
+}
+
+async function withUpstream(work: () => Promise<void>): Promise<void> {
+  upstream = createUpstream(systemClock);
+  await work().finally(() => upstream.close());
+}
+
+describe("the pace", () => {
+  it("of a vendor is that of all its actions, but of those that have one of their own", () =>
+    withUpstream(async () => {
+      vendor.answers({ body: { ok: 1 } });
+      expect(await ask("one")).toBe("served");
+      expect(await ask("other")).toMatchObject({ kind: "provider_rate_limited", mayHaveRun: false });
+      expect(await ask("own")).toBe("served");
+      expect(await ask("own")).toMatchObject({ kind: "provider_rate_limited", mayHaveRun: false });
+      expect(vendor.asked).toHaveLength(2);
+    }));
+
+  it("of an action that the vendor wants to have left alone keeps no other waiting", () =>
+    withUpstream(async () => {
+      vendor.answers({ status: 430, body: {} }, { body: { ok: 1 } });
+      expect(await ask("own")).toMatchObject({ restMs: 600_000 });
+      expect(await ask("one")).toBe("served");
+      expect(await ask("own")).toMatchObject({ kind: "provider_rate_limited" });
+    }));
+});
+
+describe("the health", () => {
+  it("of a row of a table is its own", () =>
+    withUpstream(async () => {
+      const [sick, well] = [routeTo("table", "/a"), routeTo("table", "/b")];
+      upstream.health.bad(sick, { kind: "provider_server_error", status: 500, message: "", retryAfterMs: 60_000 });
+      expect(upstream.health.order([sick, well])).toEqual([well, sick]);
+      expect(routeTo("table", "/a").healthKey).toBe(sick.healthKey);
+    }));
+});
