@@ -63,6 +63,34 @@ async function streamOne(client: OpenAI, models: readonly string[], question: st
   return last;
 }
 
+/** Finds an action as an agent would, and runs two: one succeeds and is paid, one fails at the vendor and is not. */
+async function runActions(gateway: Gateway, key: string): Promise<void> {
+  const find = { query: "search the web by meaning" };
+  const { data } = await call(gateway, `${gateway.url}/api/run/core/discover`, key, find);
+  const [best] = data as { endpoint: string; price_cents: number }[];
+  if (best === undefined) throw new Error("nothing was found in the catalog");
+  say(
+    `An agent asks core/discover for "${find.query}" and is told of ${best.endpoint}, at most ${best.price_cents} cents.`,
+  );
+  say();
+  const { href } = new URL(best.endpoint, gateway.url);
+  const run = (headers: Record<string, string>) =>
+    fetch(href, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ query: "gateways that charge only success", max_cost_cents: 1 }),
+    });
+  for (const headers of [{}, { "x-tollgate-sandbox-fault": "503" }]) {
+    const response = await run(headers);
+    const body = (await response.json()) as { charged_cents?: number; transaction_id?: string; error?: string };
+    const receipt = body.transaction_id ?? `${body.error}, nothing charged`;
+    say(
+      `  ${response.ok ? "answered" : "failed  "}  ${best.endpoint}  ${response.status}  ${body.charged_cents ?? 0} cent  ${receipt}`,
+    );
+  }
+  say();
+}
+
 async function tour(gateway: Gateway): Promise<void> {
   const made = await call(gateway, `${gateway.adminUrl}/admin/v1/accounts`, gateway.adminToken, {
     name: "demo",
@@ -93,6 +121,8 @@ async function tour(gateway: Gateway): Promise<void> {
   say(
     `Cost       ${(Number(last.tollgate.charged_nano_usd) / 1e9).toFixed(9)} USD, charged once, after the answer was whole`,
   );
+  say();
+  await runActions(gateway, key);
   const account = await call(gateway, `${gateway.url}/api/v1/account`, key);
   say(`Balance    ${account.balance_cents} cents left, ${account.held_cents} held`);
   say();
