@@ -204,7 +204,7 @@ describe("what fails", () => {
     const { call, script } = await open(own.url);
     await Promise.all(Array.from({ length: 300 }, (_, at) => call("SET", `k${at}`, "v".repeat(200))));
     await own.send("BGREWRITEAOF");
-    const done = /aof_rewrite_in_progress:0[^]*aof_last_bgrewrite_status:ok/;
+    const done = /aof_rewrite_in_progress:0[\s\S]*aof_last_bgrewrite_status:ok/;
     await eventually(async () => done.test(String(await own.send("INFO", "persistence"))) || undefined, "one file");
     await own.kill();
     const started = own.start();
