@@ -27,6 +27,8 @@ export class ChatStream implements ChatStreamOut {
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
   #held: Buffer[] = [];
+  /** Content of the piece that is being read: one write for all events that came together. */
+  #ready: Buffer[] = [];
   #committed = false;
   /** Choices that have begun, and those of them that have ended. */
   readonly #begun = new Set<number>();
@@ -108,6 +110,7 @@ export class ChatStream implements ChatStreamOut {
 
   fail(failure: AttemptFailure): void {
     if (this.#over) return;
+    this.flush();
     this.#over = true;
     this.#sink.failed(failure);
   }
@@ -115,6 +118,7 @@ export class ChatStream implements ChatStreamOut {
   /** The vendor, or the end of its body, ends the stream: whole if it finished, cut if it did not. */
   end(): void {
     if (this.#over) return;
+    this.flush();
     if (!this.finished) {
       const message = "the stream ended before the answer was finished";
       this.fail({ kind: "provider_cut", status: 200, message, retryAfterMs: null });
@@ -124,21 +128,27 @@ export class ChatStream implements ChatStreamOut {
     this.#sink.done({ kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) });
   }
 
+  /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */
+  flush(): void {
+    const [only, ...more] = this.#ready;
+    if (only === undefined) return;
+    this.#ready = [];
+    this.#sink.content(more.length === 0 ? only : Buffer.concat([only, ...more]));
+  }
+
   delivered(bytes: Buffer, start: number, end: number): void {
     this.#text.add(bytes, start, end);
   }
 
   #content(event: Buffer): void {
-    if (this.#committed && this.#held.length === 0) {
-      this.#sink.content(event);
-      return;
+    if (!this.#committed || this.#held.length > 0) {
+      // Another choice may go on after one has finished: what was held goes first, in the order it came.
+      this.#ready.push(...this.#preamble, ...this.#held);
+      this.#committed = true;
+      this.#preamble = [];
+      this.#held = [];
     }
-    this.#committed = true;
-    // Another choice may go on after one has finished: what was held goes first, in the order it came.
-    const bytes = Buffer.concat([...this.#preamble, ...this.#held, event]);
-    this.#preamble = [];
-    this.#held = [];
-    this.#sink.content(bytes);
+    this.#ready.push(event);
   }
 
   #chunk(choice: Record<string, unknown>): Buffer {

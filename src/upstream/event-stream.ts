@@ -26,7 +26,11 @@ export class EventStream {
 
   /** Reads one chunk. Throws EventTooLarge. */
   push(chunk: Buffer): void {
-    this.#scanner.push(chunk);
+    try {
+      this.#scanner.push(chunk);
+    } finally {
+      this.#out.flush();
+    }
   }
 
   /** The body has ended: the stream is whole if the answer was finished, and cut if it was not. */

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { AttemptFailure, FinalPart } from "../../src/plan.ts";
 import { ChatStream } from "../../src/upstream/chat-stream-out.ts";
 import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
+import { EventStream } from "../../src/upstream/event-stream.ts";
 import { chatContext, feed } from "../support/dialect-replay.ts";
 
 function chunk(index: number, text: string | null, finish_reason: string | null = null): string {
@@ -74,4 +75,26 @@ test("an empty reason in every chunk ends nothing, and a reason that is repeated
   expect(failure).toBe(null);
   expect(sent.match(/"content":"[ab]"/g)).toHaveLength(2);
   expect(told(chunk(0, "a", ""), chunk(0, "b", "")).failure?.kind).toBe("provider_cut");
+});
+
+test("events that came together leave together, at once, and none waits for the next", () => {
+  const context = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
+  const said: string[] = [];
+  const stream = new EventStream(chatCompletions, context, {
+    content: (bytes) =>
+      said.push(
+        Buffer.from(bytes)
+          .toString()
+          .match(/"content":"."/g)
+          ?.join("") ?? "",
+      ),
+    done: () => said.push("done"),
+    failed: ({ kind }) => said.push(kind),
+  });
+  const wire = (...data: string[]) => stream.push(Buffer.from(data.map((event) => `data: ${event}\n\n`).join("")));
+  wire(chunk(0, "a"), chunk(0, "b"), chunk(0, "c"));
+  wire(chunk(0, "d"));
+  expect(said).toEqual(['"content":"a""content":"b""content":"c"', '"content":"d"']);
+  wire(chunk(0, "e"), '{"error":{"message":"overloaded","code":503}}', chunk(0, "f"));
+  expect(said.slice(2)).toEqual(['"content":"e"', expect.stringMatching(/^provider_/)]);
 });

@@ -35,7 +35,9 @@ function play(events: readonly string[], spec: Partial<ChatSpec> = {}) {
   const reader = chatCompletions.reader(context(spec), stream);
   const read = events.map((event) => {
     const bytes = Buffer.from(`data: ${event}\n\n`);
-    return reader.event(bytes, 6, bytes.length - 2, null);
+    const good = reader.event(bytes, 6, bytes.length - 2, null);
+    stream.flush();
+    return good;
   });
   const tail = () => (final?.kind === "stream" ? Buffer.from(final.tail).toString() : null);
   return { sent, read, stream, tail, failure: () => failure };
