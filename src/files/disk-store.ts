@@ -1,7 +1,7 @@
 // Files on the gateway's own disk: written beside, made certain, then moved under their name.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm, stat, statfs } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { GatewayError } from "../errors.ts";
 import type { ByteRange, FileStore } from "./file-store.ts";
@@ -52,11 +52,29 @@ async function syncFolder(path: string): Promise<void> {
   await folder.close();
 }
 
-/** Opens the store in a folder of its own. What uploads that were cut off by the end of the process left is swept away. */
-export async function openDiskStore(folder: string, freeBytesMin = FREE_BYTES_MIN): Promise<FileStore> {
+/**
+ * The folder in which bytes wait until they are whole. What uploads that were cut off by the end of their process left there is
+ * swept away; where other processes may be writing, only what has not been touched since `leftBeforeMs`. Null: all of it.
+ */
+export async function openIncoming(folder: string, leftBeforeMs: number | null): Promise<string> {
   const incoming = join(folder, "incoming");
-  await rm(incoming, { recursive: true, force: true });
   await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(incoming)) {
+    const path = join(incoming, name);
+    // Another process may have ended with it meanwhile.
+    const touchedMs = (await stat(path).catch(() => null))?.mtimeMs ?? 0;
+    if (leftBeforeMs === null || touchedMs < leftBeforeMs) await rm(path, { force: true });
+  }
+  return incoming;
+}
+
+/** Opens the store in a folder of its own. */
+export async function openDiskStore(
+  folder: string,
+  freeBytesMin = FREE_BYTES_MIN,
+  leftBeforeMs: number | null = null,
+): Promise<FileStore> {
+  const incoming = await openIncoming(folder, leftBeforeMs);
 
   /** Files are spread over 256 folders by the first digits of their ids, which are random. */
   function pathOf(id: string): string {

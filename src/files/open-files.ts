@@ -14,6 +14,8 @@ import type { OpenPublic } from "./from-url.ts";
 import { openS3Store } from "./s3-store.ts";
 import { ensureSigningSecret } from "./signed-links.ts";
 
+const LEFT_MS = 600_000;
+
 export interface OpenFilesOptions {
   readonly config: Config;
   readonly records: Records;
@@ -33,7 +35,9 @@ export interface OpenFiles {
 function openStore(config: Config, clock: Clock): Promise<FileStore> {
   const folder = join(config.dataDir, "files");
   const { filesS3Endpoint, filesS3Bucket, filesS3AccessKeyId, filesS3SecretAccessKey } = config;
-  if (filesS3Endpoint === null) return openDiskStore(folder);
+  // Beside other processes, only what nobody can still be writing was left behind.
+  const leftBeforeMs = config.workers > 1 ? clock.epochMs() - LEFT_MS : null;
+  if (filesS3Endpoint === null) return openDiskStore(folder, undefined, leftBeforeMs);
   return openS3Store({
     endpoint: filesS3Endpoint,
     bucket: filesS3Bucket ?? "",
@@ -42,6 +46,7 @@ function openStore(config: Config, clock: Clock): Promise<FileStore> {
     secretAccessKey: filesS3SecretAccessKey ?? "",
     folder,
     clock,
+    leftBeforeMs,
   });
 }
 

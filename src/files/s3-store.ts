@@ -1,7 +1,7 @@
 // Files in any store that speaks S3's protocol: signed requests, and signed links with which bytes come and go without us.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { AwsV4Signer } from "aws4fetch";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { attachment, safeMime } from "./content-headers.ts";
-import { writeWhole } from "./disk-store.ts";
+import { openIncoming, writeWhole } from "./disk-store.ts";
 import type { FileStore, StoreLinks } from "./file-store.ts";
 
 const SILENCE_MS_MAX = 30_000;
@@ -29,6 +29,8 @@ export interface S3Options {
   /** Where bodies wait until they are whole. */
   readonly folder: string;
   readonly clock: Clock;
+  /** What has waited there since before then was left behind; null: all of it. */
+  readonly leftBeforeMs?: number | null;
 }
 
 interface Asking {
@@ -120,9 +122,7 @@ async function readPast(response: IncomingMessage): Promise<void> {
 
 /** Opens the store. Whether its address, bucket and keys are right shows at the first file. */
 export async function openS3Store(options: S3Options): Promise<FileStore> {
-  const incoming = join(options.folder, "incoming");
-  await rm(incoming, { recursive: true, force: true });
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  const incoming = await openIncoming(options.folder, options.leftBeforeMs ?? null);
   const signer = createSigner(options);
   const ask = createAsking(options, signer);
 

@@ -1,13 +1,17 @@
 // A secret of this gateway alone: made at the first start, kept in a file of the data folder that only its owner can read.
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
 
 /** The secret in a file, or null where none has been made. */
 export function readSecret(file: string): string | null {
   try {
     return readFileSync(file, "utf8").trim() || null;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    if (hasCode(error, "ENOENT")) return null;
     throw error;
   }
 }
@@ -18,11 +22,18 @@ export function ensureSecret(file: string, make: () => string): string {
   if (kept !== null) return kept;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const secret = make();
-  // Under its name there is never half a secret, whenever the power fails.
-  const fresh = openSync(`${file}.new`, "w", 0o600);
-  writeSync(fresh, `${secret}\n`);
-  fsyncSync(fresh);
-  closeSync(fresh);
-  renameSync(`${file}.new`, file);
-  return secret;
+  // Under its name there is never half a secret, whenever the power fails, and of several processes one makes it.
+  const fresh = `${file}.${process.pid}.new`;
+  const opened = openSync(fresh, "w", 0o600);
+  writeSync(opened, `${secret}\n`);
+  fsyncSync(opened);
+  closeSync(opened);
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  } finally {
+    unlinkSync(fresh);
+  }
+  return readSecret(file) ?? secret;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -37,6 +37,17 @@ test("what a process left half written when it died is swept away at the next st
   const store = await openDiskStore(folder, 0);
   expect(filesBelow(folder)).toHaveLength(1);
   expect(await whole(await store.read(id, null))).toBe("whole");
+  rmSync(folder, { recursive: true });
+});
+
+test("beside other processes, only what nobody has touched for a while is swept away", async () => {
+  const folder = folderFor();
+  await openDiskStore(folder, 0);
+  writeFileSync(join(folder, "incoming", "old"), "hal");
+  utimesSync(join(folder, "incoming", "old"), 1, 1);
+  writeFileSync(join(folder, "incoming", "new"), "hal");
+  await openDiskStore(folder, 0, Date.now() - 60_000);
+  expect(filesBelow(folder)).toEqual([join(folder, "incoming", "new")]);
   rmSync(folder, { recursive: true });
 });
 
