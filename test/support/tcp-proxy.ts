@@ -15,10 +15,13 @@ export interface TcpProxy {
   cutAfter(text: string): Promise<void>;
   /** Cuts all connections; new ones are let in. */
   cut(): void;
+  /** Cuts all connections; new ones lead to another server. */
+  leadTo(serverPort: number): void;
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(serverPort: number): Promise<TcpProxy> {
+export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
+  let serverPort = firstPort;
   const pairs = new Set<readonly [Socket, Socket]>();
   let delayMs = 0;
   let swallows = false;
@@ -76,6 +79,10 @@ export async function startTcpProxy(serverPort: number): Promise<TcpProxy> {
       return promise;
     },
     cut,
+    leadTo(port) {
+      serverPort = port;
+      cut();
+    },
     async close() {
       cut();
       server.close();
