@@ -11,12 +11,12 @@ export interface TestRecords {
   dispose(): Promise<void>;
 }
 
-export function recordsContract(name: string, open: () => Promise<TestRecords>, openMsMax?: number): void {
+export function recordsContract(name: string, open: () => Promise<TestRecords>): void {
   describe(`${name}: the records' contract`, () => {
     let store: TestRecords;
     beforeAll(async () => {
       store = await open();
-    }, openMsMax);
+    });
     afterAll(() => store.dispose());
 
     const put = (id: string, more: Partial<PutRecord> = {}) =>
