@@ -4,11 +4,13 @@ import type { Clock } from "../clock.ts";
 import type { LedgerLink, RunTransition, TransitionTime } from "./redis-script.ts";
 
 const SHARDS = 16;
-const LEASES = "{leases}";
+/** The index of leases; the names of what is kept beside it begin with it. */
+export const LEASES = "{leases}";
 /** For so long one note serves all holds that a process places for an account. Far shorter than the index keeps a note. */
 const NOTE_MS = 15_000;
 const NOTES_MAX = 100_000;
 const DUE_MAX = 500;
+const SCAN_COUNT = "500";
 
 export interface AccountIndex {
   /** To be called before an account is opened. */
@@ -16,6 +18,8 @@ export interface AccountIndex {
   all(): AsyncIterable<string>;
   /** To be awaited before a hold is placed or renewed. Null: noted not long ago, at no shorter lease. */
   note(accountId: string, leaseMs: number): Promise<unknown> | null;
+  /** Accounts that may have postings which are not in the archive yet. */
+  unarchived(): AsyncIterable<string>;
   /** Accounts of which a lease may have ended; each is noted anew once it has been dealt with. */
   overdue(): AsyncIterable<string>;
 }
@@ -52,15 +56,27 @@ export function accountIndex(
       if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
       if (notes.size >= NOTES_MAX) notes.clear();
       return run("note", LEASES, [...time().args, accountId, leaseMs]).then(() => {
-        notes.set(accountId, { untilMs: nowMs + NOTE_MS, leaseMs });
+        notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
       });
+    },
+    async *unarchived() {
+      const seen = new Set<string>();
+      for (let cursor = ""; cursor !== "0"; ) {
+        const reply = await link.call("ZSCAN", `${LEASES}:archive`, cursor || "0", "COUNT", SCAN_COUNT);
+        const [next, flat] = reply as [string, string[]];
+        cursor = next;
+        for (let at = 0; at < flat.length; at += 2) seen.add(flat[at] ?? "");
+      }
+      yield* seen;
     },
     async *overdue() {
       const found = await run("due", LEASES, [...time().args, DUE_MAX]);
       for (let at = 0; at + 1 < found.length; at += 2) {
         const [accountId = "", score = ""] = [found[at], found[at + 1]];
         yield accountId;
-        const [, next = ""] = (await link.call("ZRANGE", `{a:${accountId}}:hx`, "0", "0", "WITHSCORES")) as string[];
+        // Pairs come flat or nested, as the server's protocol has it.
+        const first = (await link.call("ZRANGE", `{a:${accountId}}:hx`, "0", "0", "WITHSCORES")) as unknown[];
+        const [, next = ""] = first.flat().map(String);
         await run("looked", LEASES, [...time().args, accountId, score, next]);
       }
     },

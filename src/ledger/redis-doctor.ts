@@ -1,7 +1,8 @@
-// Checks every invariant of the ledger in Redis, account by account: postings against sums, holds against what they take.
+// Checks every invariant of the ledger in Redis and its archive, account by account: postings against sums, holds against what they take.
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../money.ts";
+import type { Archive, ArchiveSums, NumberedPosting } from "./archive.ts";
 import type { DoctorReport, Finding } from "./ledger.ts";
-import { accountBase, accountKey, fieldsOf, type NumberedPosting, readPosting } from "./redis-rows.ts";
+import { accountBase, accountKey, fieldsOf, readPosting } from "./redis-rows.ts";
 import type { LedgerLink } from "./redis-script.ts";
 
 type Say = (invariant: string, detail: string) => void;
@@ -20,7 +21,13 @@ interface Seen {
   readonly days: Fields;
   readonly slots: Fields;
   readonly holds: readonly { readonly id: string; readonly fields: Fields }[];
+  /** Those that are in Redis; the rest is in the archive. */
   readonly postings: readonly NumberedPosting[];
+  readonly archived: ArchiveSums;
+  /** What the archive has beyond what Redis has given away: a step that was cut off before its end. */
+  readonly ahead: readonly NumberedPosting[];
+  /** Charges of the archive that postings in Redis refund, by id; 0: there is none. */
+  readonly refunded: ReadonlyMap<string, number>;
 }
 
 async function inParts<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<Result[]> {
@@ -31,28 +38,72 @@ async function inParts<Item, Result>(items: readonly Item[], read: (item: Item) 
   return results;
 }
 
-async function readAccount(link: LedgerLink, accountId: string): Promise<Seen> {
+async function readAccount(link: LedgerLink, accountId: string, archive: Archive): Promise<Seen> {
   const base = accountBase(accountId);
   const account = await fieldsOf(link, accountKey(accountId));
   const [days, slots] = await Promise.all([fieldsOf(link, `${base}:d`), fieldsOf(link, `${base}:s`)]);
   const holdIds = (await link.call("ZRANGE", `${base}:hx`, "0", "-1")) as string[];
   const postingIds = (await link.call("ZRANGE", `${base}:x`, "0", "-1")) as string[];
   const holds = await inParts(holdIds, async (id) => ({ id, fields: await fieldsOf(link, `${base}:h:${id}`) }));
-  const postings = await inParts(postingIds, (id) => readPosting(link, accountId, id));
-  return { account, days, slots, holds, postings: postings.filter((posting) => posting !== null) };
+  const read = await inParts(postingIds, (id) => readPosting(link, accountId, id));
+  const postings = read.filter((posting) => posting !== null);
+  const cursor = number(account, "archived");
+  const [archived, ahead] = await Promise.all([
+    archive.sums(accountId, cursor),
+    archive.after(accountId, cursor, READ_AT_ONCE),
+  ]);
+  const own = new Set(postings.map(({ transactionId }) => transactionId));
+  const elsewhere = postings.flatMap(({ kind, reference }) =>
+    kind === "refund" && reference !== null && !own.has(reference) ? [reference] : [],
+  );
+  const refunded = await inParts(elsewhere, async (id) => {
+    const charge = await archive.transaction(accountId, id);
+    return [id, charge?.kind === "charge" ? charge.amountNano : 0] as const;
+  });
+  return { account, days, slots, holds, postings, archived, ahead, refunded: new Map(refunded) };
 }
 
 /** Whether the account has changed since it was read: then what was read is of several moments, and proves nothing. */
 async function hasChanged(link: LedgerLink, accountId: string, { account }: Seen): Promise<boolean> {
   const now = await fieldsOf(link, accountKey(accountId));
-  return ["seq", "held", "spent", "granted"].some((name) => now.get(name) !== account.get(name));
+  return ["seq", "held", "spent", "granted", "archived"].some((name) => now.get(name) !== account.get(name));
 }
 
-function checkPostings({ account, days, postings }: Seen, say: Say): void {
-  const sums = { charged: 0, credited: 0, cents: 0, absorbed: 0 };
+/** I10: what has left Redis is in the archive, whole and once, and what the archive has beyond that is the same as in Redis. */
+function checkArchive({ account, postings, archived, ahead }: Seen, say: Say): void {
+  const cursor = number(account, "archived");
+  if (archived.count !== cursor) say("I10", `${cursor} postings have left Redis, ${archived.count} are in the archive`);
+  for (const name of ["charged", "credited", "cents", "absorbed"] as const) {
+    const left = number(account, `archived_${name}`);
+    if (archived[name] !== left)
+      say("I10", `postings with ${name} of ${left} have left Redis, in the archive it is ${archived[name]}`);
+  }
+  for (const [invariant, detail] of archived.faults) say(invariant, detail);
+  const ids = new Map(postings.map((posting) => [posting.number, posting.transactionId]));
+  for (const { number: at, transactionId } of ahead) {
+    if (ids.get(at) !== transactionId)
+      say("I10", `posting ${at} is ${transactionId} in the archive, in Redis it is ${ids.get(at) ?? "nothing"}`);
+  }
+}
+
+function dayFields(charge: { keyId: string | null; day: number | null; inference: boolean }): string[] {
+  return [`key:${charge.keyId}`, ...(charge.inference ? ["inference"] : [])].map((scope) => `${scope}:${charge.day}s`);
+}
+
+/** Old days that no ceiling asks for leave Redis; their sums are only in the archive then. */
+function isPruned(account: Fields, field: string): boolean {
+  return Number(/:(\d+)s$/.exec(field)?.[1] ?? Number.NaN) < number(account, "days_from");
+}
+
+function checkPostings({ account, days, postings, archived, refunded }: Seen, say: Say): void {
+  const { charged: before, credited, cents, absorbed } = archived;
+  const sums = { charged: before, credited, cents, absorbed };
   const ofDays = new Map<string, number>();
-  const charges = new Map<string, number>();
-  let [laterMs, next] = [0, 1];
+  for (const charge of archived.days) {
+    for (const field of dayFields(charge)) ofDays.set(field, (ofDays.get(field) ?? 0) + charge.charged);
+  }
+  const charges = new Map(refunded);
+  let [laterMs, next] = [archived.latestMs, number(account, "archived") + 1];
   for (const posting of postings) {
     const { transactionId, kind, amountNano, chargedCents, absorbedNano, createdAtMs } = posting;
     if (posting.number !== next) say("I1", `posting ${next} is missing before ${transactionId}`);
@@ -64,10 +115,7 @@ function checkPostings({ account, days, postings }: Seen, say: Say): void {
     if (kind === "charge") {
       sums.charged += amountNano;
       charges.set(transactionId, amountNano);
-      for (const scope of [`key:${posting.keyId}`, ...(posting.inference ? ["inference"] : [])]) {
-        const day = `${scope}:${posting.day}s`;
-        ofDays.set(day, (ofDays.get(day) ?? 0) + amountNano);
-      }
+      for (const day of dayFields(posting)) ofDays.set(day, (ofDays.get(day) ?? 0) + amountNano);
     } else sums.credited += amountNano;
     if (kind !== "refund") continue;
     const charged = charges.get(posting.reference ?? "");
@@ -75,8 +123,8 @@ function checkPostings({ account, days, postings }: Seen, say: Say): void {
       say("I9", `${transactionId} refunds ${amountNano} of a charge of ${charged ?? "nothing"}`);
   }
   const spent = number(account, "spent");
-  if (number(account, "seq") !== postings.length)
-    say("I1", `${postings.length} postings of ${account.get("seq")} are there`);
+  const there = archived.count + postings.length;
+  if (number(account, "seq") !== there) say("I1", `${there} postings of ${account.get("seq")} are there`);
   if (spent !== sums.charged) say("I1", `spent is ${spent}, its charges add up to ${sums.charged}`);
   if (number(account, "granted") !== sums.credited) say("I1", `granted is not what was credited, ${sums.credited}`);
   if (sums.cents !== centsUp(spent as Nano)) say("I7", `charged cents add up to ${sums.cents}, ${spent} is spent`);
@@ -85,6 +133,7 @@ function checkPostings({ account, days, postings }: Seen, say: Say): void {
   if (laterMs > number(account, "clk")) say("I12", "the account's clock is behind its last posting");
   for (const name of new Set([...days.keys(), ...ofDays.keys()])) {
     if (!name.endsWith("s") || number(days, name) === (ofDays.get(name) ?? 0)) continue;
+    if (!days.has(name) && isPruned(account, name)) continue;
     say("I4", `${name} says ${days.get(name)} is spent, its postings add up to ${ofDays.get(name) ?? 0}`);
   }
 }
@@ -117,21 +166,26 @@ function checkHolds({ account, days, slots, holds, postings }: Seen, say: Say): 
 }
 
 /** Examines every account while calls go on; one that changes under the examination is read again. */
-export async function examineRedis(link: LedgerLink, accountIds: AsyncIterable<string>): Promise<DoctorReport> {
+export async function examineRedis(
+  link: LedgerLink,
+  accountIds: AsyncIterable<string>,
+  archive: Archive,
+): Promise<DoctorReport> {
   const report = { accounts: 0, holds: 0, postings: 0, findings: [] as Finding[] };
   for await (const accountId of accountIds) {
     let findings: Finding[] = [];
     for (let tries = 0; tries < TRIES; tries++) {
-      const seen = await readAccount(link, accountId);
+      const seen = await readAccount(link, accountId, archive);
       if (!seen.account.has("granted")) break;
       findings = [];
       const say: Say = (invariant, detail) => findings.push({ invariant, accountId, detail });
+      checkArchive(seen, say);
       checkPostings(seen, say);
       checkHolds(seen, say);
       if (findings.length > 0 && tries < TRIES - 1 && (await hasChanged(link, accountId, seen))) continue;
       report.accounts += 1;
       report.holds += seen.holds.length;
-      report.postings += seen.postings.length;
+      report.postings += seen.archived.count + seen.postings.length;
       break;
     }
     report.findings.push(...findings);

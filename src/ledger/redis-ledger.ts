@@ -3,8 +3,10 @@ import type { AccountRow, KeyPatch, KeyRow, NewKey, PostingRow, RefundOutcome, T
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nano, ZERO } from "../money.ts";
+import { type Archive, NO_ARCHIVE, shownPosting } from "./archive.ts";
 import type { LedgerTotals, SharedLedger, VoidOutcome } from "./ledger.ts";
 import { accountIndex } from "./redis-account-index.ts";
+import { withArchive } from "./redis-archived.ts";
 import { examineRedis } from "./redis-doctor.ts";
 import { orphanTransitions, postArgs } from "./redis-orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./redis-replies.ts";
@@ -33,6 +35,8 @@ export interface RedisLedgerOptions {
   readonly clockIsServers?: boolean;
   /** The longest lease: a server that has been up for less ends nothing, because nobody could renew while it was down. */
   readonly leaseMs: number;
+  /** Where postings go; without one they stay in Redis. */
+  readonly archive?: Archive;
 }
 
 const KEY_WRITES_MAX = 5;
@@ -42,7 +46,8 @@ const NO_DETAIL = JSON.stringify({
 });
 
 /** Opens the ledger over a connection. Nothing is kept in this process. */
-export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: RedisLedgerOptions): SharedLedger {
+export function redisLedger(options: RedisLedgerOptions): SharedLedger {
+  const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE } = options;
   const run = ledgerScripts(link);
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
@@ -100,20 +105,29 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
     await link.call("SET", secretKey(secretHash), JSON.stringify([accountId, keyId]));
   }
 
-  /** Where a transaction is known by its id alone, every account is asked: people do that, calls never. */
+  /** Where a transaction is known by its id alone, accounts are asked one after the other: people do that, calls never. */
   async function findPosting(transactionId: string): Promise<PostingRow | null> {
-    for await (const accountId of index.all()) {
-      const found = await posting(accountId, transactionId);
-      if (found !== null) return found;
+    const archived = () => archive.transaction(null, transactionId);
+    const before = await archived();
+    if (before !== null) return shownPosting(before);
+    for await (const accountId of archive === NO_ARCHIVE ? index.all() : index.unarchived()) {
+      const found = await readPosting(link, accountId, transactionId);
+      if (found !== null) return shownPosting(found);
     }
-    return null;
+    // It may have moved between the two looks.
+    const after = await archived();
+    return after === null ? null : shownPosting(after);
   }
 
   async function posting(accountId: string, transactionId: string): Promise<PostingRow | null> {
-    const found = await readPosting(link, accountId, transactionId);
-    if (found === null) return null;
-    const { number: _, day: __, inference: ___, ...row } = found;
-    return row;
+    const found =
+      (await readPosting(link, accountId, transactionId)) ?? (await archive.transaction(accountId, transactionId));
+    return found === null ? null : shownPosting(found);
+  }
+
+  /** The exporter looks at noted accounts; whoever makes a posting without a hold notes the account himself. */
+  async function note(accountId: string): Promise<void> {
+    await index.note(accountId, leaseMs);
   }
 
   async function credit(
@@ -126,6 +140,7 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
       reason,
     }: { id: string; kind: string; amount: Nano; reference: string; reason: string },
   ): Promise<readonly string[]> {
+    await note(accountId);
     return run("credit", accountKey(accountId), [...time().args, id, kind, amount, reference, reason]);
   }
 
@@ -139,7 +154,7 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
     return ended;
   }
 
-  return {
+  const ledger: SharedLedger = {
     async openAccount(request) {
       const { accountId, name, kind, creditNano, inferenceCapNano, requestsPerMinute, inFlightMax, primaryKey } =
         request;
@@ -147,6 +162,7 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
       const before = await account(accountId);
       if (before !== null) return "exists";
       await index.register(accountId);
+      await note(accountId);
       await point(primaryKey.secretHash, accountId, primaryKey.keyId);
       const [keyId = "", profile = "", ...rest] = newKeyArgs(primaryKey, true);
       const [outcome] = await run("open", accountKey(accountId), [
@@ -282,7 +298,7 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
     transaction: (accountId, transactionId) =>
       accountId === null ? findPosting(transactionId) : posting(accountId, transactionId),
     async transactions(query) {
-      return listPostings(link, query);
+      return listPostings(link, archive, query);
     },
     async totals() {
       if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
@@ -302,9 +318,10 @@ export function redisLedger({ link, clock, clockIsServers = false, leaseMs }: Re
       totals = { atMs: clock.elapsedMs(), value };
       return value;
     },
-    doctor: () => examineRedis(link, index.all()),
+    doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>
       Promise.reject(new Error("a ledger in Redis is backed up where Redis keeps it: see docs/operations.md")),
     close: () => Promise.resolve(),
   };
+  return archive === NO_ARCHIVE ? ledger : withArchive(ledger, archive, note);
 }

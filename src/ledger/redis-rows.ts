@@ -12,6 +12,7 @@ import type {
 } from "../account-rows.ts";
 import { type Nano, nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
+import { type Archive, type NumberedPosting, shownPosting } from "./archive.ts";
 import type { LedgerLink } from "./redis-script.ts";
 import { dayOf, periodEnd, periodStart } from "./windows.ts";
 
@@ -175,13 +176,6 @@ function textOr(fields: Fields, name: string): string | null {
   return fields.get(name) || null;
 }
 
-/** A posting with its number among its account's. */
-export interface NumberedPosting extends PostingRow {
-  readonly number: number;
-  readonly day: number | null;
-  readonly inference: boolean;
-}
-
 export function postingRow(accountId: string, transactionId: string, fields: Fields): NumberedPosting | null {
   const kind = fields.get("kind");
   if (kind === undefined) return null;
@@ -226,19 +220,25 @@ function cursorMark({ accountId, keyId }: Pick<PostingQuery, "accountId" | "keyI
   return hash("sha256", JSON.stringify([accountId, keyId])).slice(0, 12);
 }
 
-/** A page of an account's or a key's postings, newest first. */
-export async function listPostings(link: LedgerLink, query: PostingQuery): Promise<PostingPage> {
+/** A page of an account's or a key's postings, newest first: those that Redis has, and on from there those of the archive. */
+export async function listPostings(link: LedgerLink, archive: Archive, query: PostingQuery): Promise<PostingPage> {
   const { accountId, keyId, limit, cursor } = query;
   const [number = "", mark] = (cursor ?? "").split(".");
-  if (cursor !== null && (mark !== cursorMark(query) || !/^\d+$/.test(number))) return { rows: [], next: null };
+  if (cursor !== null && (mark !== cursorMark(query) || !/^\d{1,15}$/.test(number))) return { rows: [], next: null };
   const list = `${accountBase(accountId)}:x${keyId === null ? "" : `:${keyId}`}`;
   const from = cursor === null ? "+inf" : number;
   const ids = (await link.call("ZREVRANGEBYSCORE", list, from, "-inf", "LIMIT", "0", String(limit + 1))) as string[];
   const found = await Promise.all(ids.map((id) => readPosting(link, accountId, id)));
-  const rows = found.filter((row) => row !== null);
-  const next = rows.length > limit ? rows[limit] : undefined;
+  const rows = new Map(found.flatMap((row) => (row === null ? [] : [[row.number, row] as const])));
+  // What was listed and is gone has moved meanwhile; a posting is in the archive before it leaves, so nothing is missed.
+  if (rows.size <= limit) {
+    const archived = await archive.page(query, cursor === null ? null : Number(number), limit + 1);
+    for (const row of archived) rows.set(row.number, row);
+  }
+  const page = [...rows.values()].sort((a, b) => b.number - a.number);
+  const next = page[limit];
   return {
-    rows: rows.slice(0, limit).map(({ number: _, day: __, inference: ___, ...row }) => row),
+    rows: page.slice(0, limit).map(shownPosting),
     next: next === undefined ? null : `${next.number}.${cursorMark(query)}`,
   };
 }

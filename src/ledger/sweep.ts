@@ -36,7 +36,7 @@ export interface KeptLeases {
 }
 
 /** Node's own timer, which does not keep the process alive. */
-const everyInterval: Every = (ms, run) => {
+export const everyInterval: Every = (ms, run) => {
   const timer = setInterval(run, ms);
   timer.unref();
   return () => clearInterval(timer);
@@ -84,7 +84,7 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
 }
 
 /** Runs `work` when asked, never twice at a time: a beat that finds the last one still running is left out. */
-function steady(work: () => Promise<void>, onBroken: (error: unknown) => void) {
+export function steady(work: () => Promise<void>, onBroken: (error: unknown) => void) {
   let running: Promise<void> | null = null;
   return {
     run() {

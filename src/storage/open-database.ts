@@ -1,4 +1,4 @@
-// Opens the one database file so that what is committed stays, and so that no second process can open it.
+// Opens a database file so that what is committed stays: for one process alone, or for several of one machine.
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
@@ -7,6 +7,10 @@ const SQLITE_VERSION_MIN = [3, 51, 3];
 /** Pages in the write-ahead log before they are written into the database: 16 MB. */
 export const CHECKPOINT_PAGES = 4_000;
 const BUSY_MS_MAX = 250;
+/** Where processes share a file, each waits this long for the commit of another. */
+const SHARED_BUSY_MS_MAX = 10_000;
+const SHARE_TRIES = 100;
+const SHARE_PAUSE_MS = 20;
 const SQLITE_BUSY = 5;
 
 /** SQLite's primary result code of an error, 0 where it is not SQLite's. */
@@ -15,17 +19,22 @@ export function sqliteCode(error: unknown): number {
   return typeof code === "number" ? code & 0xff : 0;
 }
 
-/** Opens `file`, made with mode 0600 where missing. Throws where another process has it open or SQLite is too old. */
-export function openDatabase(file: string): DatabaseSync {
+/**
+ * Opens `file`, made with mode 0600 where missing. Throws where SQLite is too old and, unless it is `shared`, where another
+ * process has it open.
+ */
+export function openDatabase(file: string, shared = false): DatabaseSync {
   closeSync(openSync(file, "a", 0o600));
-  const database = new DatabaseSync(file, { timeout: BUSY_MS_MAX });
+  const database = new DatabaseSync(file, { timeout: shared ? SHARED_BUSY_MS_MAX : BUSY_MS_MAX });
   try {
     requireVersion(database);
+    if (shared) shareLog(database);
     // In this mode the lock is kept from the first transaction to the end of the process, and no shared memory is used.
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    else database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL");
+    database.exec("PRAGMA synchronous = FULL");
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     database.exec("PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864");
-    database.exec("BEGIN EXCLUSIVE; COMMIT");
+    if (!shared) database.exec("BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (error) {
     database.close();
@@ -33,6 +42,20 @@ export function openDatabase(file: string): DatabaseSync {
       throw new Error(`${file} is in use by another process; stop it, or choose another DATA_DIR`, { cause: error });
     }
     throw error;
+  }
+}
+
+/** Of processes that open a new file at the same time, one turns on its log; SQLite does not let the others wait for that. */
+function shareLog(database: DatabaseSync): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 1; ; tries++) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (sqliteCode(error) !== SQLITE_BUSY || tries === SHARE_TRIES) throw error;
+      Atomics.wait(pause, 0, 0, SHARE_PAUSE_MS);
+    }
   }
 }
 

@@ -22,6 +22,8 @@ export interface SqliteThreadOptions {
   readonly units: Readonly<Record<string, URL>>;
   readonly clock: Clock;
   readonly disk?: DiskBounds;
+  /** True where processes of one machine share the file: its units keep nothing in memory. */
+  readonly shared?: boolean;
   /** The store is broken for good: everything has been rejected, and the process should end. */
   readonly onFatal: (error: Error) => void;
 }
@@ -58,7 +60,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   const units = Object.fromEntries(Object.entries(options.units).map(([name, url]) => [name, url.href]));
   const disk = options.disk ?? DISK_BOUNDS;
   const time = { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() };
-  const start: ThreadStart = { file: options.file, units, disk, ...time };
+  const start: ThreadStart = { file: options.file, shared: options.shared ?? false, units, disk, ...time };
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
     workerData: start,
     // Not the process's own flags: some of them are not for threads.

@@ -21,7 +21,7 @@ const port = parentPort;
 if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
 const start = workerData as ThreadStart;
 const time = { epochMs: start.epochMs, elapsedMs: start.elapsedMs };
-const database = openDatabase(start.file);
+const database = openDatabase(start.file, start.shared);
 const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];

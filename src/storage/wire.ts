@@ -3,6 +3,8 @@
 /** What the thread is started with. */
 export interface ThreadStart {
   readonly file: string;
+  /** Whether other processes may have the file open too. */
+  readonly shared: boolean;
   /** Unit name to the URL of the file that exports `openUnit`. */
   readonly units: Readonly<Record<string, string>>;
   readonly disk: { readonly freeBytesMin: number; readonly ballastBytes: number };

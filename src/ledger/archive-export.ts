@@ -1,0 +1,160 @@
+// Moves postings from Redis to the archive, in order: read, kept there for good, and only then taken out of Redis.
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { Archive } from "./archive.ts";
+import { LEASES } from "./redis-account-index.ts";
+import { accountKey, postingRow } from "./redis-rows.ts";
+import { type LedgerLink, ledgerScripts, type RunTransition, transitionClock } from "./redis-script.ts";
+import { type Every, everyInterval, steady } from "./sweep.ts";
+
+/** Postings in one step: a commit of the archive, and some milliseconds of Redis. */
+const BATCH = 200;
+const AGE_MS = 60_000;
+const KEPT_MAX = 10_000;
+const ROUND_MS = 1_000;
+const ACCOUNTS_MAX = 500;
+const ACCOUNTS_AT_ONCE = 4;
+/** Of an account that has moved as many in one look, so many more are on their way. */
+const HOT_COUNT = 500;
+const HOT_LOOK_MS = 1_000;
+const BUSY_LOOK_MS = 30_000;
+/** A process that dies while it moves postings keeps the others from it for so long. */
+const EXPORTER_MS = 15_000;
+const ARCHIVE_ID = "archive:id";
+
+export interface ExportOptions {
+  readonly link: LedgerLink;
+  readonly archive: Archive;
+  readonly clock: Clock;
+  /** The clock stands in for the server's own: for tests. */
+  readonly clockIsServers?: boolean;
+  /** The archive is away, or an account's postings do not fit it; it is tried again later. */
+  readonly onBroken: (error: unknown) => void;
+  /** Postings older than this leave; one minute unless told otherwise. */
+  readonly ageMs?: number;
+  /** The most that is kept of an account, whatever its age. */
+  readonly keptMax?: number;
+  readonly every?: Every;
+}
+
+export interface PostingExport {
+  /** Moves everything now, whatever its age; answers how many postings. Rejects where that is not possible. */
+  flush(accountIds: AsyncIterable<string>): Promise<number>;
+  /** How long what should have moved has been waiting, in ms; null in a process that leaves it to another. */
+  behindMs(): number | null;
+  /** Finishes the step under way and lets another process go on. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Binds a Redis to its archive: the first that it meets. Throws a sentence for the operator where it has given postings to
+ * another one.
+ */
+export async function claimArchive(link: LedgerLink, { id }: Archive): Promise<void> {
+  await link.call("SET", ARCHIVE_ID, id, "NX");
+  const known = await link.call("GET", ARCHIVE_ID);
+  if (known === id) return;
+  throw new Error(
+    `this Redis keeps its postings in the archive ${String(known)}, and this one is ${id}: ` +
+      "set the ARCHIVE_URL or DATA_DIR that has it; processes on several machines need ARCHIVE_URL",
+  );
+}
+
+interface Moved {
+  readonly count: number;
+  /** When to look again, in the server's ms; null: not before somebody places a hold. */
+  readonly nextMs: number | null;
+}
+
+/** The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. */
+function postingMover(run: RunTransition, time: () => { readonly args: readonly string[] }, archive: Archive) {
+  return async (accountId: string, ageMs: number, keptMax: number): Promise<Moved> => {
+    const key = accountKey(accountId);
+    for (let count = 0; ; ) {
+      const reply = await run("archivable", key, [...time().args, BATCH, ageMs, keptMax]);
+      const [now = "0", archived = "0", busy, left = "", ...pairs] = reply;
+      if (pairs.length === 0) {
+        const looks = [
+          ...(left === "" ? [] : [Number(left) + ageMs]),
+          ...(count >= HOT_COUNT ? [Number(now) + HOT_LOOK_MS] : []),
+          ...(busy === "1" ? [Number(now) + BUSY_LOOK_MS] : []),
+        ];
+        return { count, nextMs: looks.length === 0 ? null : Math.min(...looks) };
+      }
+      const postings = readPairs(accountId, Number(archived), pairs);
+      const conflict = await archive.append(postings);
+      if (conflict !== null) throw new Error(conflict);
+      const [outcome] = await run("trim", key, [...time().args, archived, Number(archived) + postings.length]);
+      if (outcome === "changed") throw new Error(`the postings of ${accountId} were moved by somebody else`);
+      count += postings.length;
+    }
+  };
+}
+
+function readPairs(accountId: string, archived: number, pairs: readonly string[]) {
+  return Array.from({ length: pairs.length / 2 }, (_, at) => {
+    const [id = "", text = "{}"] = [pairs[2 * at], pairs[2 * at + 1]];
+    const posting = postingRow(accountId, id, new Map(Object.entries(JSON.parse(text) as Record<string, string>)));
+    if (posting?.number !== archived + at + 1)
+      throw new Error(`posting ${archived + at + 1} of ${accountId} is missing`);
+    return posting;
+  });
+}
+
+/** Starts to move postings; of all processes that do, one is at work. */
+export function exportPostings(options: ExportOptions): PostingExport {
+  const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
+  const run = ledgerScripts(link);
+  const time = transitionClock(clock, options.clockIsServers ?? false);
+  const move = postingMover(run, time, archive);
+  const self = randomUUID();
+  let behind: number | null = null;
+  let stopped = false;
+
+  async function moveNoted(accountId: string, score: string): Promise<void> {
+    let next: number | string;
+    try {
+      const { nextMs } = await move(accountId, ageMs, keptMax);
+      next = nextMs ?? "";
+    } catch (error) {
+      onBroken(error);
+      next = time().nowMs + BUSY_LOOK_MS;
+    }
+    await run("archive_looked", LEASES, [...time().args, accountId, score, next]);
+  }
+
+  async function round(): Promise<void> {
+    const [outcome] = await run("exporter", LEASES, [self, EXPORTER_MS]);
+    if (outcome !== "own") {
+      behind = null;
+      return;
+    }
+    const flat = await run("archive_due", LEASES, [...time().args, ACCOUNTS_MAX]);
+    const due = flat.flatMap((accountId, at) => (at % 2 === 0 ? [{ accountId, score: flat[at + 1] ?? "" }] : []));
+    behind = due[0] === undefined ? 0 : Math.max(0, time().nowMs - Number(due[0].score));
+    const worker = async () => {
+      for (let next = due.shift(); next !== undefined && !stopped; next = due.shift()) {
+        await run("exporter", LEASES, [self, EXPORTER_MS]);
+        await moveNoted(next.accountId, next.score);
+      }
+    };
+    await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, worker));
+  }
+
+  const rounds = steady(round, onBroken);
+  const stopTimer = every(ROUND_MS, rounds.run);
+  return {
+    async flush(accountIds) {
+      let count = 0;
+      for await (const accountId of accountIds) count += (await move(accountId, 0, 0)).count;
+      return count;
+    },
+    behindMs: () => behind,
+    async stop() {
+      stopped = true;
+      stopTimer();
+      await rounds.idle();
+      await run("exporter", LEASES, [self, 0]).catch(onBroken);
+    },
+  };
+}

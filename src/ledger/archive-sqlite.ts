@@ -1,0 +1,35 @@
+// The archive in a file that the processes of one machine share: one of them writes, all read.
+import type { Clock } from "../clock.ts";
+import { DISK_BOUNDS } from "../storage/disk-guard.ts";
+import { openSqliteThread } from "../storage/sqlite-thread.ts";
+import type { Archive } from "./archive.ts";
+import { archiveOn } from "./archive-queries.ts";
+import type { ArchiveOperations } from "./archive-sqlite-unit.ts";
+
+const UNIT = new URL("./archive-sqlite-unit.ts", import.meta.url);
+
+export interface SqliteArchiveOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  /** The file cannot be trusted any more: the process should end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** An archive in a file, and how to copy it. */
+export interface SqliteArchive extends Archive {
+  /** Writes a consistent, durable copy to `path`. Rejects where it exists, and while other processes have the archive open. */
+  backup(path: string): Promise<void>;
+}
+
+/** Opens the archive in `file`, which is made where it is missing. */
+export async function openSqliteArchive({ file, clock, onFatal }: SqliteArchiveOptions): Promise<SqliteArchive> {
+  const disk = { freeBytesMin: DISK_BOUNDS.freeBytesMin, ballastBytes: 0 };
+  const thread = await openSqliteThread({ file, units: { archive: UNIT }, clock, disk, onFatal, shared: true });
+  const call = thread.unit<ArchiveOperations>("archive");
+  const archive = archiveOn(await call("id", null), {
+    query: (name, parameters) => call("query", { name, parameters }),
+    append: (rows) => call("append", rows),
+    close: () => thread.close(),
+  });
+  return { ...archive, backup: (path) => thread.backup(path) };
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { openPostgresArchive } from "../../src/ledger/archive-postgres.ts";
+import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
+import { POSTGRES_MS_MAX, startPostgres } from "../support/postgres.ts";
+import { freePort } from "../support/redis.ts";
+import { archiveContract, posting } from "./archive-contract.ts";
+
+function openFile(file: string) {
+  return openSqliteArchive({
+    file,
+    clock: systemClock,
+    onFatal: (error) => console.error("the archive broke:", error),
+  });
+}
+
+async function sqlite() {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+  const file = join(folder, "archive.db");
+  const archive = await openFile(file);
+  return {
+    archive,
+    another: () => openFile(file),
+    async dispose() {
+      await archive.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function postgres() {
+  const server = await startPostgres();
+  const archive = await openPostgresArchive(server.url);
+  return {
+    archive,
+    another: () => openPostgresArchive(server.url),
+    async dispose() {
+      await archive.close();
+      await server.dispose();
+    },
+  };
+}
+
+archiveContract("sqlite", sqlite, 20_000);
+archiveContract("postgres", postgres, POSTGRES_MS_MAX);
+
+test("processes that start together share one new file, and only its owner can read it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+  const file = join(folder, "archive.db");
+  const archives = await Promise.all([1, 2, 3, 4].map(() => openFile(file)));
+  expect(new Set(archives.map(({ id }) => id)).size).toBe(1);
+  await Promise.all(archives.map((archive, at) => archive.append([posting(`account ${at}`, 1)])));
+  for (const archive of archives) expect(await archive.last("account 3")).toBe(1);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await Promise.all(archives.map((archive) => archive.close()));
+  rmSync(folder, { recursive: true });
+});
+
+test("while PostgreSQL is away the archive refuses, and goes on by itself when it is back", {
+  timeout: POSTGRES_MS_MAX,
+}, async () => {
+  const server = await startPostgres();
+  const archives = await Promise.all([1, 2, 3].map(() => openPostgresArchive(server.url)));
+  expect(new Set(archives.map(({ id }) => id)).size).toBe(1);
+  const [archive] = archives;
+  await archive?.append([posting("a", 1)]);
+  await server.kill();
+  const refused = { code: "ledger_unavailable" };
+  await expect(archive?.append([posting("a", 2)])).rejects.toMatchObject(refused);
+  await expect(archive?.transaction(null, "a.1")).rejects.toMatchObject(refused);
+  await server.start();
+  expect(await archive?.append([posting("a", 2)])).toBeNull();
+  expect(await archive?.last("a")).toBe(2);
+  await Promise.all(archives.map((one) => one.close()));
+  await server.dispose();
+});
+
+test("where no PostgreSQL answers, the operator is told so", async () => {
+  const url = `postgres://tollgate@127.0.0.1:${await freePort()}/postgres`;
+  await expect(openPostgresArchive(url)).rejects.toThrow(/archive at ARCHIVE_URL cannot be opened: .*ECONNREFUSED/);
+});
