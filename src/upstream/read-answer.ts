@@ -106,15 +106,29 @@ const USUAL_PLACES = [
   "/title",
 ];
 const MESSAGE_CHARS_MAX = 500;
+const PAGE_CHARS_MAX = 8_000;
 
 function messageOf(answer: VendorAnswer, rule: AnswerRule | null): string {
   const places = rule?.messageAt === undefined ? USUAL_PLACES : [rule.messageAt, ...USUAL_PLACES];
   const found = places.map((place) => atPointer(answer.json, place)).find((value) => typeof value === "string");
-  const words = found ?? (answer.json === undefined ? answer.text.replace(/<[^>]*>/g, " ") : "");
-  return String(words).replace(/\s+/g, " ").trim().slice(0, MESSAGE_CHARS_MAX) || `status ${answer.status}`;
+  // Only the beginning: an endless row of `<` would be looked through once for each of them.
+  const words =
+    found ?? (answer.json === undefined ? answer.text.slice(0, PAGE_CHARS_MAX).replace(/<[^>]*>/g, " ") : "");
+  return (
+    String(words).slice(0, PAGE_CHARS_MAX).replace(/\s+/g, " ").trim().slice(0, MESSAGE_CHARS_MAX) ||
+    `status ${answer.status}`
+  );
 }
 
 const BODY_BYTES_MAX = 64 * 1024;
+/** What is nested much deeper cannot be written down again. */
+const BODY_DEPTH_MAX = 128;
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((inner) => isDeeper(inner, depth - 1));
+}
+
 /** Statuses by which a vendor turns a request away before it has done anything. */
 const NOT_BEGUN = [400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 422, 423, 429];
 
@@ -133,7 +147,7 @@ export function failureOf(
   retryAfterMs: number | null,
 ): AttemptFailure {
   const { fault } = FAILURES[kind];
-  const small = answer.text.length <= BODY_BYTES_MAX;
+  const small = answer.text.length <= BODY_BYTES_MAX && !isDeeper(answer.json, BODY_DEPTH_MAX);
   const told = (fault === "caller" || fault === "policy") && small;
   return {
     kind,
@@ -146,15 +160,11 @@ export function failureOf(
   };
 }
 
-/** Whether anything has to be read in a good answer's body; otherwise a long one can go by unparsed. */
+/** Whether a good answer has to be judged, or something of it read; otherwise a long one can go by unparsed. */
 export function looksIntoBody(adapter: AdapterSpec, action: ActionSpec): boolean {
   const { price, answer, issues, callerIds, steps } = action;
   const rules = [...(action.rules ?? []), ...(adapter.rules ?? [])];
-  const looks = rules.some((rule) => {
-    const ofGood = rule.status === undefined || [rule.status].flat().some((status) => status >= 200 && status < 300);
-    const ofBody = rule.is !== undefined || rule.not !== undefined || rule.empty !== undefined || rule.matches;
-    return ofGood && Boolean(ofBody);
-  });
+  const looks = rules.some(({ status = 200 }) => [status].flat().some((one) => one >= 200 && one < 300));
   const shaped = (answer?.kind ?? "json") !== "json";
   const lists = [issues, callerIds, steps].some((list) => (list?.length ?? 0) > 0);
   return looks || shaped || lists || price.counted !== undefined;
