@@ -1,6 +1,6 @@
 // What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Json } from "../../src/catalog/action.ts";
+import type { Json, Params } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AttemptFailure } from "../../src/plan.ts";
@@ -32,6 +32,7 @@ const spec: AdapterSpec = {
     one: action({ ...shared, request }),
     other: action({ ...shared, request }),
     own: action({ ...shared, request, rate: ONCE }),
+    path: action({ ...shared, request: { method: "GET", path: "/get/{id}" }, rate: { requests: 1, perMs: 30 } }),
     table: action({ ...shared, request: { method: "GET", path: "" }, table: { param: "endpoint" } }),
   },
 };
@@ -44,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => vendor.close());
 
-function routeTo(name: string, path: string | null = null): ActionRoute {
+function routeTo(name: string, path: string | null = null, params: Params = {}): ActionRoute {
   const env = { SLOW_BASE_URL: vendor.url };
   const offer = catalogOf({ adapters: { slow: spec }, tables: { slow: { a: row("/a") } } }, { env }).action(
     `slow/${name}`,
@@ -53,7 +54,7 @@ function routeTo(name: string, path: string | null = null): ActionRoute {
   if (offer === undefined) throw new Error(`no slow/${name}`);
   return upstream.actionRoute(offer, {
     soldId: offer.id,
-    params: {},
+    params,
     row: path === null ? null : row(path),
     requestId: "req_1",
     restore: (json) => json,
@@ -62,9 +63,9 @@ function routeTo(name: string, path: string | null = null): ActionRoute {
   });
 }
 
-function ask(name: string): Promise<AttemptFailure | "served"> {
+function ask(name: string, params: Params = {}): Promise<AttemptFailure | "served"> {
   return new Promise((resolve) => {
-    routeTo(name).open({ content() {}, done: () => resolve("served"), failed: resolve }, 1_000);
+    routeTo(name, null, params).open({ content() {}, done: () => resolve("served"), failed: resolve }, 1_000);
   });
 }
 
@@ -91,6 +92,17 @@ describe("the pace", () => {
       expect(await ask("one")).toBe("served");
       expect(await ask("own")).toMatchObject({ kind: "provider_rate_limited" });
     }));
+});
+
+describe("a param that cannot stand in a path", () => {
+  it.each(["\ud800", "..", "", null])("as %j is the caller's fault, also where the turn has to be waited for", (id) =>
+    withUpstream(async () => {
+      vendor.answers({ body: { ok: 1 } });
+      const answers = await Promise.all([ask("path", { id: "a" }), ask("path", { id }), ask("path", { id: "b" })]);
+      expect(answers).toMatchObject(["served", { kind: "caller_invalid", mayHaveRun: false }, "served"]);
+      expect(vendor.asked).toHaveLength(2);
+    }),
+  );
 });
 
 describe("the health", () => {
