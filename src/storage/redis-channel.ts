@@ -17,49 +17,62 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
-/** Listens until closed; answers once the first connection listens. `open` makes a client for try `attempt`. */
-export async function listenTo(
+export interface OpeningSubscription extends Subscription {
+  /** Settles once the first connection listens; rejects where it is closed before. */
+  readonly listens: Promise<void>;
+}
+
+/** Listens until closed. `open` makes a client for try `attempt`. */
+export function listenTo(
   open: (attempt: number) => Redis,
   channel: string,
   { onMessage, onGap }: ChannelListener,
-): Promise<Subscription> {
+): OpeningSubscription {
   const first = Promise.withResolvers<void>();
-  const stop = new AbortController();
+  let closed = false;
   let listening = false;
   let opened = false;
+  /** Cuts short what is being waited for: the next beat of a connection, or the next try. */
+  let waiting = new AbortController();
+  let client: Redis | null = null;
 
-  async function listenOnce(client: Redis): Promise<void> {
-    const ended = new Promise<boolean>((resolve) => client.once("end", () => resolve(true)));
-    client.on("error", () => {});
-    client.on("message", (_, text: string) => onMessage(text));
-    await client.connect();
-    await client.subscribe(channel);
+  async function listenOnce(own: Redis, ended: AbortController): Promise<void> {
+    own.once("end", () => ended.abort());
+    own.on("error", () => {});
+    own.on("message", (_, text: string) => onMessage(text));
+    await own.connect();
+    await own.subscribe(channel);
     listening = true;
     if (opened) onGap();
     opened = true;
     first.resolve();
-    while (!(await Promise.race([ended, pause(BEAT_MS, stop.signal)]))) await client.ping();
+    while (!(await pause(BEAT_MS, ended.signal))) await own.ping();
   }
 
   async function listenOn(): Promise<void> {
-    for (let attempt = 0, failed = 0; !stop.signal.aborted; attempt++) {
-      const client = open(attempt);
-      await listenOnce(client).catch(() => {});
+    for (let attempt = 0, failed = 0; !closed; attempt++) {
+      waiting = new AbortController();
+      client = open(attempt);
+      await listenOnce(client, waiting).catch(() => {});
       client.disconnect();
       failed = listening ? 1 : failed + 1;
-      if (listening && !stop.signal.aborted) onGap();
+      if (listening && !closed) onGap();
       listening = false;
-      await pause(backOffMs(failed), stop.signal);
+      waiting = new AbortController();
+      if (!closed) await pause(backOffMs(failed), waiting.signal);
     }
     first.reject(new Error("closed before it listened"));
   }
 
   const over = listenOn();
-  await first.promise;
+  first.promise.catch(() => {});
   return {
+    listens: first.promise,
     isListening: () => listening,
     async close() {
-      stop.abort();
+      closed = true;
+      waiting.abort();
+      client?.disconnect();
       await over;
     },
   };

@@ -141,8 +141,9 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
         const known = target.kind === "cluster" && nodes().length > 0 ? nodes() : target.nodes;
         return createServerClient(target, bounds, known[attempt % known.length] ?? target.nodes[0], null);
       };
-      const subscription = await listenTo(open, channel, listener);
+      const subscription = listenTo(open, channel, listener);
       subscriptions.add(subscription);
+      await subscription.listens;
       return subscription;
     },
 

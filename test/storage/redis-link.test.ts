@@ -146,6 +146,16 @@ describe("what fails", () => {
     expect(await own.send("GET", "n:runs")).toBe("1");
   });
 
+  test("a network so slow that answers come too late: refused, and well again when it is fast", async () => {
+    const { proxy, link } = await openThrough(await start());
+    const script = link.script("once", ONCE);
+    await script.run(["n"], ["warm"]);
+    proxy.pass(1.5 * COMMAND_MS);
+    await refused(() => script.run(["n"], ["a"]));
+    proxy.pass();
+    expect(await answers(() => script.run(["n"], ["a"]))).toEqual(["exists", 2]);
+  });
+
   test("the server is killed and started again: refused while it is gone, and what was acknowledged is there", async () => {
     const own = await start();
     const script = (await open(own.url)).script("once", ONCE);

@@ -287,4 +287,22 @@ describe("a channel", () => {
     await eventually(() => heard.length === 2 || undefined, "the second message");
     expect(heard).toEqual(["one", "two"]);
   });
+
+  test("closing ends what listens, and what would like to", async () => {
+    const own = await started(startRedis());
+    const link = await openRedis(own.url, { onBroken() {}, commandMsMax: COMMAND_MS });
+    const first = await link.subscribe(
+      "keys",
+      () => {},
+      () => {},
+    );
+    await own.kill();
+    const second = link.subscribe(
+      "keys",
+      () => {},
+      () => {},
+    );
+    await Promise.all([link.close(), expect(second).rejects.toThrow(/closed before/)]);
+    expect(first.isListening()).toBe(false);
+  });
 });
