@@ -1,8 +1,7 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. Parts are wired here by hand, and nowhere else.
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { accountEndpoints } from "./accounts/account-endpoints.ts";
-import { adminEndpoints, healthEndpoint } from "./accounts/admin-endpoints.ts";
+import { adminEndpoints, healthEndpoint, type Readiness } from "./accounts/admin-endpoints.ts";
 import { adminCheck, ensureAdminToken } from "./accounts/admin-token.ts";
 import { createAuthenticator } from "./accounts/authenticate.ts";
 import { signupEndpoint } from "./accounts/signup.ts";
@@ -15,8 +14,7 @@ import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { openFiles } from "./files/open-files.ts";
-import { type HttpServer, listen } from "./http/server.ts";
-import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
+import { listen } from "./http/server.ts";
 import { keepLeases } from "./ledger/sweep.ts";
 import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
@@ -29,7 +27,6 @@ import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
 import { openAiError } from "./pipeline/render-error.ts";
 import { checkRetirements } from "./pipeline/retirement.ts";
 import type { Endpoint } from "./plan.ts";
-import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
@@ -37,7 +34,7 @@ import { searchIn } from "./run/search-index.ts";
 import { createShop } from "./run/shop.ts";
 import { vendorsOf } from "./sandbox/action-vendors.ts";
 import { startSandbox } from "./sandbox/server.ts";
-import { openSqliteThread } from "./storage/sqlite-thread.ts";
+import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 import { webEndpoints } from "./web/web-endpoints.ts";
@@ -53,7 +50,25 @@ export interface Gateway {
   reload(): Promise<void>;
   /** Stops accepting, lets running answers finish up to the configured time, settles and closes everything. */
   drain(): Promise<void>;
+  /** The same where other processes share the port: nobody is turned away, and running answers have all the time they may take. */
+  retire(): Promise<void>;
+  /** Everything counted here, in Prometheus' text format. */
+  metricsText(): Promise<string>;
 }
+
+/** The part of a process that is one of several: the parent watches and administers, its children serve callers. */
+export type Role =
+  | {
+      readonly kind: "parent";
+      /** Of all processes together. */
+      readonly readiness: () => Readiness;
+      readonly metricsText: () => Promise<string>;
+    }
+  | {
+      readonly kind: "child";
+      /** What this process alone keeps lies here. */
+      readonly ownDir: string;
+    };
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -61,32 +76,18 @@ export interface GatewayOptions {
   readonly logStream?: LogOptions["stream"];
   /** The store has broken for good: the process should end. */
   readonly onFatal: (error: Error) => void;
+  /** Left out where this process is all there is. */
+  readonly role?: Role;
 }
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const CHAT_ATTEMPTS_MAX = 6;
-const LEASE_MS = 60_000;
 const DRAIN_LOOK_MS = 20;
+/** Connections that rest between two requests learn with the next one that they should go elsewhere. */
+const RETIRE_MS_MIN = 1_000;
 /** How long the calls that were cut off may take to be settled. */
 const SETTLE_MS_MAX = 10_000;
 const RECORDS_SWEPT_MAX = 1_000;
-
-/** The one file of a data folder that holds all that is kept. */
-export function storeFile(config: Config): string {
-  return join(config.dataDir, "tollgate.db");
-}
-
-/** Opens what is kept. One process at a time: a second one is refused with a sentence for the operator. */
-export async function openStores(config: Config, onFatal: (error: Error) => void) {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const thread = await openSqliteThread({
-    file: storeFile(config),
-    units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
-    clock: systemClock,
-    onFatal,
-  });
-  return { ledger: sqliteLedger(thread), records: sqliteRecords(thread), thread };
-}
 
 /** The catalog in force, and how to replace it. */
 async function openCatalog(config: Config, sandboxOrigin: string | null) {
@@ -158,10 +159,15 @@ async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
-export async function startGateway({ config, logStream, onFatal }: GatewayOptions): Promise<Gateway> {
+export async function startGateway({ config, logStream, onFatal, role }: GatewayOptions): Promise<Gateway> {
   const clock = systemClock;
   const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
-  const { ledger, records, thread } = await openStores(config, onFatal);
+  const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
+  const stores = await openStores(
+    { ...config, dataDir: ownDir },
+    { onFatal, onBroken: (err) => log.logger.error({ err }, "the store is away") },
+  );
+  const { ledger, records } = stores;
   const ownSandbox = config.sandbox && config.sandboxUrl === null;
   const standIn = { host: "127.0.0.1", port: 0, adapters: () => catalog.vendors() };
   const sandbox = ownSandbox ? await startSandbox(standIn) : null;
@@ -172,12 +178,17 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
 
   const observer = createObserver({ clock, log, isKnown: (name) => catalog.names().has(name) });
   observer.onScrape({
-    totals: () => ledger.totals(),
+    // The books are common to all processes: one of them looks.
+    ...(role?.kind === "child" ? {} : { totals: () => ledger.totals() }),
     restingRoutes: () => upstream.health.resting(),
   });
 
   const authenticator = createAuthenticator({ books: ledger, clock, sandbox: config.sandbox });
-  const forget = (accountId: string) => authenticator.forget(accountId);
+  const forget = (accountId: string) => {
+    authenticator.forget(accountId);
+    stores.keysChanged(accountId);
+  };
+  await stores.onKeysChanged((accountId) => authenticator.forget(accountId));
   const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
   const windows = createRequestWindows({ clock });
   const owner = `gateway-${process.pid}-${Math.floor(clock.epochMs())}`;
@@ -204,6 +215,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
     isAdmin: adminCheck(adminToken),
     takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
     addressRequestsPerMinute: config.addressRequestsPerMinute,
+    countsPaidCalls: stores.shared,
     owner,
     leaseMs: LEASE_MS,
     draining: () => draining,
@@ -232,7 +244,7 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked)), ...filed.actions];
   const shop = createShop(catalog.current, localActions);
   const search = searchIn({ shop, clock });
-  const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer.port);
+  const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
     ...runEndpoints({ shop, upstream, records, keepBytes: files.keepBytes, onBroken }),
     ...filed.endpoints,
@@ -251,55 +263,78 @@ export async function startGateway({ config, logStream, onFatal }: GatewayOption
   const edge = {
     clock,
     trustProxy: config.trustProxy,
+    spillFolder: config.dataDir,
     screen: (request, endpoint) => screen(request, endpoint, deps),
     handle: (request, endpoint, reply) => handle(request, endpoint, reply, deps),
     refuse: (request, reply, error, shape) => refuseAtEdge(request, reply, error, { shape, deps }),
   } satisfies Partial<Parameters<typeof listen>[0]>;
-  const publicServer = await listen({
-    ...edge,
-    host: config.host,
-    port: config.port,
-    endpoints: publicEndpoints,
-    cors: true,
-    allowedHosts: null,
-  });
-  const adminServer = await listen({
-    ...edge,
-    host: config.adminHost,
-    port: config.adminPort,
-    endpoints: adminEndpoints({
-      ...opening,
-      forget,
-      sandbox: config.sandbox,
-      readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
-      metricsText: () => observer.metricsText(),
-      metricsContentType: observer.contentType,
-      metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
-    }),
-    // Bound to every address, it cannot know the names it goes by.
-    allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
-  });
-  const servers: readonly HttpServer[] = [publicServer, adminServer];
+  const listenPublic = () =>
+    listen({
+      ...edge,
+      host: config.host,
+      port: config.port,
+      exclusive: role === undefined,
+      endpoints: publicEndpoints,
+      cors: true,
+      allowedHosts: null,
+    });
+  const listenAdmin = () =>
+    listen({
+      ...edge,
+      host: config.adminHost,
+      port: config.adminPort,
+      endpoints: adminEndpoints({
+        ...opening,
+        forget,
+        sandbox: config.sandbox,
+        readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
+        metricsText,
+        ...(role?.kind === "parent" ? { readiness: role.readiness, metricsText: role.metricsText } : {}),
+        metricsContentType: observer.contentType,
+        metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
+      }),
+      // Bound to every address, it cannot know the names it goes by.
+      allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
+    });
+  const metricsText = () => observer.metricsText();
+  const publicServer = role?.kind === "parent" ? null : await listenPublic();
+  const adminServer = role?.kind === "child" ? null : await listenAdmin();
+  const answered = (): boolean => publicServer === null || publicServer.openRequests() === 0;
+
+  async function leave(): Promise<void> {
+    draining = true;
+    publicServer?.stopAccepting();
+    await quiet(answered, config.drainMs);
+    publicServer?.close();
+    adminServer?.close();
+    // Whose connection has gone has been charged or released only when its request has ended.
+    await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
+    files.close();
+    publicFetch.close();
+    await leases.stop();
+    await Promise.all([upstream.close(), counter.close(), sandbox?.close()]);
+    await stores.close();
+    observer.flush();
+  }
+  let left: Promise<void> | null = null;
+  const drain = (): Promise<void> => {
+    left ??= leave();
+    return left;
+  };
 
   return {
     url: publicUrl(),
-    adminUrl: address(config.adminHost, adminServer.port),
+    adminUrl: adminServer === null ? "" : address(config.adminHost, adminServer.port),
     adminToken,
     sandboxUrl,
     reload: () => catalog.reload(),
-    async drain() {
-      draining = true;
-      publicServer.stopAccepting();
-      await quiet(() => publicServer.openRequests() === 0, config.drainMs);
-      for (const server of servers) server.close();
-      // Whose connection has gone has been charged or released only when its request has ended.
-      await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
-      files.close();
-      publicFetch.close();
-      await leases.stop();
-      await Promise.all([upstream.close(), counter.close(), sandbox?.close()]);
-      await thread.close();
-      observer.flush();
+    drain,
+    async retire() {
+      publicServer?.handOver();
+      await quiet(() => draining, RETIRE_MS_MIN);
+      await quiet(() => draining || answered(), config.wholeMsMax);
+      await drain();
     },
+    metricsText,
   };
 }
