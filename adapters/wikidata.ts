@@ -103,7 +103,8 @@ export default defineAdapter({
         { status: [200, 500], at: "", matches: tooSlow, means: "caller_invalid" },
         { at: "", matches: /^\s*</, means: "provider_overloaded" },
       ],
-      // A little more than the vendor gives itself, so that its own words arrive.
+      // Thirty failed queries in a minute lead to a ban. The time is a little more than the vendor's own, so that its words arrive.
+      rate: { requests: 30, perMs: 60_000 },
       timeoutMs: 65_000,
       example: {
         params: { query: "SELECT ?cat WHERE { ?cat wdt:P31 wd:Q146 } LIMIT 1" },

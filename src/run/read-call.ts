@@ -23,10 +23,14 @@ export interface ActionCall {
 
 const CENTS_MAX = 900_000_000;
 const ISSUES_SHOWN_MAX = 20;
+/** Names are the caller's: one of a megabyte need not come back three times. */
+const NAME_CHARS_MAX = 200;
 
 /** The error that names every field at fault. */
 export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
-  const shown = fields.slice(0, ISSUES_SHOWN_MAX);
+  const shown = fields
+    .slice(0, ISSUES_SHOWN_MAX)
+    .map(({ path, message }) => ({ path: path.slice(0, NAME_CHARS_MAX), message }));
   const [first] = shown;
   const param = first?.path ?? "";
   const detail = shown.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");

@@ -297,13 +297,13 @@ class ActionAttempt implements Attempt, ExchangeListener {
     const good = this.#status >= 200 && this.#status < 300;
     const type = String(this.#headers["content-type"] ?? "");
     const fit = this.#options.preamble !== null && good && type.includes("json") && !body.encoded;
-    return fit && CLOSING.has(body.firstByte());
+    return fit && CLOSING.has(body.firstByte);
   }
 
   #beginSplicing(soFar: Buffer): void {
     this.#spliced = true;
     this.#exchange?.answering();
-    this.#closing = CLOSING.get(this.#body?.firstByte() ?? 0) ?? 0;
+    this.#closing = CLOSING.get(this.#body?.firstByte ?? 0) ?? 0;
     this.#body = null;
     this.#sink.content(this.#options.preamble ?? Buffer.alloc(0));
     this.#splice(soFar);

@@ -18,6 +18,8 @@ export class AnswerBody {
   #chunks: Buffer[] = [];
   #decoded: Buffer | null = null;
   length = 0;
+  /** The first byte that is no white space; 0 while there is none. */
+  firstByte = 0;
 
   constructor(headers: IncomingHttpHeaders) {
     this.#encoding = String(headers["content-encoding"] ?? "identity").toLowerCase();
@@ -37,13 +39,8 @@ export class AnswerBody {
       return false;
     }
     this.#chunks.push(chunk);
+    if (this.firstByte === 0) this.firstByte = chunk.find((byte) => byte > 0x20) ?? 0;
     return true;
-  }
-
-  /** The first byte that is no white space; 0 while there is none. */
-  firstByte(): number {
-    for (const chunk of this.#chunks) for (const byte of chunk) if (byte > 0x20) return byte;
-    return 0;
   }
 
   /** The bytes so far, as they came. */

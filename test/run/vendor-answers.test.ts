@@ -116,12 +116,19 @@ describe("a long answer", () => {
 
   it.each<[string, string]>([
     ["that ends too early though correctly framed", body.slice(0, -10)],
-    ["that is no JSON", "x".repeat(2_000_000)],
+    ["that is no JSON behind its first bracket", `[${"x".repeat(2_000_000)}`],
   ])("%s is cut off and not charged", async (_, broken) => {
     const account = await gateway.live({ creditCents: 100 });
     gateway.vendor.answers({ body: broken });
     await expect(gateway.run(account, "bulk/dump")).rejects.toThrow();
     await eventually(async () => ((await gateway.heldCents(account)) === 0 ? true : undefined), "the hold to end");
+    expect(await gateway.balanceCents(account)).toBe(100);
+  });
+
+  it("that does not even begin as JSON is told as an error", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    gateway.vendor.answers({ body: "x".repeat(2_000_000) });
+    expect((await gateway.run(account, "bulk/dump")).json.error).toBe("upstream_error");
     expect(await gateway.balanceCents(account)).toBe(100);
   });
 
