@@ -39,9 +39,9 @@ export function isDeterministic(error: GatewayError): boolean {
 
 /** Tells whether it is kept. What goes wrong here is logged. */
 async function keep(hold: HoldRef, what: KeptAnswer | KeptRefusal, payer: Payer, deps: PipelineDeps): Promise<boolean> {
-  const value = JSON.stringify(what);
-  if (Buffer.byteLength(value) > ANSWER_BYTES_MAX) return false;
   try {
+    const value = JSON.stringify(what);
+    if (Buffer.byteLength(value) > ANSWER_BYTES_MAX) return false;
     await deps.records.put({ kind: KIND, id: hold.holdId, payer: payer.id, value, ttlMs: KEEP_MS, ifVersion: null });
     return true;
   } catch (error) {
