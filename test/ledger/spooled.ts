@@ -30,13 +30,14 @@ export interface OpenLedger {
 }
 
 export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMax">> {
+  readonly leaseMs?: number;
   /** Puts something between the spool and the store. */
   readonly wrap?: (store: SharedLedger) => SharedLedger;
 }
 
 /** Opens the ledger as a gateway does, and replays what is in the folder's spool. */
 export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
-  const { wrap = (store) => store, ...bounds } = options;
+  const { wrap = (store) => store, leaseMs = LEASE_MS, ...bounds } = options;
   const forfeits: Forfeit[] = [];
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => broken.push(error);
@@ -45,9 +46,9 @@ export async function openSpooled(url: string, folder: string, options: OpenOpti
     ...{ file: join(folder, "spool.db"), clock: systemClock, disk: NO_BOUNDS, ...bounds },
     onFatal: onBroken,
   });
-  const store = wrap(redisLedger({ link, clock: systemClock, leaseMs: LEASE_MS }));
+  const store = wrap(redisLedger({ link, clock: systemClock, leaseMs }));
   const onForfeit = (lost: Forfeit) => forfeits.push(lost);
-  const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs: LEASE_MS, onBroken, onForfeit });
+  const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs, onBroken, onForfeit });
   link.onServerChange(() => ledger.repeat());
   await ledger.recover();
   async function close(): Promise<void> {
@@ -114,13 +115,13 @@ export async function allTold(ledger: SpooledLedger): Promise<void> {
 }
 
 /** Sweeps until nothing is held: what is left by the dead must end within a lease and a sweep. */
-export async function allResolved(ledger: Ledger, accountId = "ada"): Promise<void> {
+export async function allResolved(ledger: Ledger, accountId = "ada", msMax = 3 * LEASE_MS): Promise<void> {
   await eventually(
     async () => {
       await ledger.sweep(1_000);
       return (await ledger.account(accountId))?.heldNano === 0 ? true : undefined;
     },
     "all holds to end",
-    3 * LEASE_MS,
+    msMax,
   );
 }
