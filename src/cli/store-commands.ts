@@ -5,16 +5,19 @@ import type { Config } from "../config.ts";
 import type { DoctorReport, Ledger } from "../ledger/ledger.ts";
 import { NoGateway } from "./admin-client.ts";
 import { type Command, CommandError, type Workplace } from "./command.ts";
+import { migrate } from "./migrate-command.ts";
+import { dumpBooks, restore } from "./restore-command.ts";
 import { table } from "./text.ts";
 
-/** Runs `work` on the ledger of a data folder that no gateway has open. */
+/** Runs `work` on the ledger that no gateway of this machine has open. */
 async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  if (config.redisUrl !== null) return withRedisLedger(config, work);
   // Loaded only here: the other commands start faster without the whole gateway.
   const { openStores, storeFile } = await import("../stores.ts");
-  if (!existsSync(storeFile(config))) {
+  if (config.redisUrl === null && !existsSync(storeFile(config))) {
     throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
   }
-  const { ledger } = await openStores(config, {
+  const { ledger, close } = await openStores(config, {
     onFatal(error) {
       throw error;
     },
@@ -22,8 +25,17 @@ async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T
   try {
     return await work(ledger);
   } finally {
-    await ledger.close();
+    await close();
   }
+}
+
+/** Runs `work` on the ledger in Redis, whose other gateways go on. */
+async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  const { withBooks } = await import("./redis-books.ts");
+  const { redisLedger } = await import("../ledger/redis-ledger.ts");
+  return withBooks({ config, shared: true }, (books) =>
+    work({ ...redisLedger(books), backup: (path) => dumpBooks(config, path) }),
+  );
 }
 
 /** Asks the gateway, or where none runs, the store. */
@@ -59,7 +71,7 @@ const backup: Command = {
   name: "backup",
   takes: ["PATH"],
   options: {},
-  summary: "Writes a consistent copy of the ledger to PATH, while the gateway runs or while it does not",
+  summary: "Writes a consistent copy of all that is kept to PATH; with Redis while no gateway runs, else at any time",
   async run(typed, place) {
     const path = resolve(typed.word("PATH"));
     await either<unknown>(
@@ -71,4 +83,4 @@ const backup: Command = {
   },
 };
 
-export const STORE_COMMANDS: readonly Command[] = [doctor, backup];
+export const STORE_COMMANDS: readonly Command[] = [doctor, backup, restore, migrate];

@@ -2,9 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { SeenCall } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
-import { allReady, charged, LONG, SHORT, startSeveral, withBooks } from "../support/several.ts";
-
-withBooks();
+import { allReady, charged, inFlight, LONG, SHORT, startSeveral } from "../support/several.ts";
 
 it("processes that are replaced ten times under load turn nobody away, cut no stream and lose no sum", async () => {
   const gateway = await startSeveral(2);
@@ -55,7 +53,7 @@ it("processes that are killed as soon as they are there end in exit 1, with a se
 it("children whose parent is killed answer what is open, and give the port up", async () => {
   const gateway = await startSeveral(2);
   const stream = gateway.call({ ...LONG, model: "sandbox/ok-at-1000" });
-  await eventually(async () => ((await gateway.gauge("tollgate_in_flight")) >= 2 ? true : undefined), "the stream");
+  await inFlight(gateway, 1);
   const children = gateway.children();
   await gateway.kill();
   await eventually(

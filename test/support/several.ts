@@ -1,69 +1,103 @@
-// The gateway as several processes, each on books of its own that begin with the same account, for tests that let them come, go and die.
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+// The gateway as several processes over a Redis of their own, for tests that let them come, go and die.
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { callChat, type SeenCall } from "./chat-call.ts";
-import { eventually, startTestGateway } from "./gateway.ts";
+import { eventually } from "./gateway.ts";
 import { type GatewayProcess, spawnGateway } from "./gateway-process.ts";
+import { startRedis } from "./redis.ts";
 
 const STREAM = { stream: true, stream_options: { include_usage: true }, max_tokens: 100 };
 export const SHORT = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], ...STREAM };
 /** A good two seconds long. */
 export const LONG = { ...SHORT, messages: [{ role: "user", content: "hello [[pace: 40]]" }] };
 
-/** Of the account that is in all books. */
-let key = "";
-/** Books with one account, from which those of each process begin. */
-let books = "";
-
-/** To be called once at the top of a test file. */
-export function withBooks(): void {
-  beforeAll(async () => {
-    books = mkdtempSync(join(tmpdir(), "tollgate-books-"));
-    const gateway = await startTestGateway({ DATA_DIR: books });
-    ({ key } = await gateway.account({ creditCents: 100_000 }));
-    await gateway.drain();
-    rmSync(gateway.dataDir, { recursive: true, force: true });
-  });
-  afterAll(() => rmSync(books, { recursive: true, force: true }));
-}
+const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minute: 10_000_000, in_flight: 100_000 } };
 
 export interface Several extends GatewayProcess {
-  readonly dataDir: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly accountId: string;
   /** Process ids of the children there are. */
   children(): number[];
-  readyz(): Promise<Record<string, unknown>>;
+  /** How many connections of callers each child has. */
+  connections(): number[];
+  ready(): Promise<number>;
   /** The sum of all series of a metric whose labels contain `part`. */
   total(name: string, part: string): Promise<number>;
   /** A call on a connection of its own, or on one that stays open. */
   call(body?: Readonly<Record<string, unknown>>, connection?: "close" | "keep-alive"): Promise<SeenCall>;
 }
 
-export async function startSeveral(count: number, patience: Record<string, number> = {}): Promise<Several> {
-  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-several-"));
-  for (let number = 1; number <= count + 1; number++) {
-    cpSync(join(books, "tollgate.db"), join(dataDir, `worker-${number}`, "tollgate.db"));
+/** Sockets of a process, by their inodes. */
+function socketsOf(pid: number): Set<string> {
+  const found = new Set<string>();
+  for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+    try {
+      const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
+      if (inode !== undefined) found.add(inode);
+    } catch {
+      // Closed between the two looks.
+    }
   }
-  const program = ["test/support/several-processes.ts", String(count), JSON.stringify(patience)];
-  const gateway = await spawnGateway(
-    { DATA_DIR: dataDir, LOG_LEVEL: "error", ADDRESS_REQUESTS_PER_MINUTE: "1000000" },
-    undefined,
-    program,
-  );
+  return found;
+}
+
+/** Inodes of the established connections to a local port. */
+function connectionsTo(port: number): string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  const rows = readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/));
+  return rows.filter(([, local, , state]) => local?.endsWith(`:${hex}`) && state === "01").map((row) => row[9] ?? "");
+}
+
+/** With `patience`, milliseconds that replace the parent's usual ones. */
+export async function startSeveral(count: number, patience?: Record<string, number>): Promise<Several> {
+  const redis = await startRedis();
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-several-"));
+  const environment = {
+    DATA_DIR: dataDir,
+    REDIS_URL: redis.url,
+    WORKERS: String(count),
+    LOG_LEVEL: "error",
+    ADDRESS_REQUESTS_PER_MINUTE: "1000000",
+  };
+  const program = patience && ["test/support/several-processes.ts", JSON.stringify(patience)];
+  const gateway = await spawnGateway(environment, undefined, program);
+  onTestFinished(async () => {
+    await gateway.kill();
+    await redis.dispose();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const made = await gateway.admin("POST", "/admin/v1/accounts", {
+    name: "a",
+    kind: "sandbox",
+    credit_cents: 1_000_000,
+  });
+  await gateway.admin("PATCH", `/admin/v1/accounts/${made.account_id}`, FAR);
+  const key = String(made.api_key);
+  const port = Number(new URL(gateway.url).port);
   const children = (): number[] => {
     const file = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
     return readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number);
   };
-  onTestFinished(async () => {
-    await gateway.kill();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
   return {
     ...gateway,
-    dataDir,
+    environment: { ...environment, ADMIN_PORT: new URL(gateway.adminUrl).port },
+    accountId: String(made.account_id),
     children,
-    readyz: async () => (await fetch(`${gateway.adminUrl}/readyz`)).json() as Promise<Record<string, unknown>>,
+    connections() {
+      const open = connectionsTo(port);
+      return children().map((pid) => {
+        const own = socketsOf(pid);
+        return open.filter((inode) => own.has(inode)).length;
+      });
+    },
+    async ready() {
+      const state = (await (await fetch(`${gateway.adminUrl}/readyz`)).json()) as { processes: { ready: number } };
+      return state.processes.ready;
+    },
     async total(name, part) {
       const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
       const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) && line.includes(part));
@@ -73,10 +107,17 @@ export async function startSeveral(count: number, patience: Record<string, numbe
   };
 }
 
-export const charged = (seen: readonly SeenCall[]) => seen.filter(({ acknowledged }) => acknowledged).length;
-export const allReady = (gateway: Several, wanted: number) =>
-  eventually(
-    async () => ((await gateway.readyz()).processes as { ready: number }).ready === wanted || undefined,
-    `${wanted} ready processes`,
+export const charged = (seen: readonly SeenCall[]): number => seen.filter(({ acknowledged }) => acknowledged).length;
+
+export function allReady(gateway: Several, wanted: number): Promise<true> {
+  return eventually(async () => (await gateway.ready()) === wanted || undefined, `${wanted} ready processes`, 30_000);
+}
+
+/** Waits until so many calls run, the look itself left out. */
+export async function inFlight(gateway: Several, count: number): Promise<void> {
+  await eventually(
+    async () => (await gateway.gauge("tollgate_in_flight")) > count || undefined,
+    `${count} calls in flight`,
     15_000,
   );
+}
