@@ -1,5 +1,4 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. Parts are wired here by hand, and nowhere else.
-import { join } from "node:path";
 import { accountEndpoints } from "./accounts/account-endpoints.ts";
 import { adminEndpoints, healthEndpoint, type Readiness } from "./accounts/admin-endpoints.ts";
 import { adminCheck, ensureAdminToken } from "./accounts/admin-token.ts";

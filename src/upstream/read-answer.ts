@@ -4,7 +4,7 @@ import type { ActionSpec, AnswerRule, StepSpec, Verdict, When } from "../catalog
 import type { AdapterSpec } from "../catalog/adapter.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../plan.ts";
-import { atPointer } from "./json-pointer.ts";
+import { atPointer, isRecord } from "./json-pointer.ts";
 
 /** An answer, whole. */
 export interface VendorAnswer {
@@ -72,20 +72,27 @@ export interface Rulebook {
   readonly rules: readonly AnswerRule[];
   /** A good answer that is no JSON is broken. */
   readonly wantsJson: boolean;
+  /** An `error` at the top of a good answer is none of its fields: the vendor has failed, whatever its status says. */
+  readonly errorFails: boolean;
 }
 
 /** The rules of an action, or of one of its steps: the step's, the action's, the vendor's. */
 export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepSpec | null): Rulebook {
   const rules = [...(step?.rules ?? []), ...(action.rules ?? []), ...(adapter.rules ?? [])];
-  return { rules, wantsJson: (action.answer?.kind ?? "json") === "json" };
+  const wantsJson = (action.answer?.kind ?? "json") === "json";
+  const hasError = action.example.answers.some((answer) => isRecord(answer) && "error" in answer);
+  return { rules, wantsJson, errorFails: wantsJson && !hasError };
 }
 
 /** What an answer means. */
-export function judge(answer: VendorAnswer, { rules, wantsJson }: Rulebook): Judgement {
+export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Rulebook): Judgement {
   const rule = rules.find((one) => holds(one, answer)) ?? null;
   if (rule !== null) return { verdict: rule.means, rule };
   const verdict = byStatus(answer.status);
   if (verdict === "success" && wantsJson && answer.json === undefined) return { verdict: "provider_malformed", rule };
+  if (verdict === "success" && errorFails && isRecord(answer.json) && !isEmpty(answer.json.error)) {
+    return { verdict: "provider_server_error", rule };
+  }
   return { verdict, rule };
 }
 

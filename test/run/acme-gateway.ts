@@ -38,7 +38,7 @@ export async function startAcmeGateway(environment: Record<string, string> = {})
     ACME_BASE_URL: `${vendor.url}/v1`,
     BULK_API_KEY: "bulk-key",
     BULK_BASE_URL: vendor.url,
-    RESTING_BASE_URL: vendor.url,
+    RESTING_BASE_URL: `${vendor.url}/resting`,
     ...environment,
   });
 

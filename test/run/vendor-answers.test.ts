@@ -219,3 +219,25 @@ describe("a vendor that asks to be left alone", () => {
     expect(await gateway.balanceCents(account)).toBe(100);
   });
 });
+
+describe("a good status with an error in the body", () => {
+  it.each([{ error: "out of cheese" }, { error: { code: 7 } }])(
+    "is a failure that nobody wrote a rule for: %j",
+    async (body) => {
+      const account = await gateway.live({ creditCents: 100 });
+      gateway.vendor.answers({ body });
+      const answer = await gateway.run(account, "bulk/dump");
+      expect([answer.status, answer.json.error]).toEqual([500, "upstream_error"]);
+      expect(await gateway.balanceCents(account)).toBe(100);
+    },
+  );
+
+  it.each([{ error: null, rows: [] }, { error: "", rows: [] }, { rows: [{ error: "x" }] }])(
+    "is none where the field says nothing, or is deeper: %j",
+    async (body) => {
+      const account = await gateway.live({ creditCents: 100 });
+      gateway.vendor.answers({ body });
+      expect((await gateway.run(account, "bulk/dump")).json.charged_cents).toBe(2);
+    },
+  );
+});
