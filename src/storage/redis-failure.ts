@@ -30,10 +30,9 @@ export type FailureMeaning =
 
 export function meaningOf(error: unknown): FailureMeaning {
   if (!(error instanceof Error)) return { kind: "wrong" };
-  // A script may fail on a reply of its own, whose word then follows ours.
-  const [word = ""] = error.message.replace(/^ERR (?=[A-Z]{3,} )/, "").split(" ");
   // Only what the server itself said has this name; everything else is the connection's.
   if (error.name !== "ReplyError") return { kind: "unknown" };
+  const [word = ""] = error.message.split(" ");
   if (word === "NOSCRIPT") return { kind: "no_script" };
   const retryAfterSeconds = REFUSALS[word];
   return retryAfterSeconds === undefined ? { kind: "wrong" } : { kind: "refused", retryAfterSeconds };

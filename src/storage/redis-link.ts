@@ -5,12 +5,14 @@ import { type ClientBounds, createClient, createServerClient } from "./redis-cli
 import { keepConnected } from "./redis-connection.ts";
 import { meaningOf, unavailable } from "./redis-failure.ts";
 import { waitOnReplicas } from "./redis-replicas.ts";
-import { identityOf, infoOf, mastersOf, problemsOfAll, type ServerInfo } from "./redis-servers.ts";
+import { identityOf, infoOf, keysOf, mastersOf, problemsOfAll, type ServerInfo } from "./redis-servers.ts";
 import { parseRedisUrl, type RedisNode, type RedisTarget } from "./redis-url.ts";
 
 const COMMAND_MS_MAX = 500;
 const OPEN_MS_MAX = 5_000;
 const LOOK_MS = 5_000;
+/** A server that has just begun may be slow to answer. */
+const LOOK_TRIES = 5;
 /** The part of a command's time that replicas have to answer in. */
 const REPLICA_SHARE = 0.8;
 
@@ -27,6 +29,8 @@ export interface RedisLink {
   script(name: string, lua: string): RedisScript;
   /** Sends a command that reads, or that may be sent twice. Rejects as a script does. */
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
+  /** The names of all keys, of every server that takes writes; one that comes or goes meanwhile may be missing or come twice. */
+  keys(): AsyncIterable<string>;
   /** What makes the servers unfit for money, as sentences for the operator; empty: nothing. */
   problems(): Promise<string[]>;
   /** The server's clock, in milliseconds since the epoch. */
@@ -77,14 +81,23 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
     });
   const connection = connect(() => {
     first.resolve();
-    void look();
+    void lookedAt();
   });
   const watch = watchServers(() => mastersOf(connection.client));
-  const look = () => watch.look().catch(() => {});
+  async function lookedAt(): Promise<boolean> {
+    try {
+      await watch.look();
+      return true;
+    } catch (error) {
+      broken = error;
+      return false;
+    }
+  }
   const timer = setTimeout(() => first.reject(new Error(outOfReach(target, broken))), options.openMsMax ?? OPEN_MS_MAX);
   try {
     await first.promise;
-    await watch.look();
+    for (let tries = 1; !(await lookedAt()); tries++)
+      if (tries === LOOK_TRIES) throw new Error(outOfReach(target, broken));
   } catch (error) {
     await connection.close();
     throw error;
@@ -92,7 +105,7 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
     clearTimeout(timer);
   }
   opened = true;
-  const looks = setInterval(look, LOOK_MS);
+  const looks = setInterval(lookedAt, LOOK_MS);
   looks.unref();
 
   const { client } = connection;
@@ -120,6 +133,7 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
     },
 
     call: (command, ...args) => careful(() => client.call(command, ...args)),
+    keys: () => keysOf(mastersOf(client)),
     problems: () => careful(() => problemsOfAll(client)),
 
     async serverEpochMs() {

@@ -1,6 +1,7 @@
 // The way to Redis while Redis fails: every call is answered within its bound, and what was sent twice has counted once.
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { GatewayError } from "../../src/errors.ts";
+import { meaningOf } from "../../src/storage/redis-failure.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
@@ -97,6 +98,20 @@ describe("what is sent", () => {
     expect(await own.send("GET", "n:runs")).toBe("3");
   });
 
+  test("the second sending follows at the cut, not when the first has run out of time", async () => {
+    const own = await start();
+    const proxy = await startTcpProxy(own.port);
+    onTestFinished(() => proxy.close());
+    link = await openRedis(`redis://127.0.0.1:${proxy.port}`, { onBroken() {}, commandMsMax: 10_000 });
+    const script = link.script("once", ONCE);
+    await script.run(["n"], ["warm"]);
+    const cut = proxy.cutAfter("unlucky");
+    const startMs = performance.now();
+    expect(await script.run(["n"], ["unlucky"])).toEqual(["exists", 2]);
+    await cut;
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+  });
+
   test("a hundred are under way when the connection is cut: each is answered, each counts once", async () => {
     const own = await start();
     const { proxy, link } = await openThrough(own);
@@ -109,6 +124,16 @@ describe("what is sent", () => {
     expect(sent).toHaveLength(100);
     expect(await own.send("GET", "n")).toBe("101");
   });
+});
+
+test.each([
+  ["LOADING Redis is loading the dataset in memory", 2],
+  ["MISCONF Errors writing to the AOF file: No space left on device", 5],
+  ["NOREPLICAS Not enough good replicas to write.", 2],
+  ["BUSY Redis is busy running a script.", 1],
+])("a server that says %s is asked again in %d seconds", (message, retryAfterSeconds) => {
+  const reply = Object.assign(new Error(message), { name: "ReplyError" });
+  expect(meaningOf(reply)).toEqual({ kind: "refused", retryAfterSeconds });
 });
 
 describe("what fails", () => {

@@ -15,8 +15,8 @@ export interface TcpProxy {
   cutAfter(text: string): Promise<void>;
   /** Cuts all connections; new ones are let in. */
   cut(): void;
-  /** Cuts all connections; new ones lead to another server. */
-  leadTo(serverPort: number): void;
+  /** New connections lead to another server; the others are cut, or kept as they are. */
+  leadTo(serverPort: number, others?: "cut" | "keep"): void;
   close(): Promise<void>;
 }
 
@@ -79,9 +79,9 @@ export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
       return promise;
     },
     cut,
-    leadTo(port) {
+    leadTo(port, others = "cut") {
       serverPort = port;
-      cut();
+      if (others === "cut") cut();
     },
     async close() {
       cut();
