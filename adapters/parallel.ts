@@ -112,6 +112,8 @@ export default defineAdapter({
       upstreamCents: 0,
       request: { method: "GET", path: "/tasks/runs/{run_id}" },
       steps: [{ when: { at: "/status", is: "completed" }, request: { method: "GET", path: RESULT }, merge: true }],
+      // That a run has failed, and why, is what the caller asked for.
+      rules: [{ at: "/status", is: ["failed", "cancelled"], means: "success" }],
       requires: [{ kind: "task", param: "run_id" }],
       example: { params: { run_id: run.run_id }, answers: [run, { run, output }] },
     }),

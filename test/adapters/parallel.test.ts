@@ -134,7 +134,8 @@ describe("task-status", () => {
   });
 
   it.each(["queued", "running", "completed", "failed", "cancelled"])("tells that a run is %s", (status) => {
-    expect(parallel.means("task-status", { body: { run_id: RUN, status } }).verdict).toBe("success");
+    const error = status === "failed" ? { ref_id: "r", message: "no sources" } : null;
+    expect(parallel.means("task-status", { body: { run_id: RUN, status, error } }).verdict).toBe("success");
   });
 });
 
