@@ -1,0 +1,72 @@
+// The end of a day as four gateways' ledgers over one Redis see it: a ceiling is exact on both sides of it, and so is a minute's window.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { manualClock } from "../../src/clock.ts";
+import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/ledger/ledger.ts";
+import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import { nano } from "../../src/money.ts";
+import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
+import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";
+import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+
+// Processes cannot be given a clock, so these are four connections of this one, whose clock stands in for the server's.
+const SIZE = 4;
+const LEASE_MS = 60_000;
+const CALLS = 512;
+const BEFORE_MIDNIGHT_MS = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
+
+let redis: RedisServer;
+let links: RedisLink[];
+beforeAll(async () => {
+  redis = await startRedis();
+  links = await Promise.all(Array.from({ length: SIZE }, () => openRedis(redis.url, { onBroken() {} })));
+}, REDIS_MS_MAX);
+afterAll(async () => {
+  await Promise.all(links.map((link) => link.close()));
+  await redis.dispose();
+});
+
+const clock = manualClock(BEFORE_MIDNIGHT_MS);
+const ledgers = (): SharedLedger[] =>
+  links.map((link) => redisLedger({ link, clock, clockIsServers: true, leaseMs: LEASE_MS }));
+
+/** Holds of a cent each through all ledgers at once, each posted as soon as it is placed. While all run, the clock moves on. */
+async function runAcross(accountId: string, stepMs: number, more: Partial<ReserveRequest> = {}) {
+  const all = ledgers();
+  const outcomes: ReserveOutcome["outcome"][][] = [[], []];
+  const call = async (at: number, side: number): Promise<void> => {
+    const ledger = all[at % SIZE] as SharedLedger;
+    const hold = { accountId, holdId: `${accountId}.${side}.${at}`, cents: 1 };
+    const { outcome } = await ledger.reserve(holdRequest({ ...hold, nowMs: clock.epochMs() }, more));
+    outcomes[side]?.push(outcome);
+    if (outcome === "held") await ledger.post(postRequest(hold));
+  };
+  const calls = (side: number) => Array.from({ length: CALLS }, (_, at) => call(at, side));
+  const before = calls(0);
+  clock.advance(stepMs);
+  await Promise.all([...before, ...calls(1)]);
+  const report = await (all[0] as SharedLedger).doctor();
+  const [primary] = await (all[0] as SharedLedger).keys(accountId);
+  const held = outcomes.flat().filter((one) => one === "held").length;
+  return { held, outcomes: new Set(outcomes.flat()), spentSince: primary?.periodSpentNano, findings: report.findings };
+}
+
+it.each(["day", "month"] as const)(
+  "a ceiling of 100 a %s lets 100 in before midnight, and 100 after",
+  async (ceilingPeriod) => {
+    const accountId = `ceiling-${ceilingPeriod}`;
+    clock.setEpochMs(BEFORE_MIDNIGHT_MS);
+    const primaryKey = newKey(`${accountId}.key`, { ceilingNano: nano(100 * CENT), ceilingPeriod });
+    await ledgers()[0]?.openAccount(newAccount(accountId, 10_000, { primaryKey }));
+    // A call that comes after one of the new day counts for the new day: an account's time never falls.
+    const { spentSince, ...seen } = await runAcross(accountId, 1);
+    expect(seen).toEqual({ held: 200, outcomes: new Set(["held", "ceiling"]), findings: [] });
+    expect(spentSince).toBe(100 * CENT);
+  },
+);
+
+it("a window of 100 calls a minute lets 100 in before the minute ends, and 100 after", async () => {
+  clock.setEpochMs(BEFORE_MIDNIGHT_MS);
+  await ledgers()[0]?.openAccount(newAccount("window", 10_000));
+  const { held, outcomes } = await runAcross("window", 1, { window: { limit: 100, seconds: 60 } });
+  expect([held, outcomes]).toEqual([200, new Set(["held", "window"])]);
+});

@@ -1,0 +1,223 @@
+// Several gateways as processes of their own over one Redis and one sandbox, and load on all of them, for tests that kill what they like.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { NANO_PER_CENT } from "../../src/money.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import type { Random } from "../../src/sandbox/vocabulary.ts";
+import { callChat, type SeenCall } from "./chat-call.ts";
+import { eventually } from "./gateway.ts";
+import { type GatewayProcess, spawnGateway } from "./gateway-process.ts";
+
+export interface FleetAccount {
+  readonly accountId: string;
+  readonly key: string;
+}
+
+export interface FleetCharge {
+  readonly kind: string;
+  readonly transaction_id: string;
+  readonly request_id: string;
+  readonly charged_nano_usd: number;
+  readonly charged_cents: number;
+  readonly absorbed_nano_usd?: number;
+}
+
+export interface FleetDoctor {
+  readonly holds: number;
+  readonly findings: readonly unknown[];
+}
+
+export interface Fleet {
+  readonly sandbox: Sandbox;
+  /** Those that are running now. */
+  up(): GatewayProcess[];
+  /** Ends one at once, in the middle of whatever it does. */
+  kill(at: number): Promise<void>;
+  /** Starts one again on its own folder. */
+  start(at: number): Promise<void>;
+  account(creditCents: number): Promise<FleetAccount>;
+  charges(account: FleetAccount): Promise<FleetCharge[]>;
+  /** What an account owns and holds, in whole cents. */
+  balance(account: FleetAccount): Promise<readonly [balanceCents: number, heldCents: number]>;
+  doctor(): Promise<FleetDoctor>;
+  /** Asks all to drain, and says with which codes they ended. */
+  drain(): Promise<(number | null)[]>;
+  dispose(): Promise<void>;
+}
+
+const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minute: 10_000_000, in_flight: 100_000 } };
+
+/** Starts `size` gateways. Each has a folder of its own, as on machines of their own. */
+export async function startFleet(
+  size: number,
+  redisUrl: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Fleet> {
+  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-fleet-"));
+  const gateways = new Map<number, GatewayProcess>();
+  const up = () => [...gateways.values()];
+  const first = (): GatewayProcess => {
+    const [one] = gateways.values();
+    if (one === undefined) throw new Error("no gateway is running");
+    return one;
+  };
+  async function start(at: number): Promise<void> {
+    const settings = { REDIS_URL: redisUrl, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error", DRAIN_SECONDS: "5" };
+    gateways.set(at, await spawnGateway({ ...settings, ...environment, DATA_DIR: join(folder, `gateway-${at}`) }));
+  }
+  async function kill(at: number): Promise<void> {
+    const one = gateways.get(at);
+    gateways.delete(at);
+    await one?.kill();
+  }
+  await Promise.all(Array.from({ length: size }, (_, at) => start(at)));
+
+  return {
+    sandbox,
+    up,
+    kill,
+    start,
+    async account(creditCents) {
+      const wish = { name: "load", kind: "sandbox", credit_cents: creditCents };
+      const made = await first().admin("POST", "/admin/v1/accounts", wish);
+      await first().admin("PATCH", `/admin/v1/accounts/${made.account_id}`, FAR);
+      return { accountId: String(made.account_id), key: String(made.api_key) };
+    },
+    async charges({ key }) {
+      const rows: FleetCharge[] = [];
+      for (let cursor = ""; ; ) {
+        const headers = { authorization: `Bearer ${key}` };
+        const response = await fetch(`${first().url}/api/v1/transactions?limit=1000${cursor}`, { headers });
+        const page = (await response.json()) as { transactions: FleetCharge[]; next_cursor: string | null };
+        rows.push(...page.transactions.filter(({ kind }) => kind === "charge"));
+        if (page.next_cursor === null) return rows;
+        cursor = `&cursor=${page.next_cursor}`;
+      }
+    },
+    async balance({ accountId }) {
+      const row = await first().admin("GET", `/admin/v1/accounts/${accountId}`);
+      return [Number(row.balance_cents), Number(row.held_cents)];
+    },
+    async doctor() {
+      const { holds, findings } = await first().admin("GET", "/admin/v1/doctor");
+      return { holds: Number(holds), findings: findings as unknown[] };
+    },
+    async drain() {
+      const exits = await Promise.all(up().map((gateway) => gateway.terminate()));
+      gateways.clear();
+      return exits.map(({ code }) => code);
+    },
+    async dispose() {
+      await Promise.all([...gateways.keys()].map(kill));
+      await sandbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A charge that a client was told of. */
+interface Acknowledged {
+  readonly requestId: string;
+  readonly nano: number;
+}
+
+export interface Load {
+  readonly acknowledged: readonly Acknowledged[];
+  readonly statuses: ReadonlyMap<number, number>;
+  /** The longest that any answer took, in milliseconds. */
+  slowestMs(): number;
+  /** Settles once so many more charges were acknowledged. */
+  progress(count: number, msMax?: number): Promise<void>;
+  /** Lets the running calls end. */
+  stop(): Promise<void>;
+}
+
+const MODELS = ["sandbox/ok", "sandbox/ok-at-1000", "sandbox-messages/ok-at-500", "sandbox/cut-after-20"];
+const IDLE_MS = 20;
+
+/** Calls of one account through whichever gateways run, `workers` at a time, streamed and not. */
+export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, workers: number): Load {
+  const acknowledged: Acknowledged[] = [];
+  const statuses = new Map<number, number>();
+  let over = false;
+  let slowestMs = 0;
+
+  async function call(): Promise<SeenCall | null> {
+    const gateways = fleet.up();
+    const gateway = gateways[Math.floor(random() * gateways.length)];
+    if (gateway === undefined) return null;
+    const stream = random() < 0.6;
+    const body = {
+      model: MODELS[Math.floor(random() * MODELS.length)],
+      ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+      max_tokens: 100,
+      messages: [{ role: "user", content: "hello" }],
+    };
+    const fromMs = performance.now();
+    const seen = await callChat(body, { url: gateway.url, key: account.key });
+    slowestMs = Math.max(slowestMs, performance.now() - fromMs);
+    return seen;
+  }
+
+  async function lane(): Promise<void> {
+    while (!over) {
+      const seen = await call();
+      if (seen !== null) statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1);
+      if (seen?.acknowledged) {
+        acknowledged.push({ requestId: seen.requestId ?? "", nano: Math.round((seen.usage?.cost ?? 0) * 1e9) });
+      } else if (seen?.status !== 200) {
+        // Whoever is refused comes back soon, as clients do.
+        await new Promise((again) => setTimeout(again, IDLE_MS));
+      }
+    }
+  }
+
+  const lanes = Array.from({ length: workers }, lane);
+  return {
+    acknowledged,
+    statuses,
+    slowestMs: () => slowestMs,
+    async progress(count, msMax = 30_000) {
+      const from = acknowledged.length;
+      await eventually(() => acknowledged.length >= from + count || undefined, `${count} more charges`, msMax);
+    },
+    async stop() {
+      over = true;
+      await Promise.all(lanes);
+    },
+  };
+}
+
+/** Every charge a client was told of is there once, at its amount, and the charges add up to what the account lacks. */
+export async function expectNothingLost(
+  fleet: Fleet,
+  account: FleetAccount,
+  creditCents: number,
+  { acknowledged }: Pick<Load, "acknowledged">,
+): Promise<void> {
+  const read = () => fleet.charges(account);
+  let charges = await read();
+  const missing = () => {
+    const byRequest = new Map(charges.map((charge) => [charge.request_id, charge]));
+    return acknowledged.filter(({ requestId, nano }) => byRequest.get(requestId)?.charged_nano_usd !== nano);
+  };
+  // What stands in a spool is told to Redis as soon as that answers.
+  for (const until = Date.now() + 20_000; missing().length > 0 && Date.now() < until; charges = await read());
+  expect(missing()).toEqual([]);
+  expect(new Set(charges.map(({ request_id }) => request_id)).size).toBe(charges.length);
+  expect(new Set(charges.map(({ transaction_id }) => transaction_id)).size).toBe(charges.length);
+  const nano = charges.reduce((sum, { charged_nano_usd }) => sum + charged_nano_usd, 0);
+  const cents = charges.reduce((sum, { charged_cents }) => sum + charged_cents, 0);
+  expect(cents).toBe(Math.ceil(nano / NANO_PER_CENT));
+  expect(cents).toBeLessThanOrEqual(creditCents);
+  expect((await fleet.balance(account))[0]).toBe(creditCents - cents);
+  expect((await fleet.doctor()).findings).toEqual([]);
+}
+
+/** Nothing is held any more: what a dead process left has ended with its lease. */
+export async function expectNothingHeld(fleet: Fleet, msMax: number): Promise<void> {
+  await eventually(async () => (await fleet.doctor()).holds === 0 || undefined, "every hold to end", msMax);
+}
