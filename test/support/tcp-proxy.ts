@@ -36,10 +36,21 @@ export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
     const pair = [client, upstream] as const;
     let armed: (() => void) | null = null;
     pairs.add(pair);
+    // What is delayed stays in its order, also when what comes after it is not delayed.
+    const late = new Map<Socket, Promise<void>>();
     const send = (to: Socket, chunk: Buffer) => {
       if (swallows) return;
-      if (delayMs === 0) to.write(chunk);
-      else setTimeout(() => to.writable && to.write(chunk), delayMs);
+      const before = late.get(to);
+      if (delayMs === 0 && before === undefined) {
+        to.write(chunk);
+        return;
+      }
+      const waited = new Promise((resolve) => setTimeout(resolve, delayMs));
+      const written = Promise.all([before, waited]).then(() => {
+        if (to.writable) to.write(chunk);
+        if (late.get(to) === written) late.delete(to);
+      });
+      late.set(to, written);
     };
     client.on("data", (chunk) => {
       if (trap !== null && chunk.includes(trap.text)) {
