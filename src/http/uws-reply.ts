@@ -36,7 +36,8 @@ export interface OpenBody {
   answered?(): boolean;
 }
 
-const UNSAFE_HEADER = /[^\t\x20-\x7e]/g;
+const UNSAFE_HEADER = /[^\t\x20-\x7e]/;
+const ALL_UNSAFE = new RegExp(UNSAFE_HEADER, "g");
 
 /**
  * A `Reply` over uWebSockets. The response is touched only while it lives (`#res` is null afterwards), and always corked, so that
@@ -101,7 +102,8 @@ export class UwsReply implements Reply, SlowClient {
 
   header(name: string, value: string): void {
     // A line break in a value would begin a header of the sender's choice.
-    this.#headers += `\r\n${name}: ${value.replace(UNSAFE_HEADER, "?")}`;
+    const safe = UNSAFE_HEADER.test(value) ? value.replace(ALL_UNSAFE, "?") : value;
+    this.#headers += `\r\n${name}: ${safe}`;
     if (name.length === 12 && name.toLowerCase() === "content-type") this.#hasContentType = true;
   }
 
