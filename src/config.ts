@@ -96,6 +96,13 @@ export const SETTINGS = {
       "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1,h2:p2/name",
     ),
   ),
+  archiveUrl: secret(
+    optional(
+      "ARCHIVE_URL",
+      z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must look like postgres://user:password@host:port/database"),
+      "With REDIS_URL: the PostgreSQL that transactions are kept in for good; without it DATA_DIR/archive.db, for processes of one machine",
+    ),
+  ),
   redisUnsafe: setting("REDIS_UNSAFE", "0", flag, "1: start although the Redis server would lose money"),
   workers: setting("WORKERS", "1", whole(1, 64), "Processes that share the port; more than 1 needs REDIS_URL"),
   sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),

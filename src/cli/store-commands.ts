@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { DoctorReport, Ledger } from "../ledger/ledger.ts";
 import { NoGateway } from "./admin-client.ts";
-import { type Command, CommandError, type Workplace } from "./command.ts";
+import { type Command, CommandError } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
 import { dumpBooks, restore } from "./restore-command.ts";
 import { table } from "./text.ts";
@@ -33,18 +33,16 @@ async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T
 async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const { withBooks } = await import("./redis-books.ts");
   const { redisLedger } = await import("../ledger/redis-ledger.ts");
-  return withBooks({ config, shared: true }, (books) =>
-    work({ ...redisLedger(books), backup: (path) => dumpBooks(config, path) }),
-  );
+  return withBooks({ config, shared: true }, (books) => work(redisLedger(books)));
 }
 
-/** Asks the gateway, or where none runs, the store. */
-async function either<T>(place: Workplace, ask: () => Promise<T>, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+/** Asks the gateway, and does it without one where none runs. */
+async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof NoGateway)) throw error;
-    return withLedger(place.config, work);
+    return withoutGateway();
   }
 }
 
@@ -55,9 +53,8 @@ const doctor: Command = {
   summary: "Verifies every invariant of the ledger; exit code 1 where one is broken",
   async run(_typed, place) {
     const json = await either(
-      place,
       () => place.admin.call<DoctorReport>("GET", "/admin/v1/doctor"),
-      (ledger) => ledger.doctor({ file: true }),
+      () => withLedger(place.config, (ledger) => ledger.doctor({ file: true })),
     );
     const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
     if (json.findings.length === 0) return { json, text: `${seen}: all in order.` };
@@ -75,9 +72,11 @@ const backup: Command = {
   async run(typed, place) {
     const path = resolve(typed.word("PATH"));
     await either<unknown>(
-      place,
       () => place.admin.call("POST", "/admin/v1/backup", { path }),
-      (ledger) => ledger.backup(path),
+      () =>
+        place.config.redisUrl === null
+          ? withLedger(place.config, (ledger) => ledger.backup(path))
+          : dumpBooks(place.config, path),
     );
     return { json: { path }, text: `Written to ${path}.` };
   },

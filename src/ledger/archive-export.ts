@@ -20,6 +20,8 @@ const HOT_LOOK_MS = 1_000;
 const BUSY_LOOK_MS = 30_000;
 /** A process that dies while it moves postings keeps the others from it for so long. */
 const EXPORTER_MS = 15_000;
+/** Which process moves postings; it lapses by itself. */
+export const EXPORTER = `${LEASES}:exporter`;
 const ARCHIVE_ID = "archive:id";
 
 export interface ExportOptions {

@@ -320,7 +320,9 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     },
     doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>
-      Promise.reject(new Error("a ledger in Redis is backed up where Redis keeps it: see docs/operations.md")),
+      Promise.reject(
+        new Error("Redis is copied while no gateway runs: stop all of them and repeat this; see docs/operations.md"),
+      ),
     close: () => Promise.resolve(),
   };
   return archive === NO_ARCHIVE ? ledger : withArchive(ledger, archive, note);

@@ -1,5 +1,4 @@
 // What the scripts that place and grow a hold are told, and what their flat replies mean.
-import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../account-rows.ts";
 import type { ErrorCode } from "../errors.ts";
 import { nano } from "../money.ts";
@@ -34,7 +33,7 @@ function short(reply: readonly string[]): Short | null {
 /** The name of the record of an idempotency key; empty where the call has none. */
 export function idempotencyId(request: Pick<ReserveRequest, "keyId" | "idempotency">): string {
   if (request.idempotency === null) return "";
-  return hash("sha256", JSON.stringify([request.keyId, request.idempotency.key]));
+  return JSON.stringify([request.keyId, request.idempotency.key]);
 }
 
 /** Places a hold by the script `reserve`. */

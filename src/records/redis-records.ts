@@ -8,24 +8,26 @@ import type { PutRecord, RecordPage, Records, StoredRecord } from "./records.ts"
 /** Fixed for ever: it decides where a record is looked for. */
 const SHARDS = 64;
 const PUT_TRIES = 3;
+/** A record is there for so long past its time, so that the sweep still finds it. As the script says it. */
+export const UNSWEPT_MS = 600_000;
 const TOKEN_BYTES = 9;
 
 const SOURCE = readFileSync(new URL("./redis-records.lua", import.meta.url), "utf8");
 type Operation = "put" | "list_line" | "get" | "delete" | "due" | "bury";
 
 /** What names a record: FNV-1a over kind and id spreads them evenly. */
-function shardOf(kind: string, id: string): number {
+export function shardOf(kind: string, id: string): number {
   let sum = 0x811c9dc5;
   for (const byte of Buffer.from(`${kind}/${id}`)) sum = Math.imul(sum ^ byte, 0x01000193);
   return (sum >>> 0) % SHARDS;
 }
 
-const recordKey = (kind: string, id: string) => `{r:${shardOf(kind, id)}}:${kind}/${id}`;
-const expiryKey = (shard: number) => `{r:${shard}}:expiry`;
-const listKey = (kind: string, payer: string) => `{r:${payer}}:list:${kind}`;
+export const recordKey = (kind: string, id: string) => `{r:${shardOf(kind, id)}}:${kind}/${id}`;
+export const expiryKey = (shard: number) => `{r:${shard}}:expiry`;
+export const listKey = (kind: string, payer: string) => `{r:${payer}}:list:${kind}`;
 
 /** What an entry says: the number of a creation, and whose record of which kind and id it made. */
-function readEntry(entry: string) {
+export function readEntry(entry: string) {
   const at = entry.indexOf(" ");
   const [kind, id, payer] = JSON.parse(entry.slice(at + 1)) as [string, string, string | null];
   return { number: entry.slice(0, at), kind, id, payer };

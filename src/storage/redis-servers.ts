@@ -7,6 +7,19 @@ export function mastersOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes("master") : [client];
 }
 
+const SCAN_COUNT = 1_000;
+
+/** The names of all keys of the servers. */
+export async function* keysOf(servers: readonly Redis[]): AsyncIterable<string> {
+  for (const server of servers) {
+    for (let cursor = ""; cursor !== "0"; ) {
+      const [next, names] = await server.scan(cursor || "0", "COUNT", SCAN_COUNT);
+      yield* names;
+      cursor = next;
+    }
+  }
+}
+
 export type ServerInfo = ReadonlyMap<string, string>;
 
 /** What a server says of itself, by field. */

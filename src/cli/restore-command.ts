@@ -1,0 +1,122 @@
+// Copies of everything kept, written and taken back while no gateway runs: a data folder's file, or all of Redis with its archive.
+import { constants, existsSync, mkdirSync } from "node:fs";
+import { copyFile, open } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { systemClock as clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { DoctorReport } from "../ledger/ledger.ts";
+import { type Command, CommandError } from "./command.ts";
+import { requireEmpty, requireNoGateway } from "./migrate-command.ts";
+
+/** Beside the dump of Redis, where the archive is a file. */
+const archiveCopy = (path: string) => `${path}.archive.db`;
+
+/** Writes all of Redis to `path`, and the archive beside it where that is a file. */
+export async function dumpBooks(config: Config, path: string): Promise<void> {
+  const { withBooks } = await import("./redis-books.ts");
+  const { archiveAll } = await import("../ledger/redis-books.ts");
+  const { EXPORTER } = await import("../ledger/archive-export.ts");
+  const { dumpRedis } = await import("../storage/redis-dump.ts");
+  await withBooks({ config }, async (books) => {
+    // The archive has all postings then: together with it the dump is whole, and any later archive takes it on from there.
+    await archiveAll(books);
+    if (books.backupArchive !== null) await books.backupArchive(archiveCopy(path));
+    await dumpRedis(books.link, path, { nowMs: clock.epochMs(), note: books.archive.id, without: [EXPORTER] });
+  });
+}
+
+/** Copies a file to a place that must be free, and makes the copy durable. */
+async function copyDurably(from: string, to: string): Promise<void> {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  await copyFile(from, to, constants.COPYFILE_EXCL);
+  for (const place of [to, dirname(to)]) {
+    const handle = await open(place, "r");
+    await handle.sync().finally(() => handle.close());
+  }
+}
+
+interface Restored {
+  readonly report: DoctorReport;
+  /** Postings that the archive had beyond the copy. */
+  readonly replayed: number;
+}
+
+/** Throws where the copy's postings are not in the archive of the settings; brings that from beside the copy where it is missing. */
+async function requireArchive(path: string, note: string, config: Config): Promise<void> {
+  const { archiveFile } = await import("./redis-books.ts");
+  const { openArchive } = await import("../ledger/open-archive.ts");
+  const file = archiveFile(config);
+  if (config.archiveUrl === null && !existsSync(file)) await copyDurably(archiveCopy(path), file);
+  const options = {
+    ...{ file, clock },
+    onFatal(error: Error) {
+      throw error;
+    },
+  };
+  const { archive } = await openArchive(config.archiveUrl, options);
+  await archive.close();
+  if (archive.id === note) return;
+  throw new CommandError(
+    `The copy belongs to the archive ${note}, and this one is ${archive.id}: set the ARCHIVE_URL or DATA_DIR that has it. Nothing was written.`,
+  );
+}
+
+async function restoreRedisBooks(path: string, url: string, config: Config): Promise<Restored> {
+  const { openServer, ownBooks } = await import("./redis-books.ts");
+  const { redisBookSource, replayArchive } = await import("../ledger/redis-books.ts");
+  const { checkDump, restoreRedis } = await import("../storage/redis-dump.ts");
+  const { note } = await checkDump(path);
+  const link = await openServer(url, config);
+  try {
+    await requireEmpty(link);
+    await requireArchive(path, note, config);
+    await restoreRedis(link, path, clock.epochMs());
+    const books = await ownBooks(link, config);
+    try {
+      const replayed = await replayArchive(books);
+      return { report: await redisBookSource(books).doctor(), replayed };
+    } finally {
+      await books.close();
+    }
+  } finally {
+    await link.close();
+  }
+}
+
+async function restoreFile(path: string, config: Config): Promise<Restored> {
+  const { openStores, storeFile } = await import("../stores.ts");
+  if (existsSync(storeFile(config))) {
+    throw new CommandError(`${storeFile(config)} is there already: choose an empty DATA_DIR. Nothing was written.`);
+  }
+  await copyDurably(path, storeFile(config));
+  const { ledger, close } = await openStores(config, {
+    onFatal(error) {
+      throw error;
+    },
+  });
+  return { report: await ledger.doctor({ file: true }).finally(close), replayed: 0 };
+}
+
+export const restore: Command = {
+  name: "restore",
+  takes: ["PATH"],
+  options: {},
+  summary:
+    "Puts a copy that backup wrote into an empty DATA_DIR, or an empty Redis where REDIS_URL names one, and verifies it",
+  async run(typed, place) {
+    const { config } = place;
+    const path = resolve(typed.word("PATH"));
+    if (!existsSync(path)) throw new CommandError(`There is no ${path}.`);
+    await requireNoGateway(place);
+    const { report, replayed } =
+      config.redisUrl === null
+        ? await restoreFile(path, config)
+        : await restoreRedisBooks(path, config.redisUrl, config);
+    const { accounts, postings, findings } = report;
+    const more =
+      replayed === 0 ? "" : ` ${replayed} postings that were made after the copy were taken from the archive.`;
+    const health = findings.length === 0 ? "all in order" : `${findings.length} findings, see tollgate doctor`;
+    const text = `Restored ${accounts} accounts with ${postings} postings: ${health}.${more}`;
+    return { json: { accounts, postings, replayed, findings }, text, good: findings.length === 0 };
+  },
+};

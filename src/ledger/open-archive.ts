@@ -1,0 +1,17 @@
+// Opens the archive that the settings name: a file of this machine, or PostgreSQL for many.
+import type { Archive } from "./archive.ts";
+import { openPostgresArchive } from "./archive-postgres.ts";
+import { openSqliteArchive, type SqliteArchiveOptions } from "./archive-sqlite.ts";
+
+/** An archive, and how to copy it; null where it has a backup of its own. */
+export interface OpenArchive {
+  readonly archive: Archive;
+  readonly backup: ((path: string) => Promise<void>) | null;
+}
+
+/** `url` null: the file. Rejects with a sentence for the operator. */
+export async function openArchive(url: string | null, file: SqliteArchiveOptions): Promise<OpenArchive> {
+  if (url !== null) return { archive: await openPostgresArchive(url), backup: null };
+  const archive = await openSqliteArchive(file);
+  return { archive, backup: archive.backup };
+}
