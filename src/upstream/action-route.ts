@@ -102,7 +102,9 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
           },
           onFailure(failure) {
             if (failure.restMs !== undefined && order.sandbox === null) pace.rest(line, failure.restMs);
-            return restKey(ring, key, readable(failure, order, key));
+            const told = readable(failure, order, key);
+            // What the vendor has not answered, such as a turn that we could not give, is not the key's fault.
+            return failure.status === 0 ? told : restKey(ring, key, told);
           },
         },
         sink,
