@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 
 type ModelKey = KeyLimits & { readonly paused: boolean };
 
-interface ModelHold {
+export interface ModelHold {
   readonly request: ReserveRequest;
   readonly atMs: number;
   amount: number;
@@ -101,7 +101,7 @@ export class ModelAccount {
     return { ...used, resetsAtMs: toMs };
   }
 
-  private money(request: ReserveRequest, more: number, atMs: number) {
+  protected money(request: ReserveRequest, more: number, atMs: number) {
     const key = this.keys.get(request.keyId);
     if (key && key.ceilingNano !== null) {
       const period = key.ceilingPeriod ?? "day";
@@ -124,7 +124,7 @@ export class ModelAccount {
     return { outcome: "insufficient" as const, freeNano, heldNano: this.held() as Nano, balanceNano };
   }
 
-  private state(holdId: string): HoldState | null {
+  protected state(holdId: string): HoldState | null {
     if (this.live.has(holdId)) return "held";
     const state = this.ended.get(holdId) ?? null;
     return state === "posted" || this.buriedMs.has(holdId) ? state : null;
@@ -217,7 +217,7 @@ export class ModelAccount {
     return { outcome: "posted", repeat: false, ...this.charge(holdId) };
   }
 
-  private charge(holdId: string) {
+  protected charge(holdId: string) {
     const posting = this.postings.find((posting) => posting.id === holdId);
     const balanceNano = (this.sum("credit") - this.sum("charge")) as Nano;
     return {

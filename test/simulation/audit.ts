@@ -1,0 +1,216 @@
+// What must be true of every simulated run: at each moment, and when everything has come to rest.
+import { GatewayError } from "../../src/errors.ts";
+import { NANO_PER_CENT } from "../../src/money.ts";
+import type { Try } from "./client.ts";
+import type { World } from "./network.ts";
+import type { GatewayProcess, Heard } from "./process.ts";
+import type { Scenario } from "./scenario.ts";
+import { accountId, type Kept, keyId, LEASE_MS, type Store } from "./store.ts";
+import type { Entry } from "./upstream.ts";
+
+/** From the last renewal of a lease that can be missed to the sweep that ends the hold. */
+const EXPIRY_MS = LEASE_MS + 30_000;
+const DAY_MS = 86_400_000;
+
+/** When something did not work: of one gateway, or of the store and so of all of them (null). */
+export interface Outage {
+  readonly gateway: number | null;
+  readonly what: "store" | "disk";
+  readonly fromMs: number;
+  toMs: number;
+}
+
+export interface Evidence {
+  readonly scenario: Scenario;
+  readonly store: Store;
+  readonly gateways: readonly GatewayProcess[];
+  readonly heard: Heard;
+  readonly tries: readonly Try[];
+  readonly entries: readonly Entry[];
+  readonly outages: readonly Outage[];
+  /** When the sweep ended a hold. */
+  readonly expiredMs: ReadonlyMap<string, number>;
+}
+
+/** Nothing is ever spent or taken twice: balance, ceiling, slots. */
+export function overspent(kept: Kept, { accounts }: Scenario, { startMs, time }: World): string[] {
+  const found: string[] = [];
+  for (const [number, { ceilingNano, inFlightMax }] of accounts.entries()) {
+    const account = kept.at(accountId(number));
+    const [granted, spent, held] = [account.sum("credit"), account.sum("charge"), account.held()];
+    if (spent + held > granted) found.push(`${accountId(number)} has spent ${spent} and holds ${held} of ${granted}`);
+    if (account.live.size > inFlightMax) found.push(`${accountId(number)} runs ${account.live.size} of ${inFlightMax}`);
+    if (ceilingNano === null) continue;
+    for (const atMs of [startMs, startMs + time.nowMs]) {
+      const used = account.ofKey(keyId(number), "day", Math.floor(atMs / DAY_MS) * DAY_MS);
+      if (used.spentNano + used.heldNano > ceilingNano)
+        found.push(`${keyId(number)} has spent ${used.spentNano} and holds ${used.heldNano} of its ${ceilingNano}`);
+    }
+  }
+  return found;
+}
+
+/** What became of a hold's money in the store. */
+function bookOf({ scenario, store }: Evidence) {
+  const postings = new Map<string, { readonly amount: number; readonly absorbed: number; readonly cents: number }>();
+  const found: string[] = [];
+  for (const number of scenario.accounts.keys()) {
+    const account = store.kept.at(accountId(number));
+    let cents = 0;
+    for (const posting of account.postings) {
+      if (posting.kind !== "charge") continue;
+      if (postings.has(posting.id)) found.push(`${posting.id} is charged twice`);
+      postings.set(posting.id, posting);
+      cents += posting.cents;
+    }
+    const spent = account.sum("charge");
+    if (cents !== Math.ceil(spent / NANO_PER_CENT)) found.push(`${cents} cents do not make ${spent}`);
+    for (const holdId of account.live.keys()) found.push(`${holdId} is held for ever`);
+  }
+  return { postings, found };
+}
+
+/** Everything that is wrong once all is over. */
+export function audit(evidence: Evidence): string[] {
+  const { postings, found } = bookOf(evidence);
+  const broken = evidence.heard.broken.filter(({ error }) => !isAway(error));
+  return [
+    ...found,
+    ...broken.map(({ of, error }) => `${of} broke: ${error instanceof Error ? (error.stack ?? error.message) : error}`),
+    ...evidence.gateways.flatMap(({ disk }, at) =>
+      disk.waiting().map(({ text }) => `gateway ${at} never told the store of ${text}`),
+    ),
+    ...evidence.tries.flatMap((tried) => answered(tried, evidence, postings)),
+    ...keysOf(evidence).flatMap(([key, tries]) => sameAnswers(key, tries, evidence)),
+    ...cost(evidence, postings),
+    ...expiries(evidence),
+  ];
+}
+
+type Postings = ReturnType<typeof bookOf>["postings"];
+
+function isAway(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === "ledger_unavailable";
+}
+
+/** What a client was told is what the ledger has. */
+function answered({ told, code, ...tried }: Try, { heard, store }: Evidence, postings: Postings): string[] {
+  const name = `${tried.requestId} was told`;
+  const posting = postings.get(told?.charge.transactionId ?? tried.holdId);
+  if (!tried.handled && tried.owner.alive) return [`${tried.requestId} was never answered`];
+  if (code === "internal_error") return [`${name} internal_error`];
+  if (code !== null && code !== "ledger_unavailable" && posting !== undefined)
+    return [`${name} ${code} and is charged`];
+  if (told === null) return [];
+  const { transactionId, chargedNano, chargedCents, absorbedNano, outcome } = told.charge;
+  const id = transactionId ?? "nothing";
+  if (posting === undefined) {
+    const forfeited = heard.forfeits.get(id) === chargedNano + absorbedNano;
+    const absorbed = chargedNano === 0 && heard.records.get(tried.requestId)?.absorbReason === "hold_expired";
+    return forfeited || absorbed ? [] : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
+  }
+  const found: string[] = [];
+  if (posting.amount + posting.absorbed !== chargedNano + absorbedNano)
+    found.push(`${name} ${chargedNano} + ${absorbedNano} for ${id}, which is ${posting.amount} + ${posting.absorbed}`);
+  if (store.forgotten.has(id)) return found;
+  if (posting.amount !== chargedNano) found.push(`${name} ${chargedNano} for ${id}, which is ${posting.amount}`);
+  const less = chargedCents - posting.cents;
+  if (outcome === "spooled" ? less < 0 || less > 1 : less !== 0)
+    found.push(`${name} ${chargedCents} cents for ${id}, which are ${posting.cents}`);
+  return found;
+}
+
+function keysOf({ tries }: Evidence): [string, Try[]][] {
+  const keyed = tries.filter(({ call }) => call.idempotencyKey !== null);
+  return [...Map.groupBy(keyed, ({ call }) => call.idempotencyKey ?? "")];
+}
+
+/** One key, one charge, one answer, and of a write one execution. */
+function sameAnswers(key: string, tries: readonly Try[], { store, entries, heard }: Evidence): string[] {
+  if ([...store.forgotten].some((fact) => fact.endsWith(` ${key}`))) return [];
+  const found: string[] = [];
+  const ran = entries.filter(({ call, ran }) => ran && call.idempotencyKey === key);
+  if (ran.length > 1 && ran[0]?.call.effect === "write") found.push(`${key} was written ${ran.length} times`);
+  const told = tries.flatMap((one) => (one.told === null ? [] : [one.told]));
+  const answers = new Set(told.map(({ charge, answer }) => `${charge.transactionId} ${charge.chargedNano} ${answer}`));
+  // A call whose hold had ended before its answer came was not charged: its key is free again.
+  const isExpired = tries.some(({ requestId }) => heard.records.get(requestId)?.absorbReason === "hold_expired");
+  if (answers.size > 1 && !isExpired && !told.some(({ charge }) => heard.forfeits.has(charge.transactionId ?? "")))
+    found.push(`${key} was answered in ${answers.size} ways: ${[...answers].join(", ")}`);
+  const charged = new Set(
+    tries.map(({ holdId }) => holdId).filter((id) => entries.some((e) => e.holdId === id && e.served)),
+  );
+  const kept = (id: string) =>
+    !heard.broken.some(({ of }) => of === id) && !store.forgotten.has(`answer ${id}`) && !tries[0]?.call.streamed;
+  for (const { code, requestId } of tries)
+    if (code === "replay_unavailable" && [...charged].every(kept))
+      found.push(`${requestId} asked in vain for its answer`);
+  return found;
+}
+
+/** The vendor's books against ours: every amount is charged, absorbed, or lost by a rule that was met. */
+function cost({ entries, heard, tries, store, outages }: Evidence, postings: Postings): string[] {
+  const found: string[] = [];
+  let explained = 0;
+  for (const tried of tries) {
+    const { holdId, requestId, owner } = tried;
+    const own = entries.filter((entry) => entry.holdId === holdId);
+    const served = own.filter((entry) => entry.served);
+    const posting = postings.get(holdId);
+    const servedNano = total(served.map(({ nano }) => nano));
+    // The vendor takes money for attempts that failed, and for answers that nobody heard: that is the operator's.
+    explained += total(own.filter((entry) => !entry.served).map(({ nano }) => nano));
+    if (posting !== undefined) {
+      explained += posting.amount + posting.absorbed;
+      if (posting.amount + posting.absorbed !== servedNano)
+        found.push(`${holdId} is charged ${posting.amount} + ${posting.absorbed}, its vendor took ${servedNano}`);
+      continue;
+    }
+    const died = !owner.alive && tried.told === null;
+    const record = heard.records.get(requestId);
+    const absorbed = record?.absorbReason === "hold_expired" && record.absorbedNano === servedNano;
+    const forfeited = heard.forfeits.get(holdId) === servedNano;
+    const unsettled =
+      tried.told === null &&
+      heard.broken.some(({ of, gateway, atMs }) => {
+        const hit = ({ what, ...outage }: Outage) =>
+          what === "disk" && outage.gateway === gateway && during(outage, atMs);
+        return of === requestId && outages.some(hit);
+      });
+    if (served.length === 0) continue;
+    if (died || absorbed || forfeited || unsettled) explained += servedNano;
+    else
+      found.push(
+        `${holdId} cost ${servedNano}, and nobody was charged (${store.kept.at(accountId(tried.call.account)).holdState(holdId)})`,
+      );
+  }
+  const books = total(entries.map(({ nano }) => nano));
+  if (found.length === 0 && books !== explained) found.push(`the vendor has taken ${books}, we know of ${explained}`);
+  return found;
+}
+
+const SLACK_MS = 2_000;
+
+function during({ fromMs, toMs }: Pick<Outage, "fromMs" | "toMs">, atMs: number, beforeMs = SLACK_MS): boolean {
+  return fromMs <= atMs && toMs >= atMs - beforeMs;
+}
+
+/** The sweep ends only what its gateway could not: it had died, or could not reach the store for most of a lease. */
+function expiries({ heard, expiredMs, outages, tries, store }: Evidence): string[] {
+  return [...expiredMs].flatMap(([holdId, atMs]) => {
+    const placed = heard.placed.get(holdId);
+    const tried = tries.find((one) => one.holdId === holdId);
+    // A late twin of a reserve that was refused can place a hold that nobody knows of.
+    if (placed === undefined || tried === undefined || !placed.owner.alive || store.forgotten.has(holdId)) return [];
+    const hit = ({ gateway, ...outage }: Outage) =>
+      (gateway === null || gateway === placed.gateway) && during(outage, atMs, EXPIRY_MS);
+    if (outages.some(hit)) return [];
+    return [
+      `${holdId} was ended by the sweep at ${Math.round(atMs)} though its gateway ${placed.gateway} could have ended it`,
+    ];
+  });
+}
+
+function total(amounts: readonly number[]): number {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
+}

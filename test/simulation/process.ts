@@ -1,0 +1,168 @@
+// One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
+import type { Clock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { spooledLedger } from "../../src/ledger/spool.ts";
+import { keepLeases } from "../../src/ledger/sweep.ts";
+import type { Nano } from "../../src/money.ts";
+import type { Observer } from "../../src/observe/observer.ts";
+import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
+import type { PipelineDeps } from "../../src/pipeline/deps.ts";
+import { handle } from "../../src/pipeline/handle.ts";
+import type { Caller, Endpoint, GatewayRequest, Reply } from "../../src/plan.ts";
+import { Disk, memorySpool } from "./memory-spool.ts";
+import type { Network, World } from "./network.ts";
+import type { AccountPlan } from "./scenario.ts";
+import { accountId, keyId, LEASE_MS } from "./store.ts";
+import type { Owner } from "./virtual-time.ts";
+
+const LOOK_MS = 1_000;
+const RESTART_MS = 1_000;
+
+/** What the gateways say of themselves, for the audit. */
+export interface Heard {
+  /** Holds that a gateway knows to have placed. */
+  readonly placed: Map<string, { readonly gateway: number; readonly owner: Owner }>;
+  readonly records: Map<string, RequestRecord>;
+  readonly forfeits: Map<string, number>;
+  readonly broken: { readonly gateway: number; readonly atMs: number; readonly error: unknown; readonly of: string }[];
+}
+
+export function callerOf(number: number, { inFlightMax }: AccountPlan): Caller {
+  const payer = {
+    id: `acct:${accountId(number)}`,
+    accountId: accountId(number),
+    keyId: keyId(number),
+    sandbox: false,
+  } as const;
+  const rights = { primary: true, paused: false, frozen: false, allows: { services: null, models: null } };
+  return { payer, ...rights, requestsPerMinute: 1e6, inFlightMax, inferenceCapNano: 1e15 as Nano };
+}
+
+/** Serves from `start` to `crash`, again and again. */
+export class GatewayProcess {
+  readonly disk = new Disk();
+  offsetMs = 0;
+  owner: Owner = { alive: false };
+  #deps: PipelineDeps | null = null;
+  readonly #number: number;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #heard: Heard;
+  readonly #accounts: readonly AccountPlan[];
+
+  constructor(
+    number: number,
+    parts: { world: World; network: Network; heard: Heard; accounts: readonly AccountPlan[] },
+  ) {
+    this.#number = number;
+    this.#world = parts.world;
+    this.#network = parts.network;
+    this.#heard = parts.heard;
+    this.#accounts = parts.accounts;
+  }
+
+  get serves(): boolean {
+    return this.owner.alive && this.#deps !== null;
+  }
+
+  start(): void {
+    if (this.owner.alive) return;
+    const owner = { alive: true };
+    this.owner = owner;
+    const { time } = this.#world;
+    time.after(0, owner, () => {
+      this.#open(owner).catch((error: unknown) => {
+        this.#broke(error, "start");
+        // It ends, and whoever watches it starts it again.
+        this.crash(1);
+        time.after(RESTART_MS, { alive: true }, () => this.start());
+      });
+    });
+  }
+
+  crash(keptShare: number): void {
+    this.owner.alive = false;
+    this.#deps = null;
+    this.disk.crash(keptShare);
+  }
+
+  /** Settles when the pipeline has done with the request; never, where the process dies before. */
+  handle(request: GatewayRequest, endpoint: Endpoint, reply: Reply): Promise<void> {
+    if (this.#deps === null) throw new Error("nobody serves here");
+    return handle(request, endpoint, reply, this.#deps);
+  }
+
+  #broke(error: unknown, of: string): void {
+    this.#heard.broken.push({ gateway: this.#number, atMs: this.#world.time.nowMs, error, of });
+  }
+
+  async #open(owner: Owner): Promise<void> {
+    const { time, store } = this.#world;
+    const clock: Clock = {
+      epochMs: () => this.#world.startMs + time.nowMs + this.offsetMs,
+      elapsedMs: () => time.nowMs,
+    };
+    const spool = memorySpool(this.disk, owner, this.#world);
+    const ledger = spooledLedger(this.#network.ledger(this.#number, owner), spool, {
+      clock,
+      leaseMs: LEASE_MS,
+      onBroken: (error) => this.#broke(error, "spool"),
+      onForfeit: ({ transactionId, amountNano }) => this.#heard.forfeits.set(transactionId, amountNano),
+    });
+    const name = `gateway-${this.#number}-${time.nowMs}`;
+    const leases = keepLeases({
+      ...{ ledger, clock, owner: name, leaseMs: LEASE_MS },
+      onBroken: (error) => this.#broke(error, "leases"),
+    });
+    this.#lookAtStore(store.generation, owner, () => ledger.repeat());
+    await ledger.recover();
+    await leases.recover();
+    this.#deps = {
+      clock,
+      observer: this.#observer(),
+      ledger: {
+        ...ledger,
+        reserve: async (request) => {
+          const outcome = await ledger.reserve(request);
+          if (outcome.outcome === "held") this.#heard.placed.set(request.holdId, { gateway: this.#number, owner });
+          return outcome;
+        },
+      },
+      records: this.#network.records(this.#number, owner),
+      leases,
+      health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
+      authenticate: (account) => {
+        const plan = this.#accounts[Number(account)];
+        return plan === undefined ? new GatewayError("invalid_token") : callerOf(Number(account), plan);
+      },
+      isAdmin: () => false,
+      takeWindow: (_kind, _key, limit) => {
+        return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
+      },
+      addressRequestsPerMinute: 1e6,
+      owner: name,
+      leaseMs: LEASE_MS,
+      draining: () => false,
+      onBroken: (error, of) => this.#broke(error, of),
+    };
+  }
+
+  /** As the connection does: notices that the server is another one, as soon as it can be reached. */
+  #lookAtStore(seen: number, owner: Owner, onChange: () => void): void {
+    const { time, store } = this.#world;
+    time.after(LOOK_MS, owner, () => {
+      const reached = store.isUp && !this.#world.isCut(this.#number);
+      if (reached && store.generation !== seen) onChange();
+      this.#lookAtStore(reached ? store.generation : seen, owner, onChange);
+    });
+  }
+
+  #observer(): Observer {
+    const part = {
+      begin: (start) => newRecord(start),
+      end: (record) => void this.#heard.records.set(record.requestId, record),
+      ledgerTook() {},
+    } satisfies Partial<Observer>;
+    return part as unknown as Observer;
+  }
+}

@@ -1,0 +1,224 @@
+// What happens in one simulated run, as data that can be kept and shortened: gateways, accounts, calls, and everything that fails.
+import { type Chance, chanceFrom } from "./random.ts";
+
+export interface AccountPlan {
+  readonly creditNano: number;
+  readonly ceilingNano: number | null;
+  readonly inFlightMax: number;
+}
+
+/** Something that a client wants, and tries until it has it or gives up. */
+export interface CallPlan {
+  readonly id: number;
+  readonly account: number;
+  readonly atMs: number;
+  /** The gateways that its tries go to, one after the other. */
+  readonly gateways: readonly number[];
+  readonly idempotencyKey: string | null;
+  /** It is sent twice at the same time. */
+  readonly twice: boolean;
+  readonly effect: "read" | "write";
+  readonly streamed: boolean;
+  /** A client that leaves does not stop it. */
+  readonly finishes: boolean;
+  readonly holdNano: number;
+  /** The tighter bound, where there is one. */
+  readonly tightNano: number | null;
+  readonly pieces: number;
+  readonly pieceNano: number;
+  readonly firstMs: number;
+  readonly pieceMs: number;
+}
+
+export type MessageFault = "drop-request" | "drop-reply" | "delay-request" | "delay-reply" | "duplicate";
+export type UpstreamFault = "refuses" | "rejects" | "fails" | "breaks" | "hangs" | "is-silent";
+
+/** Everything that can go wrong. `nth` counts the messages of a kind, `ask` the times that a call's upstream is asked. */
+export type Fault =
+  | { readonly kind: MessageFault; readonly operation: string; readonly nth: number; readonly ms: number }
+  | { readonly kind: "cut"; readonly gateway: number; readonly atMs: number; readonly forMs: number }
+  /** Nothing that was answered is lost; of what was not, `kept` is a share. */
+  | { readonly kind: "store-crash"; readonly atMs: number; readonly forMs: number; readonly kept: number }
+  /** What was done in the last `lostMs` is lost, answered or not. */
+  | { readonly kind: "store-forgets"; readonly atMs: number; readonly forMs: number; readonly lostMs: number }
+  | {
+      readonly kind: "gateway-crash";
+      readonly gateway: number;
+      readonly atMs: number;
+      readonly forMs: number;
+      readonly kept: number;
+    }
+  | { readonly kind: "disk-full"; readonly gateway: number; readonly atMs: number; readonly forMs: number }
+  | {
+      readonly kind: "clock";
+      readonly gateway: number;
+      readonly atMs: number;
+      readonly forMs: number;
+      readonly offsetMs: number;
+    }
+  | { readonly kind: UpstreamFault; readonly call: number; readonly ask: number }
+  | { readonly kind: "leaves"; readonly call: number; readonly attempt: number; readonly afterMs: number }
+  | {
+      readonly kind: "slow";
+      readonly call: number;
+      readonly attempt: number;
+      readonly afterMs: number;
+      readonly forMs: number;
+    };
+
+export interface Scenario {
+  /** Decides how long every message takes and everything else that is left to chance. */
+  readonly seed: number;
+  /** What people read when it begins. */
+  readonly startMs: number;
+  readonly gateways: number;
+  readonly accounts: readonly AccountPlan[];
+  readonly calls: readonly CallPlan[];
+  readonly faults: readonly Fault[];
+}
+
+/** Calls begin, and faults happen, before this. */
+export const BUSY_MS = 150_000;
+const CALLS = 24;
+const MORNING_MS = Date.UTC(2026, 2, 12, 10);
+const MONTH_END_MS = Date.UTC(2026, 3, 1);
+const OPERATIONS = [
+  "reserve",
+  "reserve",
+  "post",
+  "post",
+  "void",
+  "renew",
+  "sweep",
+  "get",
+  "put",
+  "settleOrphan",
+  "transaction",
+] as const;
+
+type Maker = (chance: Chance, scene: { gateways: number }) => Fault;
+
+const message =
+  (kind: MessageFault): Maker =>
+  (chance) => ({
+    kind,
+    operation: chance.of(OPERATIONS),
+    nth: chance.whole(0, CALLS),
+    ms: chance.happens(0.3) ? chance.between(1_000, 90_000) : chance.between(10, 1_500),
+  });
+const asked =
+  (kind: UpstreamFault): Maker =>
+  (chance) => ({ kind, call: chance.whole(0, CALLS - 1), ask: chance.happens(0.7) ? 0 : 1 });
+/** Short as a rule, sometimes longer than a lease. */
+const outage = (chance: Chance) => ({
+  atMs: chance.between(0, BUSY_MS),
+  forMs: chance.happens(0.25) ? chance.between(30_000, 100_000) : chance.between(200, 10_000),
+});
+const some = (chance: Chance, { gateways }: { gateways: number }) => chance.whole(0, gateways - 1);
+
+/** How often a kind comes, and how to make one. */
+const KINDS: Readonly<Record<Fault["kind"], readonly [most: number, make: Maker]>> = {
+  "drop-request": [8, message("drop-request")],
+  "drop-reply": [8, message("drop-reply")],
+  "delay-request": [8, message("delay-request")],
+  "delay-reply": [8, message("delay-reply")],
+  duplicate: [8, message("duplicate")],
+  cut: [3, (chance, scene) => ({ kind: "cut", gateway: some(chance, scene), ...outage(chance) })],
+  "store-crash": [2, (chance) => ({ kind: "store-crash", ...outage(chance), kept: chance.next() })],
+  "store-forgets": [2, (chance) => ({ kind: "store-forgets", ...outage(chance), lostMs: chance.between(1, 5_000) })],
+  "gateway-crash": [
+    4,
+    (chance, scene) => ({
+      kind: "gateway-crash",
+      gateway: some(chance, scene),
+      ...outage(chance),
+      kept: chance.next(),
+    }),
+  ],
+  "disk-full": [2, (chance, scene) => ({ kind: "disk-full", gateway: some(chance, scene), ...outage(chance) })],
+  clock: [
+    2,
+    (chance, scene) => ({
+      kind: "clock",
+      gateway: some(chance, scene),
+      ...outage(chance),
+      offsetMs: chance.of([-20_000, 20_000, -90_000, 90_000, 3_600_000]),
+    }),
+  ],
+  refuses: [4, asked("refuses")],
+  rejects: [3, asked("rejects")],
+  fails: [4, asked("fails")],
+  breaks: [4, asked("breaks")],
+  hangs: [3, asked("hangs")],
+  "is-silent": [2, asked("is-silent")],
+  leaves: [
+    5,
+    (chance) => ({
+      kind: "leaves",
+      call: chance.whole(0, CALLS - 1),
+      attempt: chance.whole(0, 1),
+      afterMs: chance.happens(0.5) ? chance.between(0, 50) : chance.between(50, 20_000),
+    }),
+  ],
+  slow: [
+    3,
+    (chance) => ({
+      kind: "slow",
+      call: chance.whole(0, CALLS - 1),
+      attempt: 0,
+      afterMs: chance.between(0, 5_000),
+      forMs: chance.between(100, 40_000),
+    }),
+  ],
+};
+
+function callPlan(
+  id: number,
+  chance: Chance,
+  { gateways, accounts }: { gateways: number; accounts: number },
+): CallPlan {
+  const holdNano = chance.whole(1, 60) * 1_000_000 + chance.whole(0, 999_999);
+  const pieces = chance.whole(1, 5);
+  // Now and then an answer costs more than was held.
+  const wholeNano = holdNano * (chance.happens(0.1) ? 1.5 : chance.between(0.1, 1));
+  const effect = chance.happens(0.4) ? "write" : "read";
+  const streamed = chance.happens(0.35);
+  const hurried = chance.happens(0.8);
+  return {
+    ...{ id, effect, streamed, holdNano, pieces },
+    account: chance.whole(0, accounts - 1),
+    // Many come together: what is meant to be one after the other is tried side by side.
+    atMs: chance.happens(0.5)
+      ? chance.whole(0, 9) * (BUSY_MS / 10) + chance.between(0, 30)
+      : chance.between(0, BUSY_MS),
+    gateways: Array.from({ length: 6 }, () => chance.whole(0, gateways - 1)),
+    idempotencyKey: chance.happens(0.7) ? `key-${id}` : null,
+    twice: chance.happens(0.15),
+    // As where plans are made: what is written is never stopped halfway.
+    finishes: effect === "write" || chance.happens(0.4),
+    tightNano: chance.happens(0.3) ? Math.floor(holdNano / 2) : null,
+    pieceNano: Math.floor(wholeNano / pieces),
+    firstMs: hurried ? chance.between(5, 2_000) : chance.between(2_000, 80_000),
+    pieceMs: hurried ? chance.between(1, 500) : chance.between(500, 20_000),
+  };
+}
+
+/** The scenario of a seed. A random half of the kinds of faults does not happen in it. */
+export function scenarioOf(seed: number): Scenario {
+  const chance = chanceFrom(seed);
+  const gateways = chance.whole(1, 4);
+  const accounts = Array.from(
+    { length: chance.whole(1, 2) },
+    (): AccountPlan => ({
+      creditNano: chance.whole(5, 80) * 10_000_000 + chance.whole(0, 9_999_999),
+      ceilingNano: chance.happens(0.3) ? chance.whole(5, 40) * 10_000_000 : null,
+      inFlightMax: chance.happens(0.3) ? chance.whole(1, 4) : 64,
+    }),
+  );
+  const calls = Array.from({ length: CALLS }, (_, id) => callPlan(id, chance, { gateways, accounts: accounts.length }));
+  const faults = Object.values(KINDS)
+    .filter(() => chance.happens(0.5))
+    .flatMap(([most, make]) => Array.from({ length: chance.whole(1, most) }, () => make(chance, { gateways })));
+  const startMs = chance.happens(0.8) ? MORNING_MS : MONTH_END_MS - chance.between(0, BUSY_MS);
+  return { seed, startMs: Math.floor(startMs), gateways, accounts, calls, faults };
+}

@@ -1,0 +1,41 @@
+// Makes a failing scenario small: what can be left out without its failure going away is left out.
+import type { Scenario } from "./scenario.ts";
+
+/**
+ * The shortest part of the list that still fails, by halves, quarters and so on (delta debugging): leaving out any one
+ * item of it lets the failure go away.
+ */
+async function minimal<T>(items: readonly T[], fails: (some: readonly T[]) => Promise<boolean>): Promise<readonly T[]> {
+  let left = items;
+  if (left.length > 0 && (await fails([]))) return [];
+  for (let parts = 2; left.length >= 2; ) {
+    const size = Math.ceil(left.length / parts);
+    let smaller: readonly T[] | null = null;
+    for (let at = 0; at < left.length && smaller === null; at += size) {
+      const without = left.filter((_, place) => place < at || place >= at + size);
+      if (await fails(without)) smaller = without;
+    }
+    if (smaller !== null) {
+      left = smaller;
+      parts = Math.max(parts - 1, 2);
+    } else if (size === 1) {
+      break;
+    } else {
+      parts = Math.min(left.length, parts * 2);
+    }
+  }
+  return left;
+}
+
+/** The scenario with as few faults, then as few calls, as still fail; and again, while that helps. */
+export async function shrink(scenario: Scenario, fails: (smaller: Scenario) => Promise<boolean>): Promise<Scenario> {
+  let small = scenario;
+  for (let size = Number.POSITIVE_INFINITY; small.faults.length + small.calls.length < size; ) {
+    size = small.faults.length + small.calls.length;
+    const faults = await minimal(small.faults, (some) => fails({ ...small, faults: some }));
+    small = { ...small, faults };
+    const calls = await minimal(small.calls, (some) => fails({ ...small, calls: some }));
+    small = { ...small, calls };
+  }
+  return small;
+}

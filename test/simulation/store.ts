@@ -1,0 +1,222 @@
+// The store that all gateways of a simulation share: the model, what was done to it in order, and what it forgets when it dies.
+import type { AccountRow, PostingRow } from "../../src/account-rows.ts";
+import type {
+  HoldOrigin,
+  HoldRef,
+  HoldState,
+  KeyFate,
+  PostOutcome,
+  PostRequest,
+  ReserveOutcome,
+  ReserveRequest,
+  VoidOutcome,
+} from "../../src/ledger/ledger.ts";
+import type { Nano } from "../../src/money.ts";
+import type { PutRecord, StoredRecord } from "../../src/records/records.ts";
+import type { AccountPlan, Scenario } from "./scenario.ts";
+import { SharedModelAccount } from "./shared-model.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export const LEASE_MS = 60_000;
+const UNBOUNDED_NANO = 1e15;
+
+export const accountId = (number: number): string => `account-${number}`;
+export const keyId = (number: number): string => `account-${number}.key`;
+
+/** All that is kept, as it is at one moment. */
+class Kept {
+  readonly accounts = new Map<string, SharedModelAccount>();
+  readonly records = new Map<string, StoredRecord>();
+
+  constructor(plans: readonly AccountPlan[], startMs: number) {
+    for (const [number, { creditNano, ceilingNano }] of plans.entries()) {
+      const account = new SharedModelAccount(UNBOUNDED_NANO, startMs);
+      const limits = { ceilingNano: ceilingNano as Nano | null, ceilingPeriod: "day" as const };
+      account.keys.set(keyId(number), { ...limits, services: null, models: null, expiresAtMs: null, paused: false });
+      account.topUp(`topup-${number}`, creditNano, "first");
+      this.accounts.set(accountId(number), account);
+    }
+  }
+
+  at(id: string): SharedModelAccount {
+    const account = this.accounts.get(id);
+    if (account === undefined) throw new Error(`there is no ${id}`);
+    return account;
+  }
+}
+
+type Change = (kept: Kept, atMs: number) => unknown;
+
+/** What a process asks of the store; each is one atomic step, and harmless when it comes twice. */
+export const operations = {
+  reserve:
+    (request: ReserveRequest) =>
+    (kept: Kept): ReserveOutcome =>
+      kept.at(request.accountId).reserve(request),
+  renew:
+    (holds: readonly HoldRef[], leaseMs: number) =>
+    (kept: Kept): string[] =>
+      [...kept.accounts].flatMap(([id, account]) => {
+        return account.renew(
+          holds.flatMap((hold) => (hold.accountId === id ? [hold.holdId] : [])),
+          leaseMs,
+        );
+      }),
+  post:
+    (request: PostRequest) =>
+    (kept: Kept): PostOutcome =>
+      kept.at(request.accountId).post(request),
+  void:
+    (hold: HoldRef, fate: KeyFate) =>
+    (kept: Kept): VoidOutcome =>
+      kept.at(hold.accountId).void(hold.holdId, fate),
+  settleOrphan:
+    (request: PostRequest, origin: HoldOrigin) =>
+    (kept: Kept): PostOutcome =>
+      kept.at(request.accountId).settleOrphan(request, origin),
+  voidOrphan:
+    (hold: HoldRef, fate: KeyFate, origin: HoldOrigin) =>
+    (kept: Kept): VoidOutcome =>
+      kept.at(hold.accountId).voidOrphan(hold.holdId, fate, origin),
+  sweep:
+    () =>
+    (kept: Kept): string[] =>
+      [...kept.accounts.values()].flatMap((account) => account.sweep(null)),
+  holdState:
+    (hold: HoldRef) =>
+    (kept: Kept): HoldState | null =>
+      kept.at(hold.accountId).holdState(hold.holdId),
+  transaction:
+    (account: string, id: string) =>
+    (kept: Kept): PostingRow | null => {
+      const posting = kept.at(account).postings.find((one) => one.id === id);
+      if (posting === undefined) return null;
+      const { kind, amount, cents, absorbed } = posting;
+      // The pipeline reads no more of it than this.
+      const row = { transactionId: id, kind, amountNano: amount, chargedCents: cents, absorbedNano: absorbed };
+      return row as unknown as PostingRow;
+    },
+  account:
+    (id: string) =>
+    (kept: Kept): AccountRow => {
+      const [grantedNano, spentNano] = [kept.at(id).sum("credit"), kept.at(id).sum("charge")];
+      return { accountId: id, grantedNano, spentNano } as unknown as AccountRow;
+    },
+  put:
+    ({ kind, id, payer, value }: PutRecord) =>
+    (kept: Kept, createdAtMs: number): number => {
+      const version = (kept.records.get(`${kind} ${id}`)?.version ?? 0) + 1;
+      kept.records.set(`${kind} ${id}`, { kind, id, payer, value, version, createdAtMs, expiresAtMs: null });
+      return version;
+    },
+  get:
+    (kind: string, id: string) =>
+    (kept: Kept): StoredRecord | null =>
+      kept.records.get(`${kind} ${id}`) ?? null,
+};
+
+const READS: readonly string[] = ["holdState", "transaction", "account", "get"] satisfies (keyof typeof operations)[];
+
+export interface StoreWatch {
+  /** After every change, and after something was forgotten. */
+  changed(kept: Kept): void;
+  expired(holdIds: readonly string[]): void;
+}
+
+export class Store {
+  kept: Kept;
+  /** Grows with every start: a process that sees another number has met another server. */
+  generation = 0;
+  isUp = true;
+  /** Holds, keys and records whose last change was forgotten at some time, though it had been answered. */
+  readonly forgotten = new Set<string>();
+  readonly #scenario: Scenario;
+  readonly #time: VirtualTime;
+  readonly #watch: StoreWatch;
+  #upSinceMs = -LEASE_MS;
+  #done: { readonly atMs: number; durable: boolean; readonly change: Change }[] = [];
+
+  constructor(scenario: Scenario, time: VirtualTime, watch: StoreWatch) {
+    this.#scenario = scenario;
+    this.#time = time;
+    this.#watch = watch;
+    this.kept = this.#empty();
+  }
+
+  #empty(): Kept {
+    return new Kept(this.#scenario.accounts, this.#scenario.startMs);
+  }
+
+  /** Does it at once; it is safe from a crash when `durable` has been called. */
+  apply<T>(operation: string, change: (kept: Kept, atMs: number) => T): { readonly value: T; durable(): void } {
+    const atMs = this.#time.nowMs;
+    // Nobody could renew while it was down.
+    const rests = operation === "sweep" && atMs - this.#upSinceMs < LEASE_MS;
+    const value = rests ? ([] as T) : (this.#do(change, atMs) as T);
+    if (!rests && !READS.includes(operation)) {
+      this.#done.push({ atMs, durable: false, change });
+      this.#watch.changed(this.kept);
+      if (operation === "sweep") this.#watch.expired(value as readonly string[]);
+    }
+    // What was read has to be as safe as what was written.
+    const last = this.#done.at(-1);
+    return {
+      value,
+      durable() {
+        if (last !== undefined) last.durable = true;
+      },
+    };
+  }
+
+  /** Dies: keeps all that is durable, and a share of what is not. */
+  crash(keptShare: number): void {
+    const safe = this.#done.findLastIndex(({ durable }) => durable) + 1;
+    this.#die(safe + Math.floor((this.#done.length - safe) * keptShare));
+  }
+
+  /** Dies, and another takes its place that has not heard of the last `lostMs`. */
+  forget(lostMs: number): void {
+    const from = this.#done.findIndex(({ atMs }) => atMs >= this.#time.nowMs - lostMs);
+    const before = facts(this.kept);
+    this.#die(from === -1 ? this.#done.length : from);
+    const after = facts(this.kept);
+    for (const [fact, said] of before) if (after.get(fact) !== said) this.forgotten.add(fact);
+  }
+
+  start(): void {
+    this.isUp = true;
+    this.generation++;
+    this.#upSinceMs = this.#time.nowMs;
+  }
+
+  #die(count: number): void {
+    this.isUp = false;
+    this.kept = this.#empty();
+    this.#done = this.#done.slice(0, count);
+    for (const { change, atMs } of this.#done) this.#do(change, atMs);
+    this.#watch.changed(this.kept);
+  }
+
+  #do(change: Change, atMs: number): unknown {
+    for (const account of this.kept.accounts.values()) {
+      account.epochMs = this.#scenario.startMs + atMs;
+      account.elapsedMs = atMs;
+    }
+    return change(this.kept, atMs);
+  }
+}
+
+/** What is known of every hold, key and record, in a word each. */
+function facts(kept: Kept): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const account of kept.accounts.values()) {
+    for (const holdId of [...account.live.keys(), ...account.ended.keys()])
+      found.set(holdId, account.holdState(holdId) ?? "");
+    for (const [key, { hold }] of account.idempotency)
+      found.set(key, `${hold.request.holdId} ${hold.state} ${hold.fate}`);
+  }
+  for (const { id, version } of kept.records.values()) found.set(`answer ${id}`, String(version));
+  return found;
+}
+
+export type { Kept };

@@ -1,0 +1,54 @@
+// Runs many scenarios, and tells of one that fails what made it fail and how to keep it.
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { run } from "./run.ts";
+import { type Scenario, scenarioOf } from "./scenario.ts";
+import { shrink } from "./shrink.ts";
+
+const SEED_MAX = 1_000_000_000;
+/** What every larger simulation has to meet: one that does not is no test of it. */
+const MET = [
+  ...["told posted", "told spooled", "told replayed", "left", "gateway died", "expired", "forfeited", "forgotten"],
+  ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
+  ...["told insufficient_balance", "told api_key_limit_exceeded", "told upstream_error", "told upstream_rejected"],
+];
+const TELLING_SEEDS_MIN = 100;
+
+/** `seeds` scenarios, unless SIMULATION_SEEDS says how many; SIMULATION_FROM is the first seed. */
+export function simulationSuite({ seeds }: { readonly seeds: number }): void {
+  const count = Number(process.env.SIMULATION_SEEDS ?? seeds);
+  const from = Number(process.env.SIMULATION_FROM ?? Math.floor(Math.random() * SEED_MAX));
+  const title = `nothing is lost, charged twice or overspent in ${count} simulated lives (SIMULATION_FROM=${from})`;
+  test(title, { timeout: 60_000 + count * 1_000 }, async () => {
+    const met = new Map<string, number>();
+    for (let seed = from; seed < from + count; seed++) {
+      const { wrong, counts } = await run(scenarioOf(seed));
+      if (wrong.length > 0) expect.fail(await storyOf(seed, wrong));
+      for (const [what, times] of counts) met.set(what, (met.get(what) ?? 0) + times);
+      await turn();
+    }
+    if (process.env.SIMULATION_COUNTS !== undefined) console.log(met);
+    if (count >= TELLING_SEEDS_MIN) expect(MET.filter((what) => !met.has(what))).toEqual([]);
+  });
+}
+
+/** What is wrong, the few events that it takes, and the file that keeps it from coming back. */
+async function storyOf(seed: number, wrong: readonly string[]): Promise<string> {
+  const small = await shrink(scenarioOf(seed), async (smaller) => (await run(smaller)).wrong.length > 0);
+  const { wrong: still } = await run(small);
+  return [
+    `Seed ${seed} (repeat it with SIMULATION_FROM=${seed} SIMULATION_SEEDS=1):`,
+    ...wrong.map((one) => `  ${one}`),
+    `The least that it takes: ${small.faults.length} faults and ${small.calls.length} calls, and then`,
+    ...still.map((one) => `  ${one}`),
+    `Keep it as test/regression/simulation-${seed}.json:`,
+    textOf(small),
+  ].join("\n");
+}
+
+/** A scenario as its file has it: an event a line. */
+function textOf({ calls, faults, ...rest }: Scenario): string {
+  const lines = (list: readonly unknown[]) => `[\n${list.map((one) => `    ${JSON.stringify(one)}`).join(",\n")}\n  ]`;
+  const parts = Object.entries(rest).map(([name, value]) => `  "${name}": ${JSON.stringify(value)},`);
+  return `{\n${parts.join("\n")}\n  "calls": ${lines(calls)},\n  "faults": ${lines(faults)}\n}`;
+}

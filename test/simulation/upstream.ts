@@ -1,0 +1,131 @@
+// The vendor of a simulation: answers, fails, dies in the middle or never speaks, and keeps books of its own.
+import type { FailureKind } from "../../src/failures.ts";
+import type { Nano } from "../../src/money.ts";
+import type { AnswerSink, Attempt, Route } from "../../src/plan.ts";
+import type { World } from "./network.ts";
+import type { CallPlan, Fault, UpstreamFault } from "./scenario.ts";
+import { OUTSIDE } from "./virtual-time.ts";
+
+/** One time that the vendor was asked. */
+export interface Entry {
+  readonly holdId: string;
+  readonly call: CallPlan;
+  /** What it takes for what it has done so far. */
+  nano: number;
+  /** It began to act. */
+  readonly ran: boolean;
+  /** Its answer was heard to the end, or the client left with a part of it: it has to be charged. */
+  served: boolean;
+}
+
+const FIRST_MS_MAX = 90_000;
+const LAST_FIRST_MS_MAX = 100_000;
+const REFUSE_MS = 5;
+
+const FAILS: Readonly<Record<"refuses" | "rejects" | "fails" | "breaks", readonly [FailureKind, number, boolean]>> = {
+  refuses: ["provider_connection_failed", 0, false],
+  rejects: ["caller_invalid", 400, false],
+  fails: ["provider_server_error", 500, true],
+  breaks: ["provider_cut", 0, true],
+};
+
+export class Upstream {
+  readonly entries: Entry[] = [];
+  readonly #world: World;
+  readonly #asked = new Map<number, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** The routes of a call whose client has left when `left` says so. */
+  routes(call: CallPlan, holdId: string, left: () => boolean): Route[] {
+    return ["north", "south"].map((provider) => ({
+      provider,
+      model: `${provider}/small`,
+      healthKey: provider,
+      firstTokenMsMax: FIRST_MS_MAX,
+      lastFirstTokenMsMax: LAST_FIRST_MS_MAX,
+      pointlessAfter: () => false,
+      open: (sink, firstMsMax) => this.#open(sink, firstMsMax, { call, holdId, left }),
+    }));
+  }
+
+  #open(sink: AnswerSink, firstMsMax: number, asked: { call: CallPlan; holdId: string; left: () => boolean }): Attempt {
+    const { call, holdId, left } = asked;
+    const { time, faults } = this.#world;
+    const ask = this.#asked.get(call.id) ?? 0;
+    this.#asked.set(call.id, ask + 1);
+    const isThis = (fault: Fault): fault is Extract<Fault, { kind: UpstreamFault }> =>
+      "ask" in fault && fault.call === call.id && fault.ask === ask;
+    const how = faults.find(isThis)?.kind ?? null;
+    const entry: Entry = { holdId, call, nano: 0, ran: how !== "refuses" && how !== "rejects", served: false };
+    this.entries.push(entry);
+    const gateway = time.current;
+    let over = false;
+    let pieces = 0;
+    let deliveredNano = 0;
+    const say = (what: () => void) => void time.after(0, gateway, () => (over ? undefined : what()));
+    const fail = (kind: FailureKind, status: number, mayHaveRun: boolean) =>
+      say(() => {
+        over = true;
+        sink.failed({ kind, status, message: kind, retryAfterMs: null, mayHaveRun });
+      });
+    const quiet = time.after(firstMsMax, gateway, () => how !== "is-silent" && fail("provider_timeout", 0, true));
+
+    const finish = () =>
+      say(() => {
+        over = true;
+        entry.served = true;
+        if (call.streamed) return sink.done({ kind: "stream", tail: Buffer.from("") });
+        deliveredNano = entry.nano;
+        sink.done({ kind: "body", body: { answer: this.entries.indexOf(entry) } });
+      });
+    const piece = () => {
+      // A vendor that is told to stop does, where it speaks piece by piece.
+      if (over && call.streamed) return;
+      entry.nano += call.pieceNano;
+      pieces++;
+      if (call.streamed)
+        say(() => {
+          quiet();
+          deliveredNano += call.pieceNano;
+          sink.content(Buffer.from("."));
+        });
+      const isHalf = how === "breaks" && pieces * 2 >= call.pieces;
+      if (isHalf) return fail(...FAILS.breaks);
+      if (pieces < call.pieces) return void time.after(call.pieceMs, OUTSIDE, piece);
+      if (!call.streamed) quiet();
+      finish();
+    };
+    if (how === "hangs" || how === "is-silent") return attemptOf();
+    if (how !== null && how !== "breaks") {
+      if (how === "fails") entry.nano = call.pieceNano;
+      time.after(how === "fails" ? call.firstMs : REFUSE_MS, OUTSIDE, () => fail(...FAILS[how]));
+      return attemptOf();
+    }
+    time.after(call.firstMs, OUTSIDE, piece);
+    return attemptOf();
+
+    function attemptOf(): Attempt {
+      return {
+        pause() {},
+        resume() {},
+        abort() {
+          if (over) return;
+          over = true;
+          quiet();
+          if (left() && deliveredNano > 0) {
+            entry.served = true;
+            // What was on its way to us when we hung up is the vendor's own loss.
+            entry.nano = deliveredNano;
+          }
+        },
+        reading: () => {
+          const delivered = { text: "", bytes: pieces };
+          return { usage: null, delivered, upstreamCostNano: deliveredNano as Nano, skippedEvents: 0 };
+        },
+      };
+    }
+  }
+}
