@@ -29,7 +29,9 @@ export type Transition =
 export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
 
 /** What ends a hold gives room back, and must be possible where there is none left: a full server refuses only what is new. */
-const ALSO_WHEN_FULL: readonly Transition[] = ["renew", "post", "void", "overdue", "expire", "looked", "due"];
+const ALSO_WHEN_FULL: readonly Transition[] = [
+  ...(["renew", "post", "void", "settle_orphan", "state", "overdue", "expire", "looked", "due"] as const),
+];
 
 function headOf(name: Transition): string {
   return ALSO_WHEN_FULL.includes(name) ? "#!lua flags=allow-oom\n" : "";

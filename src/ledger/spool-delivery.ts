@@ -20,6 +20,8 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   /** An intent cannot be told: it is left in the spool for the next start, and for the doctor. */
   readonly onBroken: (error: unknown) => void;
+  /** The store was away when an intent was to be told. */
+  readonly onAway: () => void;
   /** A charge that the caller was told of found its hold ended otherwise: its cost is the operator's. */
   readonly onForfeit: (intent: Intent, outcome: string) => void;
 }
@@ -79,7 +81,7 @@ export function noteOf(told: Told): string {
   return told.outcome === "posted" && "repeat" in told && told.repeat ? "repeat" : told.outcome;
 }
 
-export function delivery({ ledger, spool, clock, onBroken, onForfeit }: DeliveryOptions): Delivery {
+export function delivery({ ledger, spool, clock, onBroken, onAway, onForfeit }: DeliveryOptions): Delivery {
   const backlog = new Map<string, { readonly stored: StoredIntent; broken: number }[]>();
   const stop = new AbortController();
   let awake = new AbortController();
@@ -110,6 +112,7 @@ export function delivery({ ledger, spool, clock, onBroken, onForfeit }: Delivery
         note(first.stored, await tellStore(ledger, first.stored.intent));
         reached = true;
       } catch (error) {
+        if (isAway(error)) onAway();
         if (isAway(error) || ++first.broken < BROKEN_TRIES_MAX) return reached;
         onBroken(error);
       }

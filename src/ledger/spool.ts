@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { centsUp, least, minus, type Nano, nano } from "../money.ts";
 import type { HoldOrigin, HoldRef, Ledger, PostOutcome, PostRequest, ReserveRequest, SharedLedger } from "./ledger.ts";
-import { accountOf, type Delivery, delivery, noteOf, type Told } from "./spool-delivery.ts";
+import { accountOf, type Delivery, delivery, isAway, noteOf, type Told } from "./spool-delivery.ts";
 import { examineSpool } from "./spool-doctor.ts";
 import type { Spool, SpoolState } from "./spool-file.ts";
 import type { Intent, StoredIntent } from "./spool-unit.ts";
@@ -98,21 +98,35 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
   let recovered = false;
+  let awayMs = Number.NEGATIVE_INFINITY;
   const post = delivery({
     ledger,
     spool,
     clock,
     onBroken,
+    onAway: sawAway,
     onForfeit(intent, hold) {
       if (intent.op === "post")
         onForfeit({ transactionId: intent.request.holdId, amountNano: intent.request.amountNano, hold });
     },
   });
 
+  function sawAway(): void {
+    awayMs = clock.elapsedMs();
+  }
+
+  /** Passes an answer on, and remembers when there was none. */
+  async function watched<T>(answer: Promise<T>): Promise<T> {
+    return answer.catch((error: unknown) => {
+      if (isAway(error)) sawAway();
+      throw error;
+    });
+  }
+
   async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
     if (!recovered) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS });
     spool.requireRoom();
-    const outcome = await ledger.reserve(request);
+    const outcome = await watched(ledger.reserve(request));
     post.wake(request.accountId);
     // Ids are made for one call: a hold that is there already is this one, whose first answer was lost on its way.
     const second = outcome.outcome === "exists" && outcome.state === "held" && placed.get(request.holdId) === null;
@@ -142,6 +156,15 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       const told = await tellDurably({ op: "void", hold: { accountId, holdId }, reason, keyFate, origin }, spool, post);
       placed.delete(holdId);
       return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
+    },
+    renew: (holds, lease) => watched(ledger.renew(holds, lease)),
+    /**
+     * A store that was away for all has let leases end that nobody could renew, and holds that spools have not ended yet: for
+     * a lease after it was away nothing is swept.
+     */
+    sweep(countMax, onlyOwner) {
+      if (clock.elapsedMs() - awayMs < leaseMs) return Promise.resolve([]);
+      return watched(onlyOwner === undefined ? ledger.sweep(countMax) : ledger.sweep(countMax, onlyOwner));
     },
     async recover() {
       await post.recover();

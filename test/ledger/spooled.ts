@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
@@ -12,7 +12,7 @@ import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
 import { type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
-import { holdRequest, newAccount } from "./requests.ts";
+import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
 import { NO_BOUNDS } from "./store.ts";
 
 export const LEASE_MS = 2_000;
@@ -124,4 +124,17 @@ export async function allResolved(ledger: Ledger, accountId = "ada", msMax = 3 *
     "all holds to end",
     msMax,
   );
+}
+
+export const ada = (holdId: string) => ({ accountId: "ada", holdId });
+export const cost = (holdId: string, cents: number) => postRequest({ ...ada(holdId), cents });
+export const AWAY = expect.objectContaining({ code: "ledger_unavailable" });
+
+export const failing = (store: SharedLedger): SharedLedger => ({
+  ...store,
+  post: () => Promise.reject(new Error("no answer that makes sense")),
+});
+
+export function charged(cents: number) {
+  return { chargedNano: cents * CENT, chargedCents: cents };
 }
