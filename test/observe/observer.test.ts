@@ -270,6 +270,7 @@ describe("at a scrape", () => {
         heldNano: nano(5_000_000_000),
         spentNano: nano(1_500_000_000),
       }),
+      spool: () => ({ depth: 4, oldestMs: 1_500 }),
       restingRoutes: () => resting,
     });
     const record = begin();
@@ -280,6 +281,8 @@ describe("at a scrape", () => {
     expect(value(during, "tollgate_holds_open")).toBe(2);
     expect(value(during, "tollgate_held_usd")).toBe(5);
     expect(value(during, "tollgate_spent_usd")).toBe(1.5);
+    expect(value(during, "tollgate_spool_depth")).toBe(4);
+    expect(value(during, "tollgate_spool_oldest_seconds")).toBe(1.5);
     expect(value(during, "tollgate_route_resting", { provider: "acme", model: "acme/small" })).toBe(1);
     observer.end(record);
     resting = [];

@@ -206,6 +206,16 @@ describe("a ledger that fails", () => {
     expect(await spentNano()).toBe(before);
   });
 
+  it("at the charge, behind a spool that has it: the answer is sent, with the charge that will be made", async () => {
+    const charge = { chargedNano: COST, chargedCents: 1, absorbedNano: ZERO, balanceNano: null };
+    const post: Ledger["post"] = () => Promise.resolve({ outcome: "spooled", ...charge });
+    const reply = await send(endpointPlaying(whole), depsWith({ ledger: { post } }));
+    expect([reply.status, reply.text()]).toEqual([200, JSON.stringify({ text: "hi", charged: COST })]);
+    expect(lines.at(-1)).toMatchObject({ status: 200, outcome: "success", charged_nano_usd: COST });
+    expect(lines.at(-1)?.transaction_id).toMatch(/^tx_/);
+    expect(await holdsLeft()).toHaveLength(1);
+  });
+
   it("at the charge of a stream: the stream ends with the error and without its goodbye", async () => {
     const deps = depsWith({ ledger: { post: () => Promise.reject(AWAY) } });
     const reply = await send(endpointPlaying(streamed), deps);
