@@ -1,0 +1,193 @@
+// Several processes hold and charge over one Redis while everything is killed, cut and stopped; then both sides are compared.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
+import { openRedis } from "../../src/storage/redis-link.ts";
+import { newAccount } from "../ledger/requests.ts";
+import { allResolved, openSpooled } from "../ledger/spooled.ts";
+import { eventually } from "./gateway.ts";
+import { type RedisServer, startRedis } from "./redis.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+
+export type SpoolFault =
+  | "kill redis"
+  | "lose its tail"
+  | "freeze redis"
+  | "slow redis"
+  | "cut"
+  | "swallow"
+  | "kill a process";
+
+export interface SpoolPlan {
+  /** Decides which fault comes when. What the load does in between depends on the machine as well. */
+  readonly seed: number;
+  readonly rounds: number;
+  readonly processes: number;
+  readonly appendfsync: "always" | "everysec";
+  readonly faults: readonly SpoolFault[];
+}
+
+const CHILD = fileURLToPath(new URL("../ledger/spool-load-child.ts", import.meta.url));
+const LEASE_MS = 8_000;
+const SETTLED_MS_MAX = 60_000;
+const RICH = ["rich-1", "rich-2", "rich-3"];
+/** Has credit for a few hundred calls in all: the processes compete for it. */
+const POOR = "poor";
+
+interface Charge {
+  readonly accountId: string;
+  readonly holdId: string;
+  readonly chargedNano: number;
+  readonly costNano: number;
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function startProcess(url: string, folder: string, run: string, acknowledged: Charge[], lost: string[]) {
+  const words = [CHILD, url, folder, run, [...RICH, POOR].join(","), String(LEASE_MS)];
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...words], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const began = Promise.withResolvers<void>();
+  const lines = createInterface({ input: child.stdout }).on("line", (line) => {
+    began.resolve();
+    const [accountId = "", holdId = "", charged, cost] = line.split(" ");
+    if (accountId === "lost") lost.push(line);
+    else acknowledged.push({ accountId, holdId, chargedNano: Number(charged), costNano: Number(cost) });
+  });
+  const over = Promise.all([once(child, "exit"), once(lines, "close")]).then(() => began.resolve());
+  return {
+    folder,
+    began: began.promise,
+    over,
+    stop: () => child.stdin.end(),
+    kill: () => child.kill("SIGKILL"),
+  };
+}
+
+/**
+ * Takes the last bytes of what the server has written to disk: what a machine that loses its power may do to `everysec`. Then
+ * mends the file as docs/operations.md says: a server that mends it by itself keeps half a transaction for its next start.
+ */
+async function loseTail(redis: RedisServer, random: Random): Promise<void> {
+  const [, folder = ""] = (await redis.send("CONFIG", "GET", "dir")) as string[];
+  await redis.kill();
+  const place = join(folder, "appendonlydir");
+  const log = readdirSync(place).find((name) => name.endsWith(".incr.aof"));
+  if (log === undefined) return;
+  const { size } = statSync(join(place, log));
+  truncateSync(join(place, log), Math.max(size >> 1, size - Math.floor(random() * 200_000)));
+  const mending = spawn("redis-check-aof", ["--fix", join(place, "appendonly.aof.manifest")], {
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  mending.stdin.end("y\n");
+  const [code] = await once(mending, "exit");
+  expect(code).toBe(0);
+}
+
+async function strike(fault: SpoolFault, redis: RedisServer, proxy: TcpProxy, random: Random): Promise<void> {
+  const lastsMs = 100 + random() * 1_400;
+  switch (fault) {
+    case "kill redis":
+    case "lose its tail":
+      if (fault === "kill redis") await redis.kill();
+      else await loseTail(redis, random);
+      await wait(lastsMs / 2);
+      return redis.start();
+    case "freeze redis":
+      redis.freeze();
+      await wait(lastsMs);
+      return redis.thaw();
+    case "slow redis":
+      proxy.pass(700);
+      await wait(lastsMs);
+      return proxy.pass();
+    case "cut":
+      return proxy.cut();
+    case "swallow":
+      proxy.blackHole();
+      await wait(lastsMs);
+      proxy.pass();
+      return proxy.cut();
+    case "kill a process":
+      return;
+  }
+}
+
+/**
+ * Every charge that was acknowledged must be there once and with its amount, nothing may be overspent or stay held, and the
+ * doctor must find nothing on either side. Answers how many charges were acknowledged, and how many came by way of an orphan.
+ */
+export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orphans: number }> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-spools-"));
+  const random = randomFrom(plan.seed);
+  const redis = await startRedis({ appendfsync: plan.appendfsync });
+  const proxy = await startTcpProxy(redis.port);
+  const side = await openRedis(redis.url, { onBroken() {} });
+  const checker = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
+  const acknowledged: Charge[] = [];
+  const lost: string[] = [];
+  let runs = 0;
+  const start = (place: number) =>
+    startProcess(`redis://127.0.0.1:${proxy.port}`, join(folder, String(place)), `run${runs++}`, acknowledged, lost);
+  try {
+    for (const name of RICH) await checker.openAccount(newAccount(name, 1_000_000));
+    await checker.openAccount(newAccount(POOR, 1));
+    const processes = Array.from({ length: plan.processes }, (_, place) => start(place));
+    await Promise.all(processes.map(({ began }) => began));
+    for (let round = 0; round < plan.rounds; round++) {
+      await wait(200 + random() * 1_300);
+      const fault = plan.faults[Math.floor(random() * plan.faults.length)] ?? "cut";
+      if (fault === "kill a process") {
+        const place = Math.floor(random() * processes.length);
+        processes[place]?.kill();
+        await processes[place]?.over;
+        processes[place] = start(place);
+      } else await strike(fault, redis, proxy, random);
+    }
+    for (const { stop } of processes) stop();
+    await Promise.all(processes.map(({ over }) => over));
+    for (const { folder: place } of processes) {
+      const { ledger, broken, close } = await openSpooled(redis.url, place, { leaseMs: LEASE_MS });
+      const clean = async () => ((await ledger.doctor()).findings.length === 0 ? true : undefined);
+      await eventually(clean, "both sides to agree", SETTLED_MS_MAX).catch(async () => {
+        expect(broken).toEqual([]);
+        expect((await ledger.doctor()).findings).toEqual([]);
+      });
+      await close();
+    }
+    for (const name of [...RICH, POOR]) await allResolved(checker, name, SETTLED_MS_MAX);
+    expect(lost).toEqual([]);
+    return await compare(checker, acknowledged);
+  } finally {
+    await side.close();
+    await proxy.close();
+    await redis.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function compare(checker: ReturnType<typeof redisLedger>, acknowledged: readonly Charge[]) {
+  const wrong: unknown[] = [];
+  let orphans = 0;
+  for (const charge of acknowledged) {
+    const row = await checker.transaction(charge.accountId, charge.holdId);
+    if (row?.reason === "orphan") orphans++;
+    // Of an account that has no more, what is left of a lost hold's cost is absorbed.
+    const chargedNano = row?.reason === "orphan" && charge.accountId === POOR ? charge.chargedNano : row?.amountNano;
+    const costNano = (row?.amountNano ?? 0) + (row?.absorbedNano ?? 0);
+    if (chargedNano !== charge.chargedNano || costNano !== charge.costNano) wrong.push({ charge, row });
+  }
+  expect(wrong).toEqual([]);
+  expect(new Set(acknowledged.map(({ holdId }) => holdId)).size).toBe(acknowledged.length);
+  expect((await checker.doctor()).findings).toEqual([]);
+  return { charges: acknowledged.length, orphans };
+}
