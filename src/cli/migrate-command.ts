@@ -1,14 +1,15 @@
 // Moves everything kept from a data folder's file to Redis, or back, while no gateway runs; and proves that nothing changed.
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { systemClock as clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { BookSource, BookTarget, CarriedBooks } from "../ledger/books.ts";
+import type { openDatabase } from "../storage/open-database.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
 import { NoGateway } from "./admin-client.ts";
 import { type Command, CommandError, type Workplace } from "./command.ts";
 
+type Database = ReturnType<typeof openDatabase>;
 type Moved = CarriedBooks & { readonly records: number };
 
 /** Throws where a gateway answers: it would go on writing to what is being left. */
@@ -81,12 +82,12 @@ export async function requireEmpty(link: RedisLink): Promise<void> {
   if (!(await isEmptyRedis(link))) throw new CommandError("This Redis is not empty. Nothing was written.");
 }
 
-async function withFile<T>(config: Config, work: (database: DatabaseSync) => Promise<T>): Promise<T> {
+async function withFile<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
   const { storeFile } = await import("../stores.ts");
-  const { openDatabase } = await import("../storage/open-database.ts");
+  const { openDatabase: open } = await import("../storage/open-database.ts");
   const file = storeFile(config);
   if (!existsSync(file)) throw new CommandError(`There is no ledger at ${file}; set DATA_DIR.`);
-  const database = openDatabase(file);
+  const database = open(file);
   return work(database).finally(() => database.close());
 }
 
@@ -95,7 +96,7 @@ async function toFolder(folder: string, config: Config): Promise<Moved> {
   const { redisBookSource } = await import("../ledger/redis-books.ts");
   const { sqliteBookSource, sqliteBookTarget } = await import("../ledger/sqlite-books.ts");
   const { redisRecordCopies, writeSqliteRecords } = await import("../records/record-copies.ts");
-  const { openDatabase } = await import("../storage/open-database.ts");
+  const { openDatabase: open } = await import("../storage/open-database.ts");
   const file = join(folder, "tollgate.db");
   if (existsSync(file)) throw new CommandError(`${file} is there already. Nothing was written.`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -104,7 +105,7 @@ async function toFolder(folder: string, config: Config): Promise<Moved> {
   return withBooks({ config }, async (books) => {
     const source = redisBookSource(books);
     await requireSettled(source);
-    const database = openDatabase(fresh);
+    const database = open(fresh);
     try {
       const target = sqliteBookTarget(database, clock);
       const moved = await carry(source, target, () => sqliteBookSource(database, clock));

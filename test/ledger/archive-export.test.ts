@@ -319,6 +319,26 @@ test("day sums that no ceiling asks for any more leave Redis; the others stay, a
   expect(await findings()).toEqual([]);
 });
 
+test("what a finished call takes of Redis' memory is bounded, and little once it is archived", async () => {
+  const accountId = await account();
+  await charges(accountId, 1, 1);
+  await exporter().flush(only(accountId));
+  const keys = async () => (await Array.fromAsync(link.keys())).filter((key) => key.startsWith(`{a:${accountId}}`));
+  const bytes = async () => {
+    const sizes = await Promise.all((await keys()).map((key) => link.call("MEMORY", "USAGE", key, "SAMPLES", "0")));
+    return sizes.reduce((sum: number, size) => sum + Number(size), 0);
+  };
+  const before = await bytes();
+  expect(before).toBeLessThan(2_500);
+  await charges(accountId, 2, 101);
+  expect((await bytes()) - before).toBeLessThan(100 * 2_000);
+  await exporter().flush(only(accountId));
+  expect((await bytes()) - before).toBeLessThan(100 * 200);
+  // Of a call there is only its mark left, and that lapses.
+  expect((await keys()).filter((key) => key.includes(":t:"))).toHaveLength(101);
+  expect(await keys()).toHaveLength(101 + 4);
+});
+
 describe("what does not fit is told, and nothing is lost", () => {
   /** Changes the archive's file behind its back. */
   function edit(sql: string, ...values: string[]): void {
