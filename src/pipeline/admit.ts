@@ -68,6 +68,8 @@ export async function admit(
   if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
   const known = deps.authenticate(authorization);
   const caller = known instanceof Promise ? await known : known;
+  // That the ledger is away says nothing against the key, nor against whoever sends it.
+  if (caller instanceof GatewayError && caller.code === "ledger_unavailable") return caller;
   if (caller instanceof GatewayError) return takeAddress(request, reply, deps) ?? caller;
   const { accountId } = caller.payer;
   const state = countAgainst("account", accountId, caller.requestsPerMinute, { reply, deps });

@@ -125,6 +125,27 @@ it("without its Redis a gateway refuses what costs within a second, and goes on 
   expect(await balanceCents(account)).toEqual([8, 0]);
 });
 
+it("keys that a gateway does not know while Redis is away are told so, not counted against their address", async () => {
+  const gateway = await startTestGateway({ REDIS_URL: redis.url, ADDRESS_REQUESTS_PER_MINUTE: "3" });
+  try {
+    const account = await first().account({ creditCents: 10 });
+    await redis.kill();
+    for (let at = 0; at < 5; at++) {
+      const { status, json } = await run(gateway, account.key, { q: "tea" });
+      expect([status, json.error]).toEqual([503, "ledger_unavailable"]);
+    }
+    await redis.start();
+    await eventually(
+      async () => ((await run(gateway, account.key, { q: "tea" })).status === 200 ? true : undefined),
+      "the gateway to go on",
+      10_000,
+    );
+  } finally {
+    await redis.start();
+    await gateway.stop();
+  }
+});
+
 it("a server that would lose money is refused at start, with what is wrong and the way around", async () => {
   const careless = await startRedis({ appendfsync: "everysec" });
   try {
