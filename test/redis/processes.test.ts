@@ -51,7 +51,7 @@ it("a gateway, Redis, and then all gateways are killed under load: every charge 
   await load.progress(50);
   await fleet.start(0);
   await redis.kill();
-  await eventually(() => load.statuses.has(503) || undefined, "a refusal");
+  await eventually(() => load.endings.has("ledger_unavailable") || undefined, "a refusal");
   await redis.start();
   await load.progress(50);
   await Promise.all([0, 1, 2, 3].map((at) => fleet.kill(at)));

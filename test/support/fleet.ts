@@ -88,10 +88,14 @@ export async function startFleet(
     },
     async charges({ key }) {
       const rows: FleetCharge[] = [];
-      for (let cursor = ""; ; ) {
-        const headers = { authorization: `Bearer ${key}` };
+      const headers = { authorization: `Bearer ${key}` };
+      const read = async (cursor: string) => {
         const response = await fetch(`${first().url}/api/v1/transactions?limit=1000${cursor}`, { headers });
         const page = (await response.json()) as { transactions: FleetCharge[]; next_cursor: string | null };
+        return response.status === 200 ? page : undefined;
+      };
+      for (let cursor = ""; ; ) {
+        const page = await eventually(() => read(cursor), "the transactions", 20_000);
         rows.push(...page.transactions.filter(({ kind }) => kind === "charge"));
         if (page.next_cursor === null) return rows;
         cursor = `&cursor=${page.next_cursor}`;
@@ -126,7 +130,8 @@ interface Acknowledged {
 
 export interface Load {
   readonly acknowledged: readonly Acknowledged[];
-  readonly statuses: ReadonlyMap<number, number>;
+  /** How many calls ended how: by an error's code, else by the status; 0 where no answer came. */
+  readonly endings: ReadonlyMap<string, number>;
   /** The longest that any answer took, in milliseconds. */
   slowestMs(): number;
   /** Settles once so many more charges were acknowledged. */
@@ -141,7 +146,7 @@ const IDLE_MS = 20;
 /** Calls of one account through whichever gateways run, `workers` at a time, streamed and not. */
 export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, workers: number): Load {
   const acknowledged: Acknowledged[] = [];
-  const statuses = new Map<number, number>();
+  const endings = new Map<string, number>();
   let over = false;
   let slowestMs = 0;
 
@@ -165,7 +170,10 @@ export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, w
   async function lane(): Promise<void> {
     while (!over) {
       const seen = await call();
-      if (seen !== null) statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1);
+      if (seen !== null) {
+        const ending = seen.error?.code ?? String(seen.status);
+        endings.set(ending, (endings.get(ending) ?? 0) + 1);
+      }
       if (seen?.acknowledged) {
         acknowledged.push({ requestId: seen.requestId ?? "", nano: Math.round((seen.usage?.cost ?? 0) * 1e9) });
       } else if (seen?.status !== 200) {
@@ -178,7 +186,7 @@ export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, w
   const lanes = Array.from({ length: workers }, lane);
   return {
     acknowledged,
-    statuses,
+    endings,
     slowestMs: () => slowestMs,
     async progress(count, msMax = 30_000) {
       const from = acknowledged.length;
