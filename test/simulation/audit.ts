@@ -51,7 +51,8 @@ export function overspent(kept: Kept, { accounts }: Scenario, { startMs, time }:
 }
 
 /** What became of a hold's money in the store. */
-function bookOf({ scenario, store }: Evidence) {
+function bookOf({ scenario, store, tries }: Evidence) {
+  const calls = new Set(tries.map(({ holdId }) => holdId));
   const postings = new Map<string, { readonly amount: number; readonly absorbed: number; readonly cents: number }>();
   const found: string[] = [];
   for (const number of scenario.accounts.keys()) {
@@ -66,6 +67,10 @@ function bookOf({ scenario, store }: Evidence) {
     const spent = account.sum("charge");
     if (cents !== Math.ceil(spent / NANO_PER_CENT)) found.push(`${cents} cents do not make ${spent}`);
     for (const holdId of account.live.keys()) found.push(`${holdId} is held for ever`);
+    for (const holdId of [...account.ended.keys(), ...postings.keys()])
+      if (!calls.has(holdId)) found.push(`${holdId} is the hold of no call`);
+    for (const holdId of account.orphans)
+      if (!store.forgotten.has(holdId)) found.push(`${holdId} was charged without its hold, which was never lost`);
   }
   return { postings, found };
 }
@@ -94,7 +99,9 @@ function isAway(error: unknown): boolean {
 }
 
 /** What a client was told is what the ledger has. */
-function answered({ told, code, ...tried }: Try, { heard, store }: Evidence, postings: Postings): string[] {
+function answered(tried: Try, evidence: Evidence, postings: Postings): string[] {
+  const { told, code } = tried;
+  const { heard, store } = evidence;
   const name = `${tried.requestId} was told`;
   const posting = postings.get(told?.charge.transactionId ?? tried.holdId);
   if (!tried.handled && tried.owner.alive) return [`${tried.requestId} was never answered`];
@@ -107,7 +114,9 @@ function answered({ told, code, ...tried }: Try, { heard, store }: Evidence, pos
   if (posting === undefined) {
     const forfeited = heard.forfeits.get(id) === chargedNano + absorbedNano;
     const absorbed = chargedNano === 0 && heard.records.get(tried.requestId)?.absorbReason === "hold_expired";
-    return forfeited || absorbed ? [] : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
+    return forfeited || absorbed || lostTwice(tried, evidence)
+      ? []
+      : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
   }
   const found: string[] = [];
   if (posting.amount + posting.absorbed !== chargedNano + absorbedNano)
@@ -120,36 +129,58 @@ function answered({ told, code, ...tried }: Try, { heard, store }: Evidence, pos
   return found;
 }
 
+/** Its disk was full when the call ended, and then the store forgot it too. */
+function lostTwice({ holdId, gateway, fromMs, toMs }: Try, { store, outages }: Evidence): boolean {
+  const isFull = outages.some(
+    (one) => one.what === "disk" && one.gateway === gateway && one.fromMs <= toMs && one.toMs >= fromMs,
+  );
+  return isFull && store.forgotten.has(holdId);
+}
+
 function keysOf({ tries }: Evidence): [string, Try[]][] {
   const keyed = tries.filter(({ call }) => call.idempotencyKey !== null);
   return [...Map.groupBy(keyed, ({ call }) => call.idempotencyKey ?? "")];
 }
 
 /** One key, one charge, one answer, and of a write one execution. */
-function sameAnswers(key: string, tries: readonly Try[], { store, entries, heard }: Evidence): string[] {
-  if ([...store.forgotten].some((fact) => fact.endsWith(` ${key}`))) return [];
+function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): string[] {
+  const { store, entries, heard } = evidence;
   const found: string[] = [];
   const ran = entries.filter(({ call, ran }) => ran && call.idempotencyKey === key);
-  if (ran.length > 1 && ran[0]?.call.effect === "write") found.push(`${key} was written ${ran.length} times`);
+  const isLost = [...store.forgotten].some((fact) => fact.endsWith(` ${key}`));
+  const [first, ...again] = isLost ? ran.filter((entry) => !inTheGap(entry, tries, evidence)) : ran;
+  if (first?.call.effect === "write" && again.length > 0) found.push(`${key} was written ${ran.length} times`);
+  if (isLost) return found;
   const told = tries.flatMap((one) => (one.told === null ? [] : [one.told]));
   const answers = new Set(told.map(({ charge, answer }) => `${charge.transactionId} ${charge.chargedNano} ${answer}`));
   // A call whose hold had ended before its answer came was not charged: its key is free again.
   const isExpired = tries.some(({ requestId }) => heard.records.get(requestId)?.absorbReason === "hold_expired");
   if (answers.size > 1 && !isExpired && !told.some(({ charge }) => heard.forfeits.has(charge.transactionId ?? "")))
     found.push(`${key} was answered in ${answers.size} ways: ${[...answers].join(", ")}`);
-  const charged = new Set(
-    tries.map(({ holdId }) => holdId).filter((id) => entries.some((e) => e.holdId === id && e.served)),
-  );
-  const kept = (id: string) =>
+  const isCharged = (id: string) => entries.some((entry) => entry.holdId === id && entry.served);
+  const isKept = (id: string) =>
     !heard.broken.some(({ of }) => of === id) && !store.forgotten.has(`answer ${id}`) && !tries[0]?.call.streamed;
+  const charged = tries.map(({ holdId }) => holdId).filter(isCharged);
   for (const { code, requestId } of tries)
-    if (code === "replay_unavailable" && [...charged].every(kept))
-      found.push(`${requestId} asked in vain for its answer`);
+    if (code === "replay_unavailable" && charged.every(isKept)) found.push(`${requestId} asked in vain for its answer`);
   return found;
 }
 
+/** Time for the gateways to meet the new server, and to tell it what the old one forgot. */
+const RETOLD_MS = 15_000;
+
+/** A key that the store has lost with its hold is not known again before its call has ended and its gateway has said so. */
+function inTheGap({ holdId, atMs }: Entry, tries: readonly Try[], { store, outages }: Evidence): boolean {
+  const before = tries.filter((one) => one.holdId !== holdId && one.fromMs < atMs);
+  return before.some(({ owner, toMs, gateway }) => {
+    const isOut = (one: Outage) => (one.gateway === null || one.gateway === gateway) && during(one, atMs, RETOLD_MS);
+    return !owner.alive || toMs + RETOLD_MS > atMs || store.forgotMs + RETOLD_MS > atMs || outages.some(isOut);
+  });
+}
+
 /** The vendor's books against ours: every amount is charged, absorbed, or lost by a rule that was met. */
-function cost({ entries, heard, tries, store, outages }: Evidence, postings: Postings): string[] {
+function cost(evidence: Evidence, postings: Postings): string[] {
+  const { entries, heard, tries, store, outages } = evidence;
   const found: string[] = [];
   let explained = 0;
   for (const tried of tries) {
@@ -178,7 +209,7 @@ function cost({ entries, heard, tries, store, outages }: Evidence, postings: Pos
         return of === requestId && outages.some(hit);
       });
     if (served.length === 0) continue;
-    if (died || absorbed || forfeited || unsettled) explained += servedNano;
+    if (died || absorbed || forfeited || unsettled || lostTwice(tried, evidence)) explained += servedNano;
     else
       found.push(
         `${holdId} cost ${servedNano}, and nobody was charged (${store.kept.at(accountId(tried.call.account)).holdState(holdId)})`,

@@ -26,7 +26,11 @@ export interface Try {
   readonly requestId: string;
   readonly holdId: string;
   readonly owner: Owner;
+  readonly gateway: number;
   readonly reply: MemoryReply;
+  readonly fromMs: number;
+  /** When the pipeline was done with it. */
+  toMs: number;
   /** The client left before the end. */
   left: boolean;
   /** The pipeline has done with it. */
@@ -82,7 +86,8 @@ export class Clients {
     const [requestId, holdId] = [`req_${name}`, `tx_${name}`];
     const reply = createMemoryReply();
     const tried: Try = {
-      ...{ call, requestId, holdId, owner, reply },
+      ...{ call, requestId, holdId, owner, reply, gateway: this.#gateways.indexOf(gateway) },
+      ...{ fromMs: time.nowMs, toMs: Number.POSITIVE_INFINITY },
       left: false,
       handled: false,
       told: null,
@@ -97,6 +102,7 @@ export class Clients {
     time.after(0, owner, () => {
       void gateway.handle(request, this.#endpoint(tried), reply).then(() => {
         tried.handled = true;
+        tried.toMs = time.nowMs;
       });
     });
     for (const fault of faults) {

@@ -32,7 +32,9 @@ export function messageFaults(faults: readonly Fault[]): (operation: string) => 
   return (operation) => {
     const nth = counts.get(operation) ?? 0;
     counts.set(operation, nth + 1);
-    return troubles.filter((fault) => fault.operation === operation && fault.nth === nth);
+    return troubles.filter(
+      (fault) => fault.operation === operation && nth >= fault.nth && nth < fault.nth + fault.times,
+    );
   };
 }
 

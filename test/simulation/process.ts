@@ -20,7 +20,7 @@ const RESTART_MS = 1_000;
 
 /** What the gateways say of themselves, for the audit. */
 export interface Heard {
-  /** Holds that a gateway knows to have placed. */
+  /** Holds that a gateway knows to have placed, or may have. */
   readonly placed: Map<string, { readonly gateway: number; readonly owner: Owner }>;
   readonly records: Map<string, RequestRecord>;
   readonly forfeits: Map<string, number>;
@@ -123,8 +123,13 @@ export class GatewayProcess {
       ledger: {
         ...ledger,
         reserve: async (request) => {
-          const outcome = await ledger.reserve(request);
-          if (outcome.outcome === "held") this.#heard.placed.set(request.holdId, { gateway: this.#number, owner });
+          const known = () => this.#heard.placed.set(request.holdId, { gateway: this.#number, owner });
+          const outcome = await ledger.reserve(request).catch((error: unknown) => {
+            // Nobody knows, so it has to be seen to that it ends.
+            known();
+            throw error;
+          });
+          if (outcome.outcome === "held") known();
           return outcome;
         },
       },

@@ -33,9 +33,15 @@ export interface CallPlan {
 export type MessageFault = "drop-request" | "drop-reply" | "delay-request" | "delay-reply" | "duplicate";
 export type UpstreamFault = "refuses" | "rejects" | "fails" | "breaks" | "hangs" | "is-silent";
 
-/** Everything that can go wrong. `nth` counts the messages of a kind, `ask` the times that a call's upstream is asked. */
+/** Everything that can go wrong. `nth` counts the messages of a kind, `times` are in a row, `ask` the times that a call's upstream is asked. */
 export type Fault =
-  | { readonly kind: MessageFault; readonly operation: string; readonly nth: number; readonly ms: number }
+  | {
+      readonly kind: MessageFault;
+      readonly operation: string;
+      readonly nth: number;
+      readonly times: number;
+      readonly ms: number;
+    }
   | { readonly kind: "cut"; readonly gateway: number; readonly atMs: number; readonly forMs: number }
   /** Nothing that was answered is lost; of what was not, `kept` is a share. */
   | { readonly kind: "store-crash"; readonly atMs: number; readonly forMs: number; readonly kept: number }
@@ -104,6 +110,7 @@ const message =
     kind,
     operation: chance.of(OPERATIONS),
     nth: chance.whole(0, CALLS),
+    times: chance.happens(0.5) ? 1 : chance.whole(2, 5),
     ms: chance.happens(0.3) ? chance.between(1_000, 90_000) : chance.between(10, 1_500),
   });
 const asked =

@@ -11,6 +11,9 @@ import type {
 import { ModelAccount, type ModelHold } from "../ledger/model.ts";
 
 export class SharedModelAccount extends ModelAccount {
+  /** Calls that were charged though their hold was not there. */
+  readonly orphans = new Set<string>();
+
   constructor(inferenceCapNano: number, epochMs: number) {
     super(inferenceCapNano, epochMs, epochMs, true);
   }
@@ -33,6 +36,7 @@ export class SharedModelAccount extends ModelAccount {
     const hold = this.#lost(request, origin, "posted");
     const amount = Math.min(amountNano, origin.amountNano, this.#room(hold));
     this.#restoreKey(hold, "free");
+    this.orphans.add(holdId);
     // Held for a moment and no longer, so that it is posted as any other.
     this.live.set(holdId, Object.assign(hold, { amount, state: "held" as const }));
     return this.post(request);

@@ -130,6 +130,8 @@ export class Store {
   isUp = true;
   /** Holds, keys and records whose last change was forgotten at some time, though it had been answered. */
   readonly forgotten = new Set<string>();
+  /** When it last forgot anything. */
+  forgotMs = Number.NEGATIVE_INFINITY;
   readonly #scenario: Scenario;
   readonly #time: VirtualTime;
   readonly #watch: StoreWatch;
@@ -180,6 +182,7 @@ export class Store {
     const before = facts(this.kept);
     this.#die(from === -1 ? this.#done.length : from);
     const after = facts(this.kept);
+    this.forgotMs = this.#time.nowMs;
     for (const [fact, said] of before) if (after.get(fact) !== said) this.forgotten.add(fact);
   }
 

@@ -10,6 +10,7 @@ import { OUTSIDE } from "./virtual-time.ts";
 export interface Entry {
   readonly holdId: string;
   readonly call: CallPlan;
+  readonly atMs: number;
   /** What it takes for what it has done so far. */
   nano: number;
   /** It began to act. */
@@ -59,7 +60,14 @@ export class Upstream {
     const isThis = (fault: Fault): fault is Extract<Fault, { kind: UpstreamFault }> =>
       "ask" in fault && fault.call === call.id && fault.ask === ask;
     const how = faults.find(isThis)?.kind ?? null;
-    const entry: Entry = { holdId, call, nano: 0, ran: how !== "refuses" && how !== "rejects", served: false };
+    const entry: Entry = {
+      holdId,
+      call,
+      atMs: time.nowMs,
+      nano: 0,
+      ran: how !== "refuses" && how !== "rejects",
+      served: false,
+    };
     this.entries.push(entry);
     const gateway = time.current;
     let over = false;
