@@ -102,7 +102,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return {
     async append(intent) {
       try {
-        const { seq, madeAtMs } = await call("append", intent);
+        const { seq, madeAtMs } = await call("append", JSON.stringify(intent));
         open.set(seq, madeAtMs);
         return { seq, madeAtMs, intent, outcome: null };
       } catch (error) {

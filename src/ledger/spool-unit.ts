@@ -86,9 +86,10 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
 
   return {
     recount,
-    append(intent: Intent): { seq: number; madeAtMs: number } {
+    /** `body` is the intent as JSON, so that only one side has to write it. */
+    append(body: string): { seq: number; madeAtMs: number } {
       const madeAtMs = Math.floor(time.epochMs);
-      insert.run(++last, JSON.stringify(intent), madeAtMs);
+      insert.run(++last, body, madeAtMs);
       kept++;
       return { seq: last, madeAtMs };
     },

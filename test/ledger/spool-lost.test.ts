@@ -1,6 +1,7 @@
 // A Redis that has forgotten what it acknowledged, and the bounds of the spool that remembers it.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
 import { spooledLedger } from "../../src/ledger/spool.ts";
 import { openSpool } from "../../src/ledger/spool-file.ts";
 import { nano } from "../../src/money.ts";
@@ -146,6 +147,45 @@ describe("the spool", () => {
       expect(await narrow.ledger.post(cost(id, 3))).toMatchObject({ outcome: "spooled" });
     }
     await expect(hold("tx_7", 5)).rejects.toEqual(AWAY);
+  });
+
+  it("tells an account's later ends after its earlier ones, though the store could take them at once", async () => {
+    let away = true;
+    const unavailable = new GatewayError("ledger_unavailable");
+    const { ledger, hold, other, told } = await startSpooled(
+      {},
+      {
+        wrap: (store) => ({
+          ...store,
+          post: (wish) => (wish.holdId === "tx_1" && away ? Promise.reject(unavailable) : store.post(wish)),
+        }),
+      },
+    );
+    for (const id of ["tx_1", "tx_2"]) {
+      await hold(id, 5);
+      expect(await ledger.post(cost(id, 3))).toMatchObject({ outcome: "spooled" });
+    }
+    away = false;
+    await told();
+    const { rows } = await other.transactions({ accountId: "ada", keyId: null, limit: 2, cursor: null });
+    expect(rows.map(({ transactionId }) => transactionId)).toEqual(["tx_2", "tx_1"]);
+  });
+
+  it("does not charge again what the server has forgotten and the archive knows", async () => {
+    const { ledger, hold, other, redis, reopen } = await startSpooled();
+    await hold("tx_1", 5);
+    await ledger.post(cost("tx_1", 3));
+    const archived = await other.transaction("ada", "tx_1");
+    await redis.send("DEL", "{a:ada}:p:tx_1");
+    const asked = Promise.withResolvers<void>();
+    const transaction = () => {
+      asked.resolve();
+      return Promise.resolve(archived);
+    };
+    const next = await reopen({ wrap: (store) => ({ ...store, transaction }) });
+    await asked.promise;
+    await next.close();
+    expect(await other.account("ada")).toMatchObject({ spentNano: 3 * CENT });
   });
 
   it("places no hold before what was left has been told", async () => {
