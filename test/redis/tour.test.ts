@@ -1,0 +1,69 @@
+// The tour of docs/operations.md: its three commands are run as they are written, on ports and in a folder of the test's own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { eventually } from "../support/gateway.ts";
+import { freePort, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const REDIS_PORT = "6379";
+
+/** The commands, with the one port that they name replaced. */
+function commands(redisPort: string): string[] {
+  const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+  const block = /<!-- tour: begin[^>]*-->([\s\S]*?)<!-- tour: end -->/.exec(page)?.[1] ?? "";
+  const lines = block.split("\n").filter((line) => line.startsWith("    "));
+  return lines.map((line) => line.trim().replaceAll(REDIS_PORT, redisPort));
+}
+
+it(
+  "starts Redis, starts three gateways, kills one under load, and finds every answer in the books",
+  async () => {
+    // Installs the server where there is none.
+    await (await startRedis()).dispose();
+    const dataDir = mkdtempSync(join(tmpdir(), "tollgate-tour-"));
+    const [port, adminPort, redisPort] = [await freePort(), await freePort(), await freePort()].map(String);
+    const env = { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, PORT: port, ADMIN_PORT: adminPort };
+    const started: ChildProcess[] = [];
+    const run = (command: string) => {
+      // A group of its own, so that what the command starts ends with it.
+      const child = spawn("bash", ["-c", command], {
+        cwd: ROOT,
+        env,
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let said = "";
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on("data", (text) => {
+          said += String(text);
+        });
+      }
+      started.push(child);
+      return { child, said: () => said };
+    };
+    onTestFinished(async () => {
+      for (const child of started.reverse()) {
+        if (child.exitCode !== null || child.pid === undefined) continue;
+        process.kill(-child.pid, "SIGKILL");
+      }
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    });
+    const [server = "", gateways = "", tour = "", ...more] = commands(String(redisPort));
+    expect(more).toEqual([]);
+    const redis = run(server);
+    await eventually(() => redis.said().includes("Ready to accept connections") || undefined, "Redis");
+    const gateway = run(gateways);
+    await eventually(() => gateway.said().includes("listen") || undefined, "the gateways", 30_000);
+    const { child, said } = run(tour);
+    const [code] = await once(child, "close");
+    expect(said()).toMatch(/Killed process \d+; the other two go on\.\nThree processes are ready again\./);
+    expect(said()).toContain("Answers that are not in the books once, at their cost: 0. What doctor found: 0.");
+    expect(Number(/^(\d+) calls were answered/m.exec(said())?.[1])).toBeGreaterThan(20);
+    expect(code, said()).toBe(0);
+  },
+  REDIS_MS_MAX,
+);
