@@ -113,6 +113,7 @@ it(`soak of ${MINUTES} minutes: what the provider served is charged to the nano 
     await proxy.close();
     await redis.dispose();
   });
+  console.log(`seed ${SEED}`);
   const random = randomFrom(SEED);
   const accounts = [await fleet.account(CREDIT), await fleet.account(CREDIT), await fleet.account(CREDIT)];
   const books = keepBooks(fleet);
@@ -136,7 +137,7 @@ it(`soak of ${MINUTES} minutes: what the provider served is charged to the nano 
   const agreed = expectBooksAgree(books.close(), charges, told);
   const endings = loads.map((load) => JSON.stringify(Object.fromEntries(load.endings))).join(" ");
   console.log(
-    `seed ${SEED}: ${JSON.stringify(Object.fromEntries(seen))}; calls ended ${endings}; ${told.size} charges told of, ` +
+    `${JSON.stringify(Object.fromEntries(seen))}; calls ended ${endings}; ${told.size} charges told of, ` +
       `${charges.length} in the ledger; provider ${agreed.provider} nano in all; of ${agreed.whole} whole answers ` +
       `${agreed.paid} nano charged, ${agreed.unpaid} absorbed because a process died first`,
   );

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
@@ -66,7 +67,12 @@ export async function startFleet(
   };
   async function start(at: number): Promise<void> {
     const settings = { REDIS_URL: redisUrl, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error", DRAIN_SECONDS: "5" };
-    gateways.set(at, await spawnGateway({ ...settings, ...environment, DATA_DIR: join(folder, `gateway-${at}`) }));
+    // One machine, and so one archive for all of them.
+    const archive = { ARCHIVE_URL: `file://${join(folder, "archive.db")}` };
+    gateways.set(
+      at,
+      await spawnGateway({ ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) }),
+    );
   }
   async function kill(at: number): Promise<void> {
     const one = gateways.get(at);
