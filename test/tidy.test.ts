@@ -57,7 +57,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   aws4fetch: ["src/files"],
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/storage", "test"],
-  postgres: ["src/ledger", "test"],
+  pg: ["src/ledger"],
   "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
   minisearch: ["src/run"],
   tiktoken: ["src/chat"],

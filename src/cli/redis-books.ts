@@ -1,6 +1,7 @@
 // Redis and its archive as a command has them for itself: no gateway may be at work on them.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { claimArchive } from "../ledger/archive-export.ts";
@@ -23,8 +24,9 @@ export interface OwnBooks extends RedisBooks {
   close(): Promise<void>;
 }
 
-export function archiveFile(config: Config): string {
-  return join(config.dataDir, "archive.db");
+/** Where the archive's file is, or would be. */
+export function archiveFile({ archiveUrl, dataDir }: Config): string {
+  return archiveUrl?.startsWith("file:") ? fileURLToPath(archiveUrl) : join(dataDir, "archive.db");
 }
 
 /** Connects to the server at `url`. Throws where it would lose money. */

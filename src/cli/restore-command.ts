@@ -46,7 +46,8 @@ async function requireArchive(path: string, note: string, config: Config): Promi
   const { archiveFile } = await import("./redis-books.ts");
   const { openArchive } = await import("../ledger/open-archive.ts");
   const file = archiveFile(config);
-  if (config.archiveUrl === null && !existsSync(file)) await copyDurably(archiveCopy(path), file);
+  const isFile = config.archiveUrl?.startsWith("file:") ?? true;
+  if (isFile && !existsSync(file)) await copyDurably(archiveCopy(path), file);
   const options = {
     ...{ file, clock },
     onFatal(error: Error) {

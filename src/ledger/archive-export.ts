@@ -11,6 +11,8 @@ import { type Every, everyInterval, steady } from "./sweep.ts";
 const BATCH = 200;
 const AGE_MS = 60_000;
 const KEPT_MAX = 10_000;
+/** What a failover could take back must not be in the archive yet. */
+const AGE_MS_MIN = 5_000;
 const ROUND_MS = 1_000;
 const ACCOUNTS_MAX = 500;
 const ACCOUNTS_AT_ONCE = 4;
@@ -70,10 +72,13 @@ interface Moved {
 
 /** The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. */
 function postingMover(run: RunTransition, time: () => { readonly args: readonly string[] }, archive: Archive) {
-  return async (accountId: string, ageMs: number, keptMax: number): Promise<Moved> => {
+  return async (
+    accountId: string,
+    { ageMs, keptMax, ageMsMin }: { readonly ageMs: number; readonly keptMax: number; readonly ageMsMin: number },
+  ): Promise<Moved> => {
     const key = accountKey(accountId);
     for (let count = 0; ; ) {
-      const reply = await run("archivable", key, [...time().args, BATCH, ageMs, keptMax]);
+      const reply = await run("archivable", key, [...time().args, BATCH, ageMs, keptMax, ageMsMin]);
       const [now = "0", archived = "0", busy, left = "", ...pairs] = reply;
       if (pairs.length === 0) {
         const looks = [
@@ -116,7 +121,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
   async function moveNoted(accountId: string, score: string): Promise<void> {
     let next: number | string;
     try {
-      const { nextMs } = await move(accountId, ageMs, keptMax);
+      const { nextMs } = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs) });
       next = nextMs ?? "";
     } catch (error) {
       onBroken(error);
@@ -148,7 +153,8 @@ export function exportPostings(options: ExportOptions): PostingExport {
   return {
     async flush(accountIds) {
       let count = 0;
-      for await (const accountId of accountIds) count += (await move(accountId, 0, 0)).count;
+      for await (const accountId of accountIds)
+        count += (await move(accountId, { ageMs: 0, keptMax: 0, ageMsMin: 0 })).count;
       return count;
     },
     behindMs: () => behind,

@@ -1,64 +1,78 @@
 // The archive in PostgreSQL, for processes on several machines, and for books that other programs read.
 import { randomUUID } from "node:crypto";
-import postgres from "postgres";
+import { Pool, type QueryConfig } from "pg";
 import { GatewayError } from "../errors.ts";
 import type { Archive } from "./archive.ts";
-import { archiveOn, conflictText, QUERIES, type Row } from "./archive-queries.ts";
-import { type ArchiveRow, COLUMNS } from "./archive-rows.ts";
+import { archiveOn, conflictText, QUERIES, type QueryName, type Row } from "./archive-queries.ts";
+import { type ArchiveRow, COLUMNS, type Value } from "./archive-rows.ts";
 
 const CONNECTIONS_MAX = 4;
-const CONNECT_SECONDS_MAX = 5;
-const IDLE_SECONDS_MAX = 60;
-const STATEMENT_MS_MAX = 10_000;
+const CONNECT_MS_MAX = 5_000;
+const IDLE_MS_MAX = 60_000;
+/** Nobody waits longer for an answer; a network that has gone silent gives none. */
+const ANSWER_MS_MAX = 10_000;
+/** The doctor's sums go over all postings of an account. */
+const SUMS_MS_MAX = 600_000;
+const SUMS: readonly QueryName[] = ["sums", "days", "disorder", "badRefunds"];
 const RETRY_AFTER_SECONDS = 5;
+const APPEND_TRIES = 3;
 /** Taken while the tables are made, so that processes that start together make them once. Any number that nobody else takes. */
 const SCHEMA_LOCK = 7_205_759;
 
 const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type}`);
 const SCHEMA = `
+  BEGIN;
+  SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});
   CREATE TABLE IF NOT EXISTS tollgate_posting
     (${columns.join(", ")}, PRIMARY KEY (account_id, number), UNIQUE (transaction_id));
   CREATE INDEX IF NOT EXISTS tollgate_posting_by_key ON tollgate_posting (account_id, key_id, number)
     WHERE key_id IS NOT NULL;
   CREATE TABLE IF NOT EXISTS tollgate_archive (id text NOT NULL);
+  INSERT INTO tollgate_archive SELECT '${randomUUID()}' WHERE NOT EXISTS (SELECT 1 FROM tollgate_archive);
+  COMMIT;
 `;
-const INSERT = `INSERT INTO tollgate_posting SELECT * FROM json_populate_recordset(null::tollgate_posting, $1::text::json)
-  ON CONFLICT DO NOTHING`;
-/** What was to be kept and is not there, with what has its place or its id. */
-const MISPLACED = `SELECT given.transaction_id, given.account_id, given.number,
-    other.transaction_id AS other_id, other.account_id AS other_account, other.number AS other_number
-  FROM json_populate_recordset(null::tollgate_posting, $1::text::json) AS given
-  JOIN tollgate_posting other ON other.transaction_id = given.transaction_id
-    OR (other.account_id = given.account_id AND other.number = given.number)
-  WHERE other.transaction_id <> given.transaction_id OR other.account_id <> given.account_id
-    OR other.number <> given.number
-  LIMIT 1`;
-
-class Misplaced extends Error {}
-
-function connect(url: string) {
-  return postgres(url, {
-    max: CONNECTIONS_MAX,
-    connect_timeout: CONNECT_SECONDS_MAX,
-    idle_timeout: IDLE_SECONDS_MAX,
-    onnotice: () => {},
-    connection: {
-      application_name: "tollgate",
-      statement_timeout: STATEMENT_MS_MAX,
-      // What has been archived leaves Redis: it must be on the disk, whatever the server's own setting.
-      synchronous_commit: "on",
-    },
-  });
-}
+/** One statement, so all or nothing: what is new is kept unless something else has a place or an id of what was given. */
+const APPEND = `
+  WITH given AS MATERIALIZED (
+    SELECT * FROM json_populate_recordset(null::tollgate_posting, $1::text::json)
+  ), placed AS MATERIALIZED (
+    SELECT g.transaction_id, g.account_id, g.number, COALESCE(p.transaction_id, t.transaction_id) AS other_id,
+      COALESCE(p.account_id, t.account_id) AS other_account, COALESCE(p.number, t.number) AS other_number,
+      p.transaction_id = g.transaction_id AS same,
+      p.transaction_id <> g.transaction_id OR t.account_id <> g.account_id OR t.number <> g.number AS misplaced
+    FROM given g
+      LEFT JOIN tollgate_posting p ON p.account_id = g.account_id AND p.number = g.number
+      LEFT JOIN tollgate_posting t ON t.transaction_id = g.transaction_id
+  ), fresh AS (
+    INSERT INTO tollgate_posting SELECT * FROM given WHERE NOT EXISTS (SELECT 1 FROM placed WHERE misplaced)
+      ON CONFLICT DO NOTHING RETURNING 1
+  )
+  SELECT (SELECT COUNT(*) FROM fresh) AS kept, (SELECT COUNT(*) FROM placed WHERE same) AS there, other.*
+    FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM placed WHERE misplaced LIMIT 1) AS other ON true`;
 
 /** Opens the archive in the database at `url`; its tables are made where they are missing. Rejects with a sentence for the operator. */
 export async function openPostgresArchive(url: string): Promise<Archive> {
-  const sql = connect(url);
+  const pool = new Pool({
+    connectionString: url,
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    idleTimeoutMillis: IDLE_MS_MAX,
+    keepAlive: true,
+    application_name: "tollgate",
+    statement_timeout: SUMS_MS_MAX,
+    // What has been archived leaves Redis: it must be on the disk, whatever the server's own setting.
+    options: "-c synchronous_commit=on",
+  });
+  // A connection at rest that is lost is made anew when it is wanted.
+  pool.on("error", () => {});
 
   /** Whoever is told that the archive is away asks again later. */
-  async function ask<T>(work: () => Promise<T>): Promise<T> {
+  async function ask(name: string, text: string, values: readonly Value[], msMax = ANSWER_MS_MAX): Promise<Row[]> {
+    const wish: QueryConfig & { readonly query_timeout: number } = {
+      ...{ name: `tollgate ${name}`, text, values: [...values], query_timeout: msMax },
+    };
     try {
-      return await work();
+      return (await pool.query(wish)).rows as Row[];
     } catch (cause) {
       throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
     }
@@ -66,51 +80,28 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
 
   async function append(rows: readonly ArchiveRow[]): Promise<string | null> {
     const text = JSON.stringify(rows);
-    try {
-      await sql.begin(async (transaction) => {
-        const { count } = await transaction.unsafe(INSERT, [text], { prepare: true });
-        if (count === rows.length) return;
-        const [found] = (await transaction.unsafe(MISPLACED, [text], { prepare: true })) as unknown as Row[];
-        if (found === undefined) return;
-        const { other_id, other_account, other_number } = found;
-        const other = {
-          transaction_id: other_id ?? null,
-          account_id: other_account ?? null,
-          number: other_number ?? null,
-        };
-        throw new Misplaced(conflictText(found, other));
-      });
-      return null;
-    } catch (error) {
-      if (error instanceof Misplaced) return error.message;
-      throw error;
+    for (let tries = 1; tries <= APPEND_TRIES; tries++) {
+      const [found = {}] = await ask("append", APPEND, [text]);
+      const { other_id: id = null, other_account: account = null, other_number: number = null } = found;
+      if (id !== null) return conflictText(found, { transaction_id: id, account_id: account, number });
+      // Otherwise somebody else was keeping some of them at the same time: seen again, they are the same or they are not.
+      if (Number(found.kept) + Number(found.there) === rows.length) return null;
     }
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
   try {
-    const id = await prepareTables(sql);
-    return archiveOn(id, {
+    await pool.query(SCHEMA);
+    const { rows } = await pool.query<{ id: string }>("SELECT id FROM tollgate_archive");
+    return archiveOn(rows[0]?.id ?? "", {
       query: (name, parameters) =>
-        ask(async () => [...(await sql.unsafe(QUERIES[name], [...parameters], { prepare: true }))] as unknown as Row[]),
-      append: (rows) => ask(() => append(rows)),
-      close: () => sql.end({ timeout: CONNECT_SECONDS_MAX }),
+        ask(name, QUERIES[name], parameters, SUMS.includes(name) ? SUMS_MS_MAX : ANSWER_MS_MAX),
+      append,
+      close: () => pool.end(),
     });
   } catch (error) {
-    await sql.end({ timeout: 0 });
+    await pool.end();
     const words = error instanceof Error ? error.message || String((error as { code?: unknown }).code) : String(error);
     throw new Error(`the archive at ARCHIVE_URL cannot be opened: ${words}`, { cause: error });
   }
-}
-
-/** Answers the archive's id. */
-async function prepareTables(sql: ReturnType<typeof connect>): Promise<string> {
-  return sql.begin(async (transaction) => {
-    await transaction.unsafe(`SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`);
-    await transaction.unsafe(SCHEMA);
-    const [known] = await transaction.unsafe("SELECT id FROM tollgate_archive");
-    if (known !== undefined) return String(known.id);
-    const id = randomUUID();
-    await transaction.unsafe("INSERT INTO tollgate_archive VALUES ($1)", [id]);
-    return id;
-  });
 }

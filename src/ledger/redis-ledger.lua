@@ -586,8 +586,8 @@ function ops.due(KEYS_, A)
 end
 
 -- What of an account may leave for the archive: its postings in order, those of a charge's age or beyond what is kept.
--- ARGV: gateway time, leapt, given time, count, age ms, kept. Answers: now, number of the last archived, whether anything is left
--- or held, when the first that is left was made ('' for none), then id and JSON of the fields by turns.
+-- ARGV: gateway time, leapt, given time, count, age ms, kept, least age ms. Answers: now, number of the last archived, whether anything
+-- is left or held, when the first that is left was made ('' for none), then id and JSON of the fields by turns.
 function ops.archivable(KEYS_, A)
   local K = names(KEYS_[1], '')
   local now = clock(A[1], A[2], A[3])
@@ -599,7 +599,8 @@ function ops.archivable(KEYS_, A)
     local flat = redis.call('HGETALL', names(KEYS_[1], id).posting)
     local fields = {}
     for field = 1, #flat, 2 do fields[flat[field]] = flat[field + 1] end
-    if num(fields.created) > now - tonumber(A[5]) and num(account[1]) + at > beyond then
+    local age = now - num(fields.created)
+    if age < tonumber(A[7]) or (age < tonumber(A[5]) and num(account[1]) + at > beyond) then
       left = fields.created
       break
     end

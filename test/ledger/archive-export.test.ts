@@ -323,10 +323,14 @@ test("what a finished call takes of Redis' memory is bounded, and little once it
   const accountId = await account();
   await charges(accountId, 1, 1);
   await exporter().flush(only(accountId));
-  const keys = async () => (await Array.fromAsync(link.keys())).filter((key) => key.startsWith(`{a:${accountId}}`));
+  const keys = async () => {
+    const found: string[] = [];
+    for await (const key of link.keys()) if (key.startsWith(`{a:${accountId}}`)) found.push(key);
+    return found;
+  };
   const bytes = async () => {
     const sizes = await Promise.all((await keys()).map((key) => link.call("MEMORY", "USAGE", key, "SAMPLES", "0")));
-    return sizes.reduce((sum: number, size) => sum + Number(size), 0);
+    return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
   };
   const before = await bytes();
   expect(before).toBeLessThan(2_500);
