@@ -99,8 +99,13 @@ export const SETTINGS = {
   archiveUrl: secret(
     optional(
       "ARCHIVE_URL",
-      z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must look like postgres://user:password@host:port/database"),
-      "With REDIS_URL: the PostgreSQL that transactions are kept in for good; without it DATA_DIR/archive.db, for processes of one machine",
+      z
+        .string()
+        .regex(
+          /^(postgres(ql)?:\/\/\S+|file:\/\/\/.+)$/,
+          "must look like postgres://user:password@host:port/database, or file:///a/file/of/this/machine",
+        ),
+      "With REDIS_URL: where transactions are kept for good: PostgreSQL, or a file that all processes of one machine share; without it DATA_DIR/archive.db",
     ),
   ),
   redisUnsafe: setting("REDIS_UNSAFE", "0", flag, "1: start although the Redis server would lose money"),

@@ -164,7 +164,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const stores = await openStores(
     { ...config, dataDir: ownDir },
-    { onFatal, onBroken: (err) => log.logger.error({ err }, "the store is away") },
+    { onFatal, onBroken: (err) => log.logger.error({ err }, "the store is away"), archiveDir: config.dataDir },
   );
   const { ledger, records } = stores;
   const ownSandbox = config.sandbox && config.sandboxUrl === null;
@@ -180,6 +180,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     // The books are common to all processes: one of them looks.
     ...(role?.kind === "child" ? {} : { totals: () => ledger.totals() }),
     restingRoutes: () => upstream.health.resting(),
+    ...(stores.spool === null ? {} : { spool: stores.spool }),
   });
 
   const authenticator = createAuthenticator({ books: ledger, clock, sandbox: config.sandbox });

@@ -3,13 +3,17 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { claimArchive, exportPostings } from "./ledger/archive-export.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import { openArchive } from "./ledger/open-archive.ts";
 import { redisLedger } from "./ledger/redis-ledger.ts";
+import { spooledLedger } from "./ledger/spool.ts";
+import { openSpool, type SpoolState } from "./ledger/spool-file.ts";
 import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
 import type { Records } from "./records/records.ts";
 import { redisRecords } from "./records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
-import { openRedis } from "./storage/redis-link.ts";
+import { openRedis, type RedisLink } from "./storage/redis-link.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
 
 /** A hold whose process has gone ends this long after it was last renewed. */
@@ -21,6 +25,8 @@ export interface Stores {
   readonly records: Records;
   /** Several processes share them: paid calls are counted in the ledger, and changes of keys are told to the others. */
   readonly shared: boolean;
+  /** What waits in this process's spool; null where there is none. */
+  readonly spool: (() => SpoolState) | null;
   /** Tells the other processes that an account's keys have changed. */
   keysChanged(accountId: string): void;
   /** `forget` hears which account's keys have changed elsewhere; null: any may have. */
@@ -33,6 +39,8 @@ export interface StoreEvents {
   readonly onFatal: (error: Error) => void;
   /** The store is away for now; for the log. */
   readonly onBroken?: (error: unknown) => void;
+  /** Where the archive of all processes lies, if not in this process's own folder. */
+  readonly archiveDir?: string;
 }
 
 /** The one file of a data folder that holds all that is kept. */
@@ -52,6 +60,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     ledger: sqliteLedger(thread),
     records: sqliteRecords(thread),
     shared: false,
+    spool: null,
     keysChanged() {},
     onKeysChanged: () => Promise.resolve(),
     close: () => thread.close(),
@@ -59,25 +68,49 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
 }
 
 /** Rejects where the server would lose money, with what is wrong and how to say that it may. */
-async function openServer(url: string, config: Config, { onBroken = () => {} }: StoreEvents): Promise<Stores> {
-  const link = await openRedis(url, { onBroken });
+async function requireSafe(link: RedisLink, config: Config): Promise<void> {
   const problems = await link.problems();
-  if (problems.length > 0 && !config.redisUnsafe) {
-    await link.close();
-    throw new Error(
-      `REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`,
-    );
+  if (problems.length === 0 || config.redisUnsafe) return;
+  throw new Error(`REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`);
+}
+
+/** The ledger in Redis with its archive behind it and this process's own spool before it. */
+async function openServer(url: string, config: Config, events: StoreEvents): Promise<Stores> {
+  const { onFatal, onBroken = () => {}, archiveDir = config.dataDir } = events;
+  const clock = systemClock;
+  const link = await openRedis(url, { onBroken });
+  const opened: (() => Promise<unknown>)[] = [() => link.close()];
+  try {
+    await requireSafe(link, config);
+    const { archive } = await openArchive(config.archiveUrl, { file: join(archiveDir, "archive.db"), clock, onFatal });
+    opened.push(() => archive.close());
+    await claimArchive(link, archive);
+    const moving = exportPostings({ link, archive, clock, onBroken });
+    opened.push(() => moving.stop());
+    const spool = await openSpool({ file: join(config.dataDir, "spool.db"), clock, onFatal });
+    const books = redisLedger({ link, clock, leaseMs: LEASE_MS, archive });
+    const onForfeit = (lost: object) => onBroken(new Error(`a charge came too late: ${JSON.stringify(lost)}`));
+    const ledger = spooledLedger(books, spool, { clock, leaseMs: LEASE_MS, onBroken, onForfeit });
+    link.onServerChange(() => ledger.repeat());
+    await ledger.recover();
+    return {
+      ledger,
+      records: redisRecords(link),
+      shared: true,
+      spool: () => ledger.spoolState(),
+      keysChanged: (accountId) => void link.publish(KEYS_CHANNEL, accountId).catch(onBroken),
+      async onKeysChanged(forget) {
+        await link.subscribe(KEYS_CHANNEL, forget, () => forget(null));
+      },
+      async close() {
+        await ledger.close();
+        for (const close of opened.reverse()) await close();
+      },
+    };
+  } catch (error) {
+    for (const close of opened.reverse()) await close().catch(onBroken);
+    throw error;
   }
-  return {
-    ledger: redisLedger({ link, clock: systemClock, leaseMs: LEASE_MS }),
-    records: redisRecords(link),
-    shared: true,
-    keysChanged: (accountId) => void link.publish(KEYS_CHANNEL, accountId).catch(onBroken),
-    async onKeysChanged(forget) {
-      await link.subscribe(KEYS_CHANNEL, forget, () => forget(null));
-    },
-    close: () => link.close(),
-  };
 }
 
 /** Opens the stores of a configuration. Rejects with a sentence for the operator. */

@@ -1,4 +1,5 @@
 // Opens the archive that the settings name: a file of this machine, or PostgreSQL for many.
+import { fileURLToPath } from "node:url";
 import type { Archive } from "./archive.ts";
 import { openPostgresArchive } from "./archive-postgres.ts";
 import { openSqliteArchive, type SqliteArchiveOptions } from "./archive-sqlite.ts";
@@ -9,9 +10,10 @@ export interface OpenArchive {
   readonly backup: ((path: string) => Promise<void>) | null;
 }
 
-/** `url` null: the file. Rejects with a sentence for the operator. */
-export async function openArchive(url: string | null, file: SqliteArchiveOptions): Promise<OpenArchive> {
-  if (url !== null) return { archive: await openPostgresArchive(url), backup: null };
-  const archive = await openSqliteArchive(file);
+/** `url` null: the file that is given; `file:` names another. Rejects with a sentence for the operator. */
+export async function openArchive(url: string | null, given: SqliteArchiveOptions): Promise<OpenArchive> {
+  const isFile = url?.startsWith("file:") ?? true;
+  if (url !== null && !isFile) return { archive: await openPostgresArchive(url), backup: null };
+  const archive = await openSqliteArchive(url === null ? given : { ...given, file: fileURLToPath(url) });
   return { archive, backup: archive.backup };
 }

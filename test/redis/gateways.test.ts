@@ -1,4 +1,7 @@
 // Three gateways over one Redis: one balance, one ceiling, one window, and keys whose changes reach all of them.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -6,13 +9,16 @@ import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts"
 
 let redis: RedisServer;
 let gateways: TestGateway[];
+const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+const archive = { ARCHIVE_URL: `file://${folder}/archive.db` };
 beforeAll(async () => {
   redis = await startRedis();
-  gateways = await Promise.all([1, 2, 3].map(() => startTestGateway({ REDIS_URL: redis.url })));
+  gateways = await Promise.all([1, 2, 3].map(() => startTestGateway({ REDIS_URL: redis.url, ...archive })));
 }, REDIS_MS_MAX);
 afterAll(async () => {
   await Promise.all(gateways.map((gateway) => gateway.stop()));
   await redis.dispose();
+  rmSync(folder, { recursive: true });
 });
 
 const first = () => gateways[0] as TestGateway;
@@ -126,7 +132,7 @@ it("without its Redis a gateway refuses what costs within a second, and goes on 
 });
 
 it("keys that a gateway does not know while Redis is away are told so, not counted against their address", async () => {
-  const gateway = await startTestGateway({ REDIS_URL: redis.url, ADDRESS_REQUESTS_PER_MINUTE: "3" });
+  const gateway = await startTestGateway({ REDIS_URL: redis.url, ...archive, ADDRESS_REQUESTS_PER_MINUTE: "3" });
   try {
     const account = await first().account({ creditCents: 10 });
     await redis.kill();

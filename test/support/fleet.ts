@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
