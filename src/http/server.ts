@@ -17,10 +17,12 @@ import {
   refuseBody,
   STREAM_HEADERS,
 } from "./read-request.ts";
+import type { ReplyHost } from "./reply-host.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
 import { StreamBody, type StreamLimits } from "./stream-body.ts";
-import { type ReplyHost, UwsReply } from "./uws-reply.ts";
+import { turnEnd } from "./turn-end.ts";
+import { UwsReply } from "./uws-reply.ts";
 
 export interface HttpOptions {
   readonly host: string;
@@ -137,6 +139,7 @@ class Edge implements ReplyHost, StreamLimits {
   readonly clock: Clock;
   readonly slowClients: SlowClients;
   readonly stalledMsMax: number;
+  readonly atTurnEnd = turnEnd();
   draining = false;
   /** New requests are turned away. */
   refusing = false;

@@ -1,21 +1,10 @@
 // Writes an answer to a uWebSockets response: whole, or as a stream that stops when the client does not read.
 import type { HttpResponse } from "uWebSockets.js";
-import type { Clock } from "../clock.ts";
 import type { Reply } from "../plan.ts";
-import type { SlowClient, SlowClients } from "./slow-clients.ts";
-import { statusLine } from "./status-line.ts";
-
-/** What all replies of one listener share. */
-export interface ReplyHost {
-  readonly clock: Clock;
-  readonly slowClients: SlowClients;
-  /** How long a client may read nothing before its connection is closed. */
-  readonly stalledMsMax: number;
-  /** Whether connections end with the answer, because the listener is going away. */
-  readonly draining: boolean;
-  /** Counts a reply that needs its connection no more. */
-  finished(): void;
-}
+import { headerLine, statusLine } from "./head-lines.ts";
+import type { OpenBody, ReplyHost } from "./reply-host.ts";
+import type { SlowClient } from "./slow-clients.ts";
+import { type Due, Gathered } from "./turn-end.ts";
 
 /**
  * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More than
@@ -28,22 +17,12 @@ const PROBE_BYTES = 4 * 1024;
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 /** Answers that have no body, and so nothing to say about one (RFC 9110, 15.3.5 and 15.4.5). */
 const BODILESS = [204, 304];
-/** A request body that may still be coming in. */
-export interface OpenBody {
-  /** The client has left. */
-  abandon(): void;
-  /** The answer begins. True: where the body ends is not known, so the connection ends with the answer. */
-  answered?(): boolean;
-}
-
-const UNSAFE_HEADER = /[^\t\x20-\x7e]/;
-const ALL_UNSAFE = new RegExp(UNSAFE_HEADER, "g");
 
 /**
  * A `Reply` over uWebSockets. The response is touched only while it lives (`#res` is null afterwards), and always corked, so that
  * what belongs together is one system call. `onGone` listeners that come after the client has left are called at once.
  */
-export class UwsReply implements Reply, SlowClient {
+export class UwsReply implements Reply, SlowClient, Due {
   deadlineMs = 0;
   readonly #host: ReplyHost;
   #res: HttpResponse | null;
@@ -63,6 +42,8 @@ export class UwsReply implements Reply, SlowClient {
   /** What the client has no room for yet, and its size. */
   #held: Uint8Array[] | null = null;
   #heldBytes = 0;
+  /** Small parts of this turn of the event loop. Streams that write theirs one after the other at its end cost less each. */
+  #gathered: Gathered | null = null;
   #body: OpenBody | null = null;
   /** How long the stream will be, where that is known. */
   #bytesTotal: number | null = null;
@@ -101,9 +82,7 @@ export class UwsReply implements Reply, SlowClient {
   }
 
   header(name: string, value: string): void {
-    // A line break in a value would begin a header of the sender's choice.
-    const safe = UNSAFE_HEADER.test(value) ? value.replace(ALL_UNSAFE, "?") : value;
-    this.#headers += `\r\n${name}: ${safe}`;
+    this.#headers += headerLine(name, value);
     if (name.length === 12 && name.toLowerCase() === "content-type") this.#hasContentType = true;
   }
 
@@ -145,6 +124,7 @@ export class UwsReply implements Reply, SlowClient {
       return;
     }
     this.#bytesTotal = bytesTotal ?? null;
+    if (bytesTotal === undefined) this.#gathered = new Gathered();
     this.#head = this.#headText(status);
     this.#writeCorked = () => this.#writeSlice();
     res.onWritable(() => this.#writable());
@@ -152,6 +132,8 @@ export class UwsReply implements Reply, SlowClient {
 
   write(bytes: Uint8Array | string): boolean {
     if (this.closed || this.#res === null || this.#writeCorked === null || bytes.length === 0) return !this.#blocked;
+    if (!this.#blocked && this.#head === null && this.#gather(bytes)) return true;
+    this.turnEnded();
     if (this.#blocked) {
       this.#hold(bytes);
       return false;
@@ -161,17 +143,25 @@ export class UwsReply implements Reply, SlowClient {
     return !this.#blocked;
   }
 
+  /** Writes what was gathered. Where the client has no room, its writer hears of it at the next part. */
+  turnEnded(): void {
+    const gathered = this.#gathered?.take() ?? null;
+    if (gathered === null || this.#res === null) return;
+    this.#put(gathered);
+    if (this.#blocked) this.#waitForClient();
+  }
+
   end(bytes: Uint8Array | string = ""): void {
     if (this.closed || this.#res === null) return;
+    if (this.#gathered?.add(bytes) === false) this.turnEnded();
+    const last = this.#gathered?.take() ?? bytes;
     this.#ended = true;
-    if (bytes.length > 0 && (this.#blocked || bytes.length > SLICE_BYTES / 3)) {
-      const wait = this.#blocked;
-      this.#hold(bytes);
-      if (!wait) this.#writable();
+    if (last.length > 0 && (this.#blocked || last.length > SLICE_BYTES / 3)) {
+      this.#hold(last);
+      if (!this.#blocked) this.#writable();
       return;
     }
-    if (this.#blocked) return;
-    this.#endStream(this.#res, bytes);
+    if (!this.#blocked) this.#endStream(this.#res, last);
   }
 
   send(status: number, body: Uint8Array | string): void {
@@ -191,14 +181,12 @@ export class UwsReply implements Reply, SlowClient {
   }
 
   cut(): void {
-    const res = this.#res;
-    if (res === null || this.#gone) return;
+    if (this.#res === null || this.#gone) return;
     this.#ended = true;
     this.#goneListener = null;
-    // Closing inside uWebSockets' own parser would free what it is still working on.
-    setImmediate(() => {
-      if (this.#res !== null) res.close();
-    });
+    // Closing inside uWebSockets' own parser would free what it is still working on. What was gathered goes out first: it
+    // waits for the same moment, and has waited longer.
+    setImmediate(() => this.#res?.close());
   }
 
   keepOpen(): void {
@@ -301,6 +289,15 @@ export class UwsReply implements Reply, SlowClient {
     if (!this.#blocked) this.#probing = false;
   }
 
+  /** Keeps a small part for the end of the turn; false: it has to be written now. */
+  #gather(bytes: Uint8Array | string): boolean {
+    const gathered = this.#gathered;
+    const isFirst = gathered?.isEmpty === true;
+    if (gathered === null || !gathered.add(bytes)) return false;
+    if (isFirst) this.#host.atTurnEnd(this);
+    return true;
+  }
+
   #hold(bytes: Uint8Array | string): void {
     const held = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
     this.#held ??= [];
@@ -386,6 +383,7 @@ export class UwsReply implements Reply, SlowClient {
   #finish(): void {
     this.#res = null;
     this.#held = null;
+    this.#gathered = null;
     this.#body = null;
     this.#goneListener = null;
     this.#roomListener = null;

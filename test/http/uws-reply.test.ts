@@ -177,6 +177,50 @@ describe("a streamed answer", () => {
     client.send(request("GET /hello"));
   });
 
+  test("goes out at once with its first part; small ones of one turn go out together, and the end with the last", async () => {
+    const { client, reply } = await held();
+    reply.begin(200);
+    reply.write("first");
+    reply.write("a");
+    reply.write(Buffer.from("b"));
+    reply.write("c");
+    expect(await client.sees(/c$/)).toMatch(/\r\n5\r\nfirst\r\n3\r\nabc$/);
+    reply.write("d");
+    reply.end("e");
+    expect(await client.sees(/0\r\n\r\n$/)).toMatch(/abc\r\n2\r\nde\r\n0\r\n\r\n$/);
+  });
+
+  test("that is cut has sent what was written before", async () => {
+    const { client, reply } = await held();
+    reply.begin(200);
+    reply.write("one ");
+    reply.write("two ");
+    reply.write("three");
+    reply.cut();
+    await client.closed;
+    expect(dechunked(client.text())).toBe("one two three");
+  });
+
+  test("of small parts, a turn each, asks to wait when its client has no room, and loses none", async () => {
+    const { client, reply, server } = await held();
+    client.socket.pause();
+    reply.begin(200);
+    const part = Buffer.alloc(1_000, "x");
+    let parts = 1;
+    while (reply.write(part)) {
+      parts += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const room = new Promise<void>((resolve) => reply.onRoom(resolve));
+    const read = startReading(client);
+    await room;
+    reply.end("the end");
+    await until(() => server.openRequests() === 0);
+    await until(() => read.last().endsWith("the end\r\n0\r\n\r\n"));
+    expect(read.bytes()).toBeGreaterThan(parts * part.length);
+    expect(read.bytes()).toBeLessThan(parts * (part.length + 20) + 1_000);
+  });
+
   test("keeps every byte of parts of any size, text or bytes", async () => {
     const { client, reply } = await held();
     const sizes = [1, 1_364, 1_365, 1_366, 4_095, 4_096, 4_097, 16_383, 16_385, 65_536, 69_632, 200_000];

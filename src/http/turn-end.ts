@@ -1,0 +1,51 @@
+// What waits for the end of a turn of the event loop, when all that had come in has been read.
+
+/** Parts that are larger together do not wait. */
+const GATHERED_BYTES_MAX = 4 * 1024;
+
+/** Someone with something to do then. */
+export interface Due {
+  turnEnded(): void;
+}
+
+/** Returns a function that calls whoever is given to it once, at the end of the turn, one after the other. */
+export function turnEnd(): (due: Due) => void {
+  let waiting: Due[] = [];
+  const run = (): void => {
+    const due = waiting;
+    waiting = [];
+    for (const one of due) one.turnEnded();
+  };
+  return (due) => {
+    if (waiting.push(due) === 1) setImmediate(run);
+  };
+}
+
+/** The small parts of a stream that were written in one turn. */
+export class Gathered {
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
+  /** Keeps a part. False: it is too large, alone or with the others. */
+  add(bytes: Uint8Array | string): boolean {
+    const part = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    if (this.#bytes + part.length > GATHERED_BYTES_MAX) return false;
+    if (part.length > 0) this.#parts.push(part);
+    this.#bytes += part.length;
+    return true;
+  }
+
+  /** All parts as one, which are then no longer kept; null: there is none. */
+  take(): Uint8Array | null {
+    const [only, ...more] = this.#parts;
+    if (only === undefined) return null;
+    const all = more.length === 0 ? only : Buffer.concat(this.#parts, this.#bytes);
+    this.#parts = [];
+    this.#bytes = 0;
+    return all;
+  }
+}
