@@ -32,12 +32,14 @@ async function openArchived(): Promise<TestStore> {
   });
   let moving: Promise<unknown> = Promise.resolve();
 
-  /** One move at a time, as of all processes one moves. */
-  function moveAll(): Promise<unknown> {
+  /** One move at a time, as of all processes one moves: of one account, or of all where nobody knows whose. */
+  function moveAll(touched: unknown): Promise<unknown> {
+    const { accountId = touched } = (typeof touched === "object" ? touched : {}) as { accountId?: unknown };
+    const some = typeof accountId === "string" && accounts.has(accountId) ? [accountId] : [...accounts];
     moving = moving.then(() =>
       mover.flush(
         (async function* () {
-          yield* accounts;
+          yield* some;
         })(),
       ),
     );
@@ -54,7 +56,7 @@ async function openArchived(): Promise<TestStore> {
           const answer = operation.apply(target, words) as Promise<unknown>;
           if (!["openAccount", "post", "sweep", "topUp", "refund"].includes(name)) return answer;
           return answer.then(async (value) => {
-            await moveAll();
+            await moveAll(words[0]);
             return value;
           });
         };
