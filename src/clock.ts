@@ -12,6 +12,12 @@ export const systemClock: Clock = {
   elapsedMs: () => performance.now(),
 };
 
+/** A clock that is set once, now: whoever sets the other one later, forward or back, does not change how old anything is. */
+export function steadyClock(clock: Clock): Clock {
+  const startMs = clock.epochMs() - clock.elapsedMs();
+  return { epochMs: () => startMs + clock.elapsedMs(), elapsedMs: () => clock.elapsedMs() };
+}
+
 /** A clock that stands still until it is told to move. */
 export interface ManualClock extends Clock {
   advance(ms: number): void;

@@ -1,6 +1,5 @@
 // Tells the store how calls ended: at once, again with back-off where it was away, and anew where it may have forgotten.
 import { setTimeout as pause } from "node:timers/promises";
-import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { PostOutcome, SharedLedger, VoidOutcome } from "./ledger.ts";
 import { KEEP_MS, type Spool } from "./spool-file.ts";
@@ -9,6 +8,7 @@ import type { Intent, StoredIntent } from "./spool-unit.ts";
 const BACK_OFF_MS_MIN = 50;
 const BACK_OFF_MS_MAX = 2_000;
 const ACCOUNTS_AT_ONCE = 64;
+const REPEATED_AT_ONCE = 64;
 /** Tries of an intent that the store does not refuse for being away, but fails on. */
 const BROKEN_TRIES_MAX = 5;
 
@@ -17,7 +17,6 @@ export type Told = PostOutcome | VoidOutcome;
 export interface DeliveryOptions {
   readonly ledger: SharedLedger;
   readonly spool: Spool;
-  readonly clock: Clock;
   /** An intent cannot be told: it is left in the spool for the next start, and for the doctor. */
   readonly onBroken: (error: unknown) => void;
   /** The store was away when an intent was to be told. */
@@ -81,7 +80,7 @@ export function noteOf(told: Told): string {
   return told.outcome === "posted" && "repeat" in told && told.repeat ? "repeat" : told.outcome;
 }
 
-export function delivery({ ledger, spool, clock, onBroken, onAway, onForfeit }: DeliveryOptions): Delivery {
+export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: DeliveryOptions): Delivery {
   const backlog = new Map<string, { readonly stored: StoredIntent; broken: number }[]>();
   const stop = new AbortController();
   let awake = new AbortController();
@@ -145,37 +144,28 @@ export function delivery({ ledger, spool, clock, onBroken, onAway, onForfeit }: 
     driving ??= drive();
   }
 
-  /** One page of answered intents, again and again until the store has answered each. */
-  async function tellPage(page: readonly StoredIntent[]): Promise<void> {
-    const accounts = [...Map.groupBy(page, ({ intent }) => accountOf(intent)).values()];
-    for (let at = 0; at < accounts.length; at += ACCOUNTS_AT_ONCE) {
-      await Promise.all(accounts.slice(at, at + ACCOUNTS_AT_ONCE).map(tellInOrder));
-    }
-  }
-
-  async function tellInOrder(some: readonly StoredIntent[]): Promise<void> {
-    for (const stored of some) {
-      for (let failed = 0; !stop.signal.aborted; ) {
-        const error = await tellStore(ledger, stored.intent).then(
-          (told) => note(stored, told),
-          (reason: unknown) => reason,
-        );
-        if (error === undefined) break;
-        if (!isAway(error)) {
-          onBroken(error);
-          break;
-        }
-        await rest(++failed);
+  /** Tells one intent again and again until the store has answered. */
+  async function tellAnew(stored: StoredIntent): Promise<void> {
+    for (let failed = 0; !stop.signal.aborted; await rest(++failed)) {
+      try {
+        return note(stored, await tellStore(ledger, stored.intent));
+      } catch (error) {
+        if (!isAway(error)) return onBroken(error);
+        onAway();
       }
     }
   }
 
+  /** From the latest page to the earliest: what a store forgets is what it was told last. */
   async function repeatAll(): Promise<void> {
     do {
       repeatAgain = false;
       await spool.flush();
-      for await (const page of spool.pages({ endedSinceMs: Math.floor(clock.epochMs()) - KEEP_MS })) {
-        await tellPage(page);
+      for await (const page of spool.pages({ endedWithinMs: KEEP_MS })) {
+        // The store runs them in the order in which they are sent.
+        for (let at = 0; at < page.length; at += REPEATED_AT_ONCE) {
+          await Promise.all(page.slice(at, at + REPEATED_AT_ONCE).map(tellAnew));
+        }
         if (repeatAgain || stop.signal.aborted) break;
       }
     } while (repeatAgain && !stop.signal.aborted);

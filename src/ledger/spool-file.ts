@@ -1,5 +1,5 @@
 // The spool as its process uses it: written before the store is told, marked when the store has answered, bounded.
-import type { Clock } from "../clock.ts";
+import { type Clock, steadyClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { DiskBounds } from "../storage/disk-guard.ts";
 import { openSqliteThread } from "../storage/sqlite-thread.ts";
@@ -51,7 +51,9 @@ export interface SpoolOptions {
 
 /** Opens the process's own spool. Rejects where another process has it open. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { file, clock, disk, openMax = OPEN_MAX, onFatal } = options;
+  const { file, disk, openMax = OPEN_MAX, onFatal } = options;
+  // A clock that leaps must not make what was answered a moment ago look too old to be repeated.
+  const clock = steadyClock(options.clock);
   const units = { spool: SPOOL_UNIT };
   const thread = await openSqliteThread({ file, units, clock, onFatal, ...(disk === undefined ? {} : { disk }) });
   const call = thread.unit<SpoolOperations>("spool");
@@ -63,11 +65,12 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   let broken: unknown = null;
 
   async function* pages(which: SpoolPage["which"]): AsyncGenerator<readonly StoredIntent[]> {
-    for (let after = 0; ; ) {
-      const page = await call("page", { after, limit: PAGE_COUNT, which });
-      if (page.length === 0) return;
+    for (let beyond = 0; ; ) {
+      const page = await call("page", { beyond, limit: PAGE_COUNT, which });
+      const edge = page.at(typeof which === "string" ? -1 : 0);
+      if (edge === undefined) return;
       yield page;
-      after = page.at(-1)?.seq ?? after;
+      beyond = edge.seq;
     }
   }
 

@@ -21,8 +21,8 @@ export interface StoredIntent {
 export interface SpoolPage {
   readonly after: number;
   readonly limit: number;
-  /** `open`: those that the store has not answered; a number: those that it has answered since. */
-  readonly which: "open" | "all" | { readonly endedSinceMs: number };
+  /** `open`: those that the store has not answered; a number: those that it has answered in so many last milliseconds. */
+  readonly which: "open" | "all" | { readonly endedWithinMs: number };
 }
 
 export interface Ending {
@@ -69,10 +69,10 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
     DELETE FROM intent WHERE seq IN (
       SELECT seq FROM intent WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?)`);
   const bounds = database.prepare("SELECT coalesce(max(seq), 0) AS last, count(*) AS kept FROM intent");
-  const columns = "SELECT seq, body, made_at, outcome FROM intent WHERE seq > ?";
-  const all = database.prepare(`${columns} ORDER BY seq LIMIT ?`);
-  const open = database.prepare(`${columns} AND ended_at IS NULL ORDER BY seq LIMIT ?`);
-  const ended = database.prepare(`${columns} AND ended_at >= ? ORDER BY seq LIMIT ?`);
+  const columns = "SELECT seq, body, made_at, outcome FROM intent WHERE";
+  const all = database.prepare(`${columns} seq > ? ORDER BY seq LIMIT ?`);
+  const open = database.prepare(`${columns} seq > ? AND ended_at IS NULL ORDER BY seq LIMIT ?`);
+  const ended = database.prepare(`${columns} seq < ? AND ended_at >= ? ORDER BY seq DESC LIMIT ?`);
   let last = 0;
   let kept = 0;
 
@@ -108,7 +108,7 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
           ? all.all(after, limit)
           : which === "open"
             ? open.all(after, limit)
-            : ended.all(after, which.endedSinceMs, limit);
+            : ended.all(after, Math.floor(time.epochMs) - which.endedWithinMs, limit);
       return rows.map(({ seq, body, made_at, outcome }) => ({
         seq: Number(seq),
         intent: JSON.parse(String(body)) as Intent,

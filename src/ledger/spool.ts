@@ -102,7 +102,6 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const post = delivery({
     ledger,
     spool,
-    clock,
     onBroken,
     onAway: sawAway,
     onForfeit(intent, hold) {

@@ -76,7 +76,7 @@ export function memorySpool(disk: Disk, owner: Owner, { time, chance, startMs }:
       if (endings.push({ seq, outcome }) === 1) time.after(NOTE_MS, owner, () => void flush());
     },
     async *pages(which) {
-      const since = typeof which === "object" ? which.endedSinceMs - startMs : 0;
+      const since = typeof which === "object" ? time.nowMs - which.endedWithinMs : 0;
       const found = disk.rows.filter(({ outcome, endedAtMs }) => {
         if (which === "all") return true;
         return which === "open" ? outcome === null : endedAtMs !== null && endedAtMs >= since;

@@ -137,6 +137,7 @@ function countsOf({ tries, heard, store, expiredMs, entries, scenario }: Evidenc
   for (const { told, code, left, owner, requestId } of tries) {
     count("request");
     const outcome = heard.records.get(requestId)?.outcome;
+    if (outcome === "left_after_content") count("left after content");
     if (told !== null) count(`told ${told.charge.outcome ?? outcome ?? "absorbed"}`);
     else if (code !== null) count(`told ${code}`);
     else count(left ? "left" : owner.alive ? "cut off" : "gateway died");

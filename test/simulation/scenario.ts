@@ -116,9 +116,11 @@ const message =
 const asked =
   (kind: UpstreamFault): Maker =>
   (chance) => ({ kind, call: chance.whole(0, CALLS - 1), ask: chance.happens(0.7) ? 0 : 1 });
+/** Much happens at the same few moments. */
+const rush = (chance: Chance) => chance.whole(0, 9) * (BUSY_MS / 10);
 /** Short as a rule, sometimes longer than a lease. */
 const outage = (chance: Chance) => ({
-  atMs: chance.between(0, BUSY_MS),
+  atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 4_000) : chance.between(0, BUSY_MS),
   forMs: chance.happens(0.25) ? chance.between(30_000, 100_000) : chance.between(200, 10_000),
 });
 const some = (chance: Chance, { gateways }: { gateways: number }) => chance.whole(0, gateways - 1);
@@ -132,7 +134,14 @@ const KINDS: Readonly<Record<Fault["kind"], readonly [most: number, make: Maker]
   duplicate: [8, message("duplicate")],
   cut: [3, (chance, scene) => ({ kind: "cut", gateway: some(chance, scene), ...outage(chance) })],
   "store-crash": [2, (chance) => ({ kind: "store-crash", ...outage(chance), kept: chance.next() })],
-  "store-forgets": [2, (chance) => ({ kind: "store-forgets", ...outage(chance), lostMs: chance.between(1, 5_000) })],
+  "store-forgets": [
+    2,
+    (chance) => ({
+      kind: "store-forgets",
+      ...outage(chance),
+      lostMs: chance.between(1, chance.happens(0.5) ? 3_000 : 15_000),
+    }),
+  ],
   "gateway-crash": [
     4,
     (chance, scene) => ({
@@ -154,17 +163,17 @@ const KINDS: Readonly<Record<Fault["kind"], readonly [most: number, make: Maker]
   ],
   refuses: [4, asked("refuses")],
   rejects: [3, asked("rejects")],
-  fails: [4, asked("fails")],
+  fails: [8, asked("fails")],
   breaks: [4, asked("breaks")],
-  hangs: [3, asked("hangs")],
+  hangs: [5, asked("hangs")],
   "is-silent": [2, asked("is-silent")],
   leaves: [
-    5,
+    8,
     (chance) => ({
       kind: "leaves",
       call: chance.whole(0, CALLS - 1),
       attempt: chance.whole(0, 1),
-      afterMs: chance.happens(0.5) ? chance.between(0, 50) : chance.between(50, 20_000),
+      afterMs: chance.of([chance.between(0, 50), chance.between(50, 4_000), chance.between(4_000, 20_000)]),
     }),
   ],
   slow: [
@@ -189,15 +198,13 @@ function callPlan(
   // Now and then an answer costs more than was held.
   const wholeNano = holdNano * (chance.happens(0.1) ? 1.5 : chance.between(0.1, 1));
   const effect = chance.happens(0.4) ? "write" : "read";
-  const streamed = chance.happens(0.35);
+  const streamed = chance.happens(0.5);
   const hurried = chance.happens(0.8);
   return {
     ...{ id, effect, streamed, holdNano, pieces },
     account: chance.whole(0, accounts - 1),
     // Many come together: what is meant to be one after the other is tried side by side.
-    atMs: chance.happens(0.5)
-      ? chance.whole(0, 9) * (BUSY_MS / 10) + chance.between(0, 30)
-      : chance.between(0, BUSY_MS),
+    atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 30) : chance.between(0, BUSY_MS),
     gateways: Array.from({ length: 6 }, () => chance.whole(0, gateways - 1)),
     idempotencyKey: chance.happens(0.7) ? `key-${id}` : null,
     twice: chance.happens(0.15),
@@ -206,7 +213,7 @@ function callPlan(
     tightNano: chance.happens(0.3) ? Math.floor(holdNano / 2) : null,
     pieceNano: Math.floor(wholeNano / pieces),
     firstMs: hurried ? chance.between(5, 2_000) : chance.between(2_000, 80_000),
-    pieceMs: hurried ? chance.between(1, 500) : chance.between(500, 20_000),
+    pieceMs: hurried ? chance.between(1, 1_500) : chance.between(500, 20_000),
   };
 }
 

@@ -8,7 +8,17 @@ import { shrink } from "./shrink.ts";
 const SEED_MAX = 1_000_000_000;
 /** What every larger simulation has to meet: one that does not is no test of it. */
 const MET = [
-  ...["told posted", "told spooled", "told replayed", "left", "gateway died", "expired", "forfeited", "forgotten"],
+  ...[
+    "told posted",
+    "told spooled",
+    "told replayed",
+    "left",
+    "left after content",
+    "gateway died",
+    "expired",
+    "forfeited",
+    "forgotten",
+  ],
   ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
   ...["told insufficient_balance", "told api_key_limit_exceeded", "told upstream_error", "told upstream_rejected"],
 ];
