@@ -17,11 +17,12 @@ export interface StoredIntent {
   readonly outcome: string | null;
 }
 
-/** Which intents to read, in the order in which they were made, from after `after` on. */
+/** Which intents to read: a page in the order in which they were made. */
 export interface SpoolPage {
-  readonly after: number;
+  /** The intent beyond which to begin; 0: at the first, or with `endedWithinMs` at the last. */
+  readonly beyond: number;
   readonly limit: number;
-  /** `open`: those that the store has not answered; a number: those that it has answered in so many last milliseconds. */
+  /** `open`: those that the store has not answered; `endedWithinMs`: those that it has answered lately, the latest page first. */
   readonly which: "open" | "all" | { readonly endedWithinMs: number };
 }
 
@@ -102,13 +103,13 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
       if (kept > keptMax) kept -= Number(prune.run(nowMs, Math.min(most, kept - keptMax)).changes);
       return null;
     },
-    page({ after, limit, which }: SpoolPage): StoredIntent[] {
+    page({ beyond, limit, which }: SpoolPage): StoredIntent[] {
       const rows =
         which === "all"
-          ? all.all(after, limit)
+          ? all.all(beyond, limit)
           : which === "open"
-            ? open.all(after, limit)
-            : ended.all(after, Math.floor(time.epochMs) - which.endedWithinMs, limit);
+            ? open.all(beyond, limit)
+            : ended.all(beyond || last + 1, Math.floor(time.epochMs) - which.endedWithinMs, limit).reverse();
       return rows.map(({ seq, body, made_at, outcome }) => ({
         seq: Number(seq),
         intent: JSON.parse(String(body)) as Intent,

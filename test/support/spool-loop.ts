@@ -38,6 +38,8 @@ export interface SpoolPlan {
 const CHILD = fileURLToPath(new URL("../ledger/spool-load-child.ts", import.meta.url));
 const LEASE_MS = 8_000;
 const SETTLED_MS_MAX = 60_000;
+/** Its visits take from the spool the time to repeat what it finds missing. */
+const DOCTOR_EVERY_MS = 500;
 const RICH = ["rich-1", "rich-2", "rich-3"];
 /** Has credit for a few hundred calls in all: the processes compete for it. */
 const POOR = "poor";
@@ -157,7 +159,11 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
     await Promise.all(processes.map(({ over }) => over));
     for (const { folder: place } of processes) {
       const { ledger, broken, close } = await openSpooled(redis.url, place, { leaseMs: LEASE_MS });
-      const clean = async () => ((await ledger.doctor()).findings.length === 0 ? true : undefined);
+      const clean = async () => {
+        if ((await ledger.doctor()).findings.length === 0) return true;
+        await wait(DOCTOR_EVERY_MS);
+        return undefined;
+      };
       await eventually(clean, "both sides to agree", SETTLED_MS_MAX).catch(async () => {
         expect(broken).toEqual([]);
         expect((await ledger.doctor()).findings).toEqual([]);
