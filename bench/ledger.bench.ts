@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../src/clock.ts";
-import type { Ledger } from "../src/ledger/ledger.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite-ledger.ts";
 import { nano } from "../src/money.ts";
 import { openSqliteThread } from "../src/storage/sqlite-thread.ts";
@@ -54,7 +54,8 @@ export async function ledgerBench(options: LedgerBenchOptions = {}): Promise<Led
   }
 }
 
-async function openAccount(ledger: Ledger, at: number): Promise<void> {
+/** An account that nothing limits, with its key. */
+export async function openAccount(ledger: Ledger, at: number): Promise<void> {
   await ledger.openAccount({
     accountId: `account-${at}`,
     name: "bench",
@@ -110,26 +111,32 @@ async function run(ledger: Ledger, inFlight: number, accounts: number, seconds: 
 
 let made = 0;
 
+/** The hold of one chat call. */
+export function holdRequest(accountId: string, holdId: string, keyId: string): ReserveRequest {
+  return {
+    ...{ accountId, holdId, keyId, parentId: null, amountNano: nano(20_000), inference: true },
+    slots: [{ scope: "calls", max: 1_000, code: "concurrency_limit" }],
+    ...{ owner: "process-1", leaseMs: 60_000, onExpire: "void", requestId: `req_${holdId}`, operation: "chat" },
+    ...{ asked: "core/cheap", effect: "read", idempotency: null, nowMs: Date.now() },
+  };
+}
+
+/** What it cost in the end. */
+export function postRequest(accountId: string, holdId: string): PostRequest {
+  return {
+    ...{ accountId, holdId, amountNano: nano(12_345), upstreamNano: nano(9_000), absorbReason: "usage_above_hold" },
+    ...{ provider: "vendor", served: "maker/model-small", estimated: false, priceVersion: "2026-01-01" },
+    usage: { inputTokens: 812, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 96, reasoningTokens: 0 },
+  };
+}
+
 async function pair(ledger: Ledger, at: number, timed: <T>(operation: Promise<T>) => Promise<T>): Promise<void> {
   const accountId = `account-${at}`;
   // As the gateway's ids: in the order of time, so that their index grows at one end.
   const holdId = `tx_${Date.now().toString(36)}${(made++).toString(36).padStart(6, "0")}${randomBytes(6).toString("hex")}`;
-  const held = await timed(
-    ledger.reserve({
-      ...{ accountId, holdId, keyId: `key-${at}`, parentId: null, amountNano: nano(20_000), inference: true },
-      slots: [{ scope: "calls", max: 1_000, code: "concurrency_limit" }],
-      ...{ owner: "process-1", leaseMs: 60_000, onExpire: "void", requestId: `req_${holdId}`, operation: "chat" },
-      ...{ asked: "core/cheap", effect: "read", idempotency: null, nowMs: Date.now() },
-    }),
-  );
+  const held = await timed(ledger.reserve(holdRequest(accountId, holdId, `key-${at}`)));
   if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
-  const posted = await timed(
-    ledger.post({
-      ...{ accountId, holdId, amountNano: nano(12_345), upstreamNano: nano(9_000), absorbReason: "usage_above_hold" },
-      ...{ provider: "vendor", served: "maker/model-small", estimated: false, priceVersion: "2026-01-01" },
-      usage: { inputTokens: 812, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 96, reasoningTokens: 0 },
-    }),
-  );
+  const posted = await timed(ledger.post(postRequest(accountId, holdId)));
   if (posted.outcome !== "posted") throw new Error(`not posted: ${posted.outcome}`);
 }
 

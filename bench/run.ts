@@ -12,6 +12,7 @@ import { catalog } from "./scenarios/catalog.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
+import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
 import { streams } from "./scenarios/streams.ts";
@@ -27,6 +28,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   actions,
   spliced,
   catalog,
+  redis,
   micro,
 };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]

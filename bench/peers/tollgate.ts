@@ -31,8 +31,13 @@ async function openAccount(adminPort: number, dataFolder: string): Promise<strin
   return created.api_key;
 }
 
-/** Starts the gateway of the checkout `root`. */
-export async function startTollgate(ground: Ground, name: SubjectName, root: string | null): Promise<Subject> {
+/** Starts the gateway of the checkout `root`; `settings` are added to those of every run. */
+export async function startTollgate(
+  ground: Ground,
+  name: SubjectName,
+  root: string | null,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Subject> {
   if (root === null) throw new Unavailable("no --base was given");
   const main = resolve(root, "src/main.ts");
   if (!existsSync(main)) throw new Unavailable(`${main} is not there`);
@@ -58,6 +63,7 @@ export async function startTollgate(ground: Ground, name: SubjectName, root: str
       BENCH_BASE_URL: `http://127.0.0.1:${ground.upstreamPort}/v1`,
       ADDRESS_REQUESTS_PER_MINUTE: "10000000",
       ...(existsSync(overlay) ? { OVERLAY_DIR: overlay } : {}),
+      ...settings,
     },
   });
   const key = await openAccount(adminPort, data);
