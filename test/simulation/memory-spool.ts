@@ -15,6 +15,8 @@ interface Row {
 }
 
 const NOTE_MS = 50;
+/** Small, so that there are several. */
+const PAGE_COUNT = 4;
 
 /** What outlives the process. */
 export class Disk {
@@ -82,7 +84,10 @@ export function memorySpool(disk: Disk, owner: Owner, { time, chance, startMs }:
         return which === "open" ? outcome === null : endedAtMs !== null && endedAtMs >= since;
       });
       await time.sleep(chance.between(0.1, 2), owner);
-      if (found.length > 0) yield found.map(stored);
+      const starts = [...found.keys()].filter((at) => at % PAGE_COUNT === 0);
+      // What was answered lately is read from its end.
+      for (const at of typeof which === "object" ? starts.reverse() : starts)
+        yield found.slice(at, at + PAGE_COUNT).map(stored);
     },
     requireRoom() {
       if (disk.isFull) throw full();

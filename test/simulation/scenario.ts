@@ -209,7 +209,7 @@ function callPlan(
     idempotencyKey: chance.happens(0.7) ? `key-${id}` : null,
     twice: chance.happens(0.15),
     // As where plans are made: what is written is never stopped halfway.
-    finishes: effect === "write" || chance.happens(0.4),
+    finishes: effect === "write" || chance.happens(0.25),
     tightNano: chance.happens(0.3) ? Math.floor(holdNano / 2) : null,
     pieceNano: Math.floor(wholeNano / pieces),
     firstMs: hurried ? chance.between(5, 2_000) : chance.between(2_000, 80_000),

@@ -22,7 +22,7 @@ const MET = [
   ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
   ...["told insufficient_balance", "told api_key_limit_exceeded", "told upstream_error", "told upstream_rejected"],
 ];
-const TELLING_SEEDS_MIN = 100;
+const TELLING_SEEDS_MIN = 1_000;
 
 /** `seeds` scenarios, unless SIMULATION_SEEDS says how many; SIMULATION_FROM is the first seed. */
 export function simulationSuite({ seeds }: { readonly seeds: number }): void {

@@ -123,7 +123,7 @@ export class Upstream {
           if (over) return;
           over = true;
           quiet();
-          if (left() && deliveredNano > 0) {
+          if (!call.finishes && left() && deliveredNano > 0) {
             entry.served = true;
             // What was on its way to us when we hung up is the vendor's own loss.
             entry.nano = deliveredNano;
