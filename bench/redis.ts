@@ -1,11 +1,11 @@
 // The ledger over Redis beside a bare client that runs the same two scripts; in a process of its own, on a server of its own.
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 import { systemClock } from "../src/clock.ts";
 import type { Ledger } from "../src/ledger/ledger.ts";
 import { redisLedger } from "../src/ledger/redis-ledger.ts";
 import { accountKey } from "../src/ledger/redis-rows.ts";
+import { scriptOf, type Transition } from "../src/ledger/redis-script.ts";
 import { openRedis } from "../src/storage/redis-link.ts";
 import { startRedis } from "../test/support/redis.ts";
 import { atLeast, atMost, type Row, told } from "./bench.ts";
@@ -26,13 +26,12 @@ const MEASURED_CALLS = 10_000;
 /** One hold and its post; answers how many milliseconds the hold took. */
 type Pair = (accountId: string, at: number) => Promise<number>;
 
-const LUA = readFileSync(new URL("../src/ledger/redis-ledger.lua", import.meta.url), "utf8");
 const newId = () => `tx_${Date.now().toString(36)}${randomBytes(10).toString("hex")}`;
 const account = (at: number) => `account-${at % ACCOUNTS}`;
 
 /** Sends what the ledger sends, and does nothing else: the floor. */
 async function barePairs(client: Redis): Promise<Pair> {
-  const sha = async (op: string) => String(await client.script("LOAD", `${LUA}\nreturn ops.${op}(KEYS, ARGV)\n`));
+  const sha = async (op: Transition) => String(await client.script("LOAD", scriptOf(op)));
   const [reserve, post] = [await sha("reserve"), await sha("post")];
   const meta = JSON.stringify({ parentId: null, requestId: `req_${newId()}`, operation: "chat", asked: "core/cheap" });
   const slots = JSON.stringify([{ scope: "calls", max: 1_000, code: "concurrency_limit" }]);
@@ -159,7 +158,7 @@ async function memory(client: Redis, ledger: Ledger): Promise<Row[]> {
   }
   const called = await usedBytes(client);
   const { bytes, count } = await usage(client, "{a:*}:p:tx_*");
-  const trim = `${LUA}\nreturn ops.trim(KEYS, ARGV)\n`;
+  const trim = scriptOf("trim");
   for (let at = 0; at < ACCOUNTS; at++) {
     const key = accountKey(account(at));
     await client.eval(trim, 1, key, String(Date.now()), "0", "", "0", String(await client.hget(key, "seq")));

@@ -1,7 +1,7 @@
 // Many processes over Redis: the ledger beside a bare client, and what a call costs in CPU in two processes and in one.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { startRedis } from "../../test/support/redis.ts";
 import { atMost, type Bench, expectWhole, type Row, startClient, told } from "../bench.ts";
 import { cpuMs, median } from "../measure.ts";
@@ -35,10 +35,11 @@ async function processRows(bench: Bench): Promise<Row[]> {
   const clients = [await startClient(bench), await startClient(bench)];
   const upstreamPort = bench.upstream.port;
   const ground = { ...bench, upstreamPort, nodeFlags: [] };
+  const archive = String(pathToFileURL(join(folder, "archive.db")));
   const started: Subject[] = [];
   for (const name of ["alone", "first", "second"]) {
     const own = { ...ground, folder: join(folder, name) };
-    started.push(await startTollgate(own, "tollgate", ROOT, { REDIS_URL: server.url }));
+    started.push(await startTollgate(own, "tollgate", ROOT, { REDIS_URL: server.url, ARCHIVE_URL: archive }));
   }
   const [alone, ...two] = started as [Subject, Subject, Subject];
   const costs: { one: number[]; two: number[] } = { one: [], two: [] };

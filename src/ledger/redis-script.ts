@@ -37,13 +37,26 @@ function headOf(name: Transition): string {
   return ALSO_WHEN_FULL.includes(name) ? "#!lua flags=allow-oom\n" : "";
 }
 
+/** The definitions of the source, in their order: locals and transitions, each with the name that others know it by. */
+const DEFINITIONS = SOURCE.replace(/^ *--.*\n/gm, "")
+  .split(/^(?=local |function )/m)
+  .map((text) => ({ text, name: /^(?:local function|local|function) ([\w.]+)/.exec(text)?.[1] ?? "" }));
+
+/**
+ * The script of one transition. Redis runs all of a script's text at each call, so it holds only what the transition needs:
+ * what comes after is made of what comes before, and what nothing asks for is left out.
+ */
+export function scriptOf(name: Transition): string {
+  let script = `return ops.${name}(KEYS, ARGV)\n`;
+  for (const definition of DEFINITIONS.toReversed()) {
+    const asked = new RegExp(`\\b${definition.name.replace(".", "\\.")}\\b`);
+    if (asked.test(script)) script = `${definition.text}${script}`;
+  }
+  return `${headOf(name)}${script}`;
+}
+
 export function ledgerScripts(link: LedgerLink): RunTransition {
-  const scripts = new Map(
-    TRANSITIONS.map((name) => [
-      name as string,
-      link.script(`ledger_${name}`, `${headOf(name)}${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`),
-    ]),
-  );
+  const scripts = new Map(TRANSITIONS.map((name) => [name as string, link.script(`ledger_${name}`, scriptOf(name))]));
   return async (name, key, args) => {
     const reply = await scripts.get(name)?.run([key], args.map(String));
     return (Array.isArray(reply) ? reply : []).map(String);
