@@ -178,9 +178,17 @@ function inTheGap({ holdId, atMs }: Entry, tries: readonly Try[], { store, outag
   });
 }
 
+/** Neither its disk nor the store could be told how the call ended, and it said so. */
+function isUnsettled({ requestId }: Try, { heard, outages }: Evidence): boolean {
+  return heard.broken.some(({ of, gateway, atMs }) => {
+    const hit = (one: Outage) => one.what === "disk" && one.gateway === gateway && during(one, atMs);
+    return of === requestId && outages.some(hit);
+  });
+}
+
 /** The vendor's books against ours: every amount is charged, absorbed, or lost by a rule that was met. */
 function cost(evidence: Evidence, postings: Postings): string[] {
-  const { entries, heard, tries, store, outages } = evidence;
+  const { entries, heard, tries, store } = evidence;
   const found: string[] = [];
   let explained = 0;
   for (const tried of tries) {
@@ -201,13 +209,7 @@ function cost(evidence: Evidence, postings: Postings): string[] {
     const record = heard.records.get(requestId);
     const absorbed = record?.absorbReason === "hold_expired" && record.absorbedNano === servedNano;
     const forfeited = heard.forfeits.get(holdId) === servedNano;
-    const unsettled =
-      tried.told === null &&
-      heard.broken.some(({ of, gateway, atMs }) => {
-        const hit = ({ what, ...outage }: Outage) =>
-          what === "disk" && outage.gateway === gateway && during(outage, atMs);
-        return of === requestId && outages.some(hit);
-      });
+    const unsettled = tried.told === null && isUnsettled(tried, evidence);
     if (served.length === 0) continue;
     if (died || absorbed || forfeited || unsettled || lostTwice(tried, evidence)) explained += servedNano;
     else
@@ -227,7 +229,8 @@ function during({ fromMs, toMs }: Pick<Outage, "fromMs" | "toMs">, atMs: number,
 }
 
 /** The sweep ends only what its gateway could not: it had died, or could not reach the store for most of a lease. */
-function expiries({ heard, expiredMs, outages, tries, store }: Evidence): string[] {
+function expiries(evidence: Evidence): string[] {
+  const { heard, expiredMs, outages, tries, store } = evidence;
   return [...expiredMs].flatMap(([holdId, atMs]) => {
     const placed = heard.placed.get(holdId);
     const tried = tries.find((one) => one.holdId === holdId);
@@ -235,7 +238,7 @@ function expiries({ heard, expiredMs, outages, tries, store }: Evidence): string
     if (placed === undefined || tried === undefined || !placed.owner.alive || store.forgotten.has(holdId)) return [];
     const hit = ({ gateway, ...outage }: Outage) =>
       (gateway === null || gateway === placed.gateway) && during(outage, atMs, EXPIRY_MS);
-    if (outages.some(hit)) return [];
+    if (outages.some(hit) || isUnsettled(tried, evidence)) return [];
     return [
       `${holdId} was ended by the sweep at ${Math.round(atMs)} though its gateway ${placed.gateway} could have ended it`,
     ];

@@ -24,10 +24,10 @@ const MET = [
 ];
 const TELLING_SEEDS_MIN = 1_000;
 
-/** `seeds` scenarios, unless SIMULATION_SEEDS says how many; SIMULATION_FROM is the first seed. */
-export function simulationSuite({ seeds }: { readonly seeds: number }): void {
+/** `seeds` scenarios, from the seed `first` or from a random one; SIMULATION_SEEDS and SIMULATION_FROM say otherwise. */
+export function simulationSuite({ seeds, first }: { readonly seeds: number; readonly first?: number }): void {
   const count = Number(process.env.SIMULATION_SEEDS ?? seeds);
-  const from = Number(process.env.SIMULATION_FROM ?? Math.floor(Math.random() * SEED_MAX));
+  const from = Number(process.env.SIMULATION_FROM ?? first ?? Math.floor(Math.random() * SEED_MAX));
   const title = `nothing is lost, charged twice or overspent in ${count} simulated lives (SIMULATION_FROM=${from})`;
   test(title, { timeout: 60_000 + count * 1_000 }, async () => {
     const met = new Map<string, number>();
