@@ -8,6 +8,8 @@ const SHARDS = 16;
 export const LEASES = "{leases}";
 /** For so long one note serves all holds that a process places for an account. Far shorter than the index keeps a note. */
 const NOTE_MS = 15_000;
+/** An account that was looked at is looked at again after so long: a shorter lease is noted for every hold. */
+const LOOK_AGAIN_MS = 30_000;
 const NOTES_MAX = 100_000;
 const DUE_MAX = 500;
 const SCAN_COUNT = "500";
@@ -56,7 +58,8 @@ export function accountIndex(
       if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
       if (notes.size >= NOTES_MAX) notes.clear();
       return run("note", LEASES, [...time().args, accountId, leaseMs]).then(() => {
-        notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
+        if (leaseMs >= LOOK_AGAIN_MS)
+          notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
       });
     },
     async *unarchived() {

@@ -568,7 +568,8 @@ function ops.looked(KEYS_, A)
   local now = clock(A[1], A[2], A[3])
   local score = redis.call('ZSCORE', KEYS_[1], A[4])
   if not score or tonumber(score) ~= tonumber(A[5]) then return { 'changed' } end
-  local next_end = A[6] ~= '' and tonumber(A[6]) or now + LOOK_AGAIN_MS
+  -- Whoever has noted a lease a while ago may place a hold under that note still: it ends no earlier than this.
+  local next_end = math.min(A[6] ~= '' and tonumber(A[6]) or now + LOOK_AGAIN_MS, now + LOOK_AGAIN_MS)
   local noted = num(redis.call('ZSCORE', KEYS_[1] .. ':noted', A[4]))
   if A[6] == '' and now - noted > NOTED_MS then
     redis.call('ZREM', KEYS_[1], A[4])
