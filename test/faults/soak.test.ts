@@ -15,7 +15,7 @@ import { type RedisServer, startRedis } from "../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
 /** `npm run soak -- --minutes=60 --seed=7` sets both. */
-const MINUTES = Number(process.env.SOAK_MINUTES ?? 1);
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.4);
 const SEED = Number(process.env.SOAK_SEED ?? Date.now() % 1_000_000);
 
 const SIZE = 3;
