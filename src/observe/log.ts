@@ -4,8 +4,8 @@ import type { Clock } from "../clock.ts";
 import type { AttemptRecord } from "../plan.ts";
 import type { RequestRecord } from "./record.ts";
 
-/** Lines wait for company up to this many characters, or this long: one write for many lines. */
-const GATHERED_CHARS = 16_000;
+/** Lines wait for company up to this many bytes, or this long: one write for many lines. */
+const BUFFER_BYTES = 16_000;
 const FLUSH_MS = 200;
 /** A reader that does not read costs lines, not memory. */
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
@@ -52,30 +52,14 @@ export function createLog({ level, clock, stream }: LogOptions): Log {
   };
 }
 
-/** Gathers lines itself: the library counts the bytes of all that waits again at every line, which costs more than the line. */
-function standardOutput(): DestinationStream & { flushSync(): void } {
-  let waiting = "";
-  const pass = (): void => {
-    if (waiting === "") return;
-    const lines = waiting;
-    waiting = "";
-    out.write(lines);
-  };
-  // Made before the library's own, which end the stream that this writes to.
-  process.once("beforeExit", pass);
-  process.once("exit", pass);
-  const out = destination({ dest: 1, sync: false, maxLength: BACKLOG_BYTES_MAX });
-  setInterval(pass, FLUSH_MS).unref();
-  return {
-    write(line) {
-      waiting += line;
-      if (waiting.length >= GATHERED_CHARS) pass();
-    },
-    flushSync() {
-      pass();
-      out.flushSync();
-    },
-  };
+function standardOutput(): DestinationStream {
+  return destination({
+    dest: 1,
+    sync: false,
+    minLength: BUFFER_BYTES,
+    periodicFlush: FLUSH_MS,
+    maxLength: BACKLOG_BYTES_MAX,
+  });
 }
 
 /** What a request does not have is undefined and so left out: a free endpoint's line has no money in it. */
