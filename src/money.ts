@@ -78,6 +78,11 @@ export function affordable(amount: Nano, price: PicoPerToken): number | null {
   return price === 0 ? null : Number((BigInt(amount) * 1000n) / BigInt(price));
 }
 
+/** How many calls of `each` the amount pays for; 0 where a call costs nothing, which no amount limits. */
+export function callsAffordable(amount: Nano, each: Nano): number {
+  return each === 0 ? 0 : Math.floor(amount / each);
+}
+
 /** A price raised by a whole or fractional percentage, rounded up to a whole pico-USD. */
 export function markUp(price: PicoPerToken, percent: number): PicoPerToken {
   const basisPoints = BigInt(Math.round(percent * 100));

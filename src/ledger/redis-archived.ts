@@ -1,5 +1,5 @@
 // Ends of holds that Redis has forgotten: six hours after a posting has moved to the archive, the archive alone knows of it.
-import { nano, ZERO } from "../money.ts";
+import { minus, ZERO } from "../money.ts";
 import type { Archive } from "./archive.ts";
 import type { HoldRef, PostOutcome, SharedLedger } from "./ledger.ts";
 
@@ -14,7 +14,7 @@ export function withArchive(
     const posting = await archive.transaction(accountId, holdId);
     if (posting?.kind !== "charge") return null;
     const account = await ledger.account(accountId);
-    const balanceNano = account === null ? ZERO : nano(account.grantedNano - account.spentNano);
+    const balanceNano = account === null ? ZERO : minus(account.grantedNano, account.spentNano);
     const { amountNano, chargedCents, absorbedNano } = posting;
     return { outcome: "posted", repeat: true, chargedNano: amountNano, chargedCents, absorbedNano, balanceNano };
   }

@@ -2,7 +2,7 @@
 import type { AccountRow, KeyPatch, KeyRow, NewKey, PostingRow, RefundOutcome, TopUpOutcome } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { type Nano, nano, ZERO } from "../money.ts";
+import { add, type Nano, nano, ZERO } from "../money.ts";
 import { type Archive, NO_ARCHIVE, shownPosting } from "./archive.ts";
 import type { LedgerTotals, SharedLedger, VoidOutcome } from "./ledger.ts";
 import { accountIndex } from "./redis-account-index.ts";
@@ -310,9 +310,9 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         value = {
           accounts: value.accounts + 1,
           holdsOpen: value.holdsOpen + holds,
-          heldNano: nano(value.heldNano + row.heldNano),
-          spentNano: nano(value.spentNano + row.spentNano),
-          absorbedNano: nano(value.absorbedNano + row.absorbedNano),
+          heldNano: add(value.heldNano, row.heldNano),
+          spentNano: add(value.spentNano, row.spentNano),
+          absorbedNano: add(value.absorbedNano, row.absorbedNano),
         };
       }
       totals = { atMs: clock.elapsedMs(), value };

@@ -1,7 +1,7 @@
 // Answers kept under their Idempotency-Key: stored just before a call is settled, sent again without a charge.
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
 import type { HoldRef } from "../ledger/ledger.ts";
-import type { Nano } from "../money.ts";
+import { minus } from "../money.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { AttemptRecord, Cost, Payer, Plan, Reply } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
@@ -83,7 +83,7 @@ export async function replay(
     return new GatewayError("replay_unavailable", { data: { transaction_id: hold.holdId } });
   }
   const { transactionId, amountNano: chargedNano, chargedCents, absorbedNano } = posting;
-  const balanceNano = account === null ? null : ((account.grantedNano - account.spentNano) as Nano);
+  const balanceNano = account === null ? null : minus(account.grantedNano, account.spentNano);
   const charge = { transactionId, chargedNano, chargedCents, absorbedNano, balanceNano };
   const { body, cost, attempts } = value;
   const whole = Buffer.from(plan.frame.last({ kind: "body", body }, cost, charge, attempts));

@@ -1,7 +1,7 @@
 // Ends a hold in exactly one post or void. It never throws: a ledger that is away leaves the hold to its lease.
 
 import type { KeyFate } from "../ledger/ledger.ts";
-import { type Nano, ZERO } from "../money.ts";
+import { minus, ZERO } from "../money.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { Charge, Cost, FinalPart, Payer, Plan } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
@@ -57,7 +57,7 @@ export async function settleFree(plan: Plan, dispatched: Dispatched | null, part
   try {
     const final = await prepared(plan, dispatched);
     const account = await parts.deps.ledger.account(parts.payer.accountId);
-    const balanceNano = account === null ? null : ((account.grantedNano - account.spentNano) as Nano);
+    const balanceNano = account === null ? null : minus(account.grantedNano, account.spentNano);
     const charge = { transactionId: null, chargedNano: ZERO, chargedCents: 0, absorbedNano: ZERO, balanceNano };
     const cost = { chargeNano: ZERO, upstreamNano: ZERO, usage: null, estimated: false, priceVersion: "free" };
     return { kind: "posted", cost, charge, final };

@@ -1,6 +1,6 @@
 // Makes a Plan from a call of an action: its quote, its routes, what must be kept, and the envelope around its answer.
 import { GatewayError } from "../errors.ts";
-import { type Nano, nanoFromCents } from "../money.ts";
+import { callsAffordable, type Nano, nanoFromCents } from "../money.ts";
 import { idempotencyOf } from "../pipeline/idempotency-key.ts";
 import type { Call, Caller, FinalPart, Payer, Plan, Reading, Route } from "../plan.ts";
 import type { Records } from "../records/records.ts";
@@ -112,7 +112,7 @@ function quoteOf(nano: Nano): Plan["quote"] {
   return {
     nano,
     tighten: null,
-    affordable: (free) => ({ affordable_calls: nano === 0 ? 0 : Math.floor(free / nano) }),
+    affordable: (free) => ({ affordable_calls: callsAffordable(free, nano) }),
   };
 }
 
