@@ -34,7 +34,6 @@ async function barePairs(client: Redis): Promise<Pair> {
   const sha = async (op: Transition) => String(await client.script("LOAD", scriptOf(op)));
   const [reserve, post] = [await sha("reserve"), await sha("post")];
   const meta = JSON.stringify({ parentId: null, requestId: `req_${newId()}`, operation: "chat", asked: "core/cheap" });
-  const slots = JSON.stringify([{ scope: "calls", max: 1_000, code: "concurrency_limit" }]);
   const { usage, upstreamNano, provider, served, estimated, priceVersion } = postRequest("", "");
   const detail = JSON.stringify({ upstreamNano, provider, served, usage, estimated, priceVersion });
   return async (accountId, at) => {
@@ -42,24 +41,8 @@ async function barePairs(client: Redis): Promise<Pair> {
     const keyId = `key-${at % ACCOUNTS}`;
     const from = performance.now();
     const hold = [
-      now,
-      "0",
-      "",
-      id,
-      keyId,
-      "20000",
-      "60000",
-      "1",
-      meta,
-      slots,
-      "",
-      "",
-      "",
-      "",
-      "",
-      "read",
-      "void",
-      "bare",
+      ...[now, "0", "", id, keyId, "20000", "60000", "1", meta, "", "", "", "", "", "read", "void"],
+      ...["calls", "1000", "concurrency_limit"],
     ];
     const held = (await client.evalsha(reserve, 1, key, ...hold)) as string[];
     const took = performance.now() - from;
@@ -133,7 +116,8 @@ async function figure(client: Redis, section: string, pattern: RegExp): Promise<
 const usedBytes = (client: Redis) => figure(client, "memory", /^used_memory:(\d+)/m);
 const sentBytes = (client: Redis) => figure(client, "stats", /^total_net_input_bytes:(\d+)/m);
 const answeredBytes = (client: Redis) => figure(client, "stats", /^total_net_output_bytes:(\d+)/m);
-const scriptMicros = (client: Redis) => figure(client, "commandstats", /^cmdstat_evalsha:calls=\d+,usec=(\d+)/m);
+const scriptMicros = (client: Redis) =>
+  figure(client, "commandstats", /^cmdstat_(?:evalsha|fcall):calls=\d+,usec=(\d+)/m);
 
 /** Mean MEMORY USAGE of all keys of a pattern, and how many there are. */
 async function usage(client: Redis, pattern: string): Promise<{ bytes: number; count: number }> {
@@ -157,13 +141,13 @@ async function memory(client: Redis, ledger: Ledger): Promise<Row[]> {
     await Promise.all(Array.from({ length: IN_FLIGHT }, (_, lane) => pair(account(lane), lane)));
   }
   const called = await usedBytes(client);
-  const { bytes, count } = await usage(client, "{a:*}:p:tx_*");
+  const { bytes, count } = await usage(client, "{a:*}:c:tx_*");
   const trim = scriptOf("trim");
   for (let at = 0; at < ACCOUNTS; at++) {
     const key = accountKey(account(at));
     await client.eval(trim, 1, key, String(Date.now()), "0", "", "0", String(await client.hget(key, "seq")));
   }
-  const trimmed = await usage(client, "{a:*}:t:*");
+  const trimmed = await usage(client, "{a:*}:c:tx_*");
   return [
     told(NAME, "memory of an account", `${Math.round((opened - empty) / MEASURED_ACCOUNTS)} bytes`),
     told(

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Archive } from "./archive.ts";
 import { LEASES } from "./redis-account-index.ts";
-import { accountKey, postingRow } from "./redis-rows.ts";
+import { postingRow } from "./redis-calls.ts";
+import { accountKey } from "./redis-rows.ts";
 import { type LedgerLink, ledgerScripts, type RunTransition, transitionClock } from "./redis-script.ts";
 import { type Every, everyInterval, steady } from "./sweep.ts";
 
@@ -100,8 +101,7 @@ function postingMover(run: RunTransition, time: () => { readonly args: readonly 
 
 function readPairs(accountId: string, archived: number, pairs: readonly string[]) {
   return Array.from({ length: pairs.length / 2 }, (_, at) => {
-    const [id = "", text = "{}"] = [pairs[2 * at], pairs[2 * at + 1]];
-    const posting = postingRow(accountId, id, new Map(Object.entries(JSON.parse(text) as Record<string, string>)));
+    const posting = postingRow(accountId, pairs[2 * at] ?? "", pairs[2 * at + 1] ?? null);
     if (posting?.number !== archived + at + 1)
       throw new Error(`posting ${archived + at + 1} of ${accountId} is missing`);
     return posting;

@@ -1,6 +1,7 @@
 // Which accounts there are, and which of them may hold something whose lease has ended: indexes outside of the accounts' slots.
 import { hash } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import { accountKey } from "./redis-rows.ts";
 import type { LedgerLink, RunTransition, TransitionTime } from "./redis-script.ts";
 
 const SHARDS = 16;
@@ -77,9 +78,7 @@ export function accountIndex(
       for (let at = 0; at + 1 < found.length; at += 2) {
         const [accountId = "", score = ""] = [found[at], found[at + 1]];
         yield accountId;
-        // Pairs come flat or nested, as the server's protocol has it.
-        const first = (await link.call("ZRANGE", `{a:${accountId}}:hx`, "0", "0", "WITHSCORES")) as unknown[];
-        const [, next = ""] = first.flat().map(String);
+        const [next = ""] = await run("first_end", accountKey(accountId), []);
         await run("looked", LEASES, [...time().args, accountId, score, next]);
       }
     },

@@ -5,11 +5,14 @@ import type { Archive, NumberedPosting } from "./archive.ts";
 import { exportPostings } from "./archive-export.ts";
 import type { AccountBook, BookIdempotency, BookSource, BookTarget } from "./books.ts";
 import { accountIndex } from "./redis-account-index.ts";
+import { archivedText } from "./redis-calls.ts";
 import { redisLedger } from "./redis-ledger.ts";
 import {
+  ABOUT,
   accountBase,
   accountKey,
   accountRow,
+  callKey,
   fieldsOf,
   keyIdsOf,
   profileOf,
@@ -180,11 +183,10 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
 
   /** What may still be repeated is answered by Redis alone. */
   async function remember(posting: NumberedPosting): Promise<void> {
-    const { kind, accountId, transactionId, amountNano, chargedCents, absorbedNano, createdAtMs } = posting;
+    const { kind, accountId, transactionId, createdAtMs } = posting;
     const untilMs = createdAtMs + KEPT_MS;
     if (kind !== "charge" || untilMs <= clock.epochMs()) return;
-    const end = `posted ${amountNano} ${chargedCents} ${absorbedNano}`;
-    await link.call("SET", `${accountBase(accountId)}:t:${transactionId}`, end, "PXAT", untilMs);
+    await link.call("SET", callKey(accountId, transactionId), archivedText(posting), "PXAT", untilMs);
   }
 
   return {
@@ -203,16 +205,15 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
       const { accountId } = account;
       const sums = all.get(accountId) ?? NONE();
       const daysFrom = dayOf(clockMs) - DAYS_KEPT;
-      const base = accountBase(accountId);
       await index.register(accountId);
       await putKeys(book);
       await putIdempotency(accountId, idempotency);
       const days = [...sums.days].filter(([, { day }]) => day >= daysFrom);
       await putHash(
-        `${base}:d`,
+        accountKey(accountId),
         days.map(([field, { spent }]) => [field, spent]),
       );
-      await putHash(`${base}:r`, [...sums.references]);
+      await putHash(`${accountBase(accountId)}:r`, [...sums.references]);
       // The account itself comes last: before it is there, nothing of it is found.
       const fields = {
         ...{ name: account.name, kind: account.kind, cap: account.inferenceCapNano, rpm: account.requestsPerMinute },
@@ -220,7 +221,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
         ...{ granted: account.grantedNano, spent: account.spentNano, held: 0, absorbed: account.absorbedNano },
         ...{ clk: Math.max(clockMs, 0), seq: sums.count, archived: sums.count, archived_charged: sums.charged },
         ...{ archived_credited: sums.credited, archived_cents: sums.cents, archived_absorbed: sums.absorbed },
-        days_from: daysFrom,
+        ...{ days_from: daysFrom, about: ABOUT },
       };
       await putHash(accountKey(accountId), Object.entries(fields));
     },
@@ -261,7 +262,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
   async function endHold(accountId: string, holdId: string): Promise<void> {
     if ((await ledger.holdState({ accountId, holdId })) !== "held") return;
     await ledger.void({ accountId, holdId }, "posted since");
-    await link.call("DEL", `${accountBase(accountId)}:t:${holdId}`);
+    await link.call("DEL", callKey(accountId, holdId));
   }
 
   async function addSums(accountId: string, sums: Sums, clockMs: number): Promise<void> {
@@ -272,7 +273,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
       ...{ archived_cents: cents, archived_absorbed: absorbed },
     };
     for (const [field, by] of Object.entries(more)) await link.call("HINCRBY", accountKey(accountId), field, by);
-    for (const [field, { spent }] of sums.days) await link.call("HINCRBY", `${base}:d`, field, spent);
+    for (const [field, { spent }] of sums.days) await link.call("HINCRBY", accountKey(accountId), field, spent);
     if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
     await link.call("HSET", accountKey(accountId), "seq", sums.count, "archived", sums.count, "clk", clockMs);
   }

@@ -2,7 +2,8 @@
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../money.ts";
 import type { Archive, ArchiveSums, NumberedPosting } from "./archive.ts";
 import type { DoctorReport, Finding } from "./ledger.ts";
-import { accountBase, accountKey, fieldsOf, readPosting } from "./redis-rows.ts";
+import { type HoldRow, holdRow, postingRow, readCalls } from "./redis-calls.ts";
+import { accountBase, accountKey, fieldsOf } from "./redis-rows.ts";
 import type { LedgerLink } from "./redis-script.ts";
 
 type Say = (invariant: string, detail: string) => void;
@@ -18,9 +19,7 @@ function number(fields: Fields, name: string): number {
 /** What an account's parts said at one moment. */
 interface Seen {
   readonly account: Fields;
-  readonly days: Fields;
-  readonly slots: Fields;
-  readonly holds: readonly { readonly id: string; readonly fields: Fields }[];
+  readonly holds: readonly { readonly id: string; readonly hold: HoldRow | null }[];
   /** Those that are in Redis; the rest is in the archive. */
   readonly postings: readonly NumberedPosting[];
   readonly archived: ArchiveSums;
@@ -41,12 +40,14 @@ async function inParts<Item, Result>(items: readonly Item[], read: (item: Item) 
 async function readAccount(link: LedgerLink, accountId: string, archive: Archive): Promise<Seen> {
   const base = accountBase(accountId);
   const account = await fieldsOf(link, accountKey(accountId));
-  const [days, slots] = await Promise.all([fieldsOf(link, `${base}:d`), fieldsOf(link, `${base}:s`)]);
-  const holdIds = (await link.call("ZRANGE", `${base}:hx`, "0", "-1")) as string[];
+  const holdIds = (await link.call("HKEYS", `${base}:l`)) as string[];
   const postingIds = (await link.call("ZRANGE", `${base}:x`, "0", "-1")) as string[];
-  const holds = await inParts(holdIds, async (id) => ({ id, fields: await fieldsOf(link, `${base}:h:${id}`) }));
-  const read = await inParts(postingIds, (id) => readPosting(link, accountId, id));
-  const postings = read.filter((posting) => posting !== null);
+  const held = await readCalls(link, accountId, holdIds);
+  const holds = holdIds.map((id, at) => ({ id, hold: holdRow(held[at] ?? null) }));
+  const texts = await readCalls(link, accountId, postingIds);
+  const postings = postingIds
+    .map((id, at) => postingRow(accountId, id, texts[at] ?? null))
+    .filter((posting) => posting !== null);
   const cursor = number(account, "archived");
   const [archived, ahead] = await Promise.all([
     archive.sums(accountId, cursor),
@@ -60,7 +61,7 @@ async function readAccount(link: LedgerLink, accountId: string, archive: Archive
     const charge = await archive.transaction(accountId, id);
     return [id, charge?.kind === "charge" ? charge.amountNano : 0] as const;
   });
-  return { account, days, slots, holds, postings, archived, ahead, refunded: new Map(refunded) };
+  return { account, holds, postings, archived, ahead, refunded: new Map(refunded) };
 }
 
 /** Whether the account has changed since it was read: then what was read is of several moments, and proves nothing. */
@@ -90,12 +91,17 @@ function dayFields(charge: { keyId: string | null; day: number | null; inference
   return [`key:${charge.keyId}`, ...(charge.inference ? ["inference"] : [])].map((scope) => `${scope}:${charge.day}s`);
 }
 
+/** The names of what keys and all inference have spent (`s`) or hold (`h`) on a day. */
+function daySums(account: Fields, what: "s" | "h"): string[] {
+  return [...account.keys()].filter((name) => /^(key:|inference:).*\d[sh]$/.test(name) && name.endsWith(what));
+}
+
 /** Old days that no ceiling asks for leave Redis; their sums are only in the archive then. */
 function isPruned(account: Fields, field: string): boolean {
   return Number(/:(\d+)s$/.exec(field)?.[1] ?? Number.NaN) < number(account, "days_from");
 }
 
-function checkPostings({ account, days, postings, archived, refunded }: Seen, say: Say): void {
+function checkPostings({ account, postings, archived, refunded }: Seen, say: Say): void {
   const { charged: before, credited, cents, absorbed } = archived;
   const sums = { charged: before, credited, cents, absorbed };
   const ofDays = new Map<string, number>();
@@ -131,25 +137,27 @@ function checkPostings({ account, days, postings, archived, refunded }: Seen, sa
   if (number(account, "absorbed") !== sums.absorbed)
     say("I9", `absorbed is not the sum of shortfalls, ${sums.absorbed}`);
   if (laterMs > number(account, "clk")) say("I12", "the account's clock is behind its last posting");
-  for (const name of new Set([...days.keys(), ...ofDays.keys()])) {
-    if (!name.endsWith("s") || number(days, name) === (ofDays.get(name) ?? 0)) continue;
-    if (!days.has(name) && isPruned(account, name)) continue;
-    say("I4", `${name} says ${days.get(name)} is spent, its postings add up to ${ofDays.get(name) ?? 0}`);
+  for (const name of new Set([...daySums(account, "s"), ...ofDays.keys()])) {
+    if (number(account, name) === (ofDays.get(name) ?? 0)) continue;
+    if (!account.has(name) && isPruned(account, name)) continue;
+    say("I4", `${name} says ${account.get(name)} is spent, its postings add up to ${ofDays.get(name) ?? 0}`);
   }
 }
 
-function checkHolds({ account, days, slots, holds, postings }: Seen, say: Say): void {
+function checkHolds({ account, holds, postings }: Seen, say: Say): void {
   const sums = new Map<string, number>();
   const count = (name: string, by: number) => sums.set(name, (sums.get(name) ?? 0) + by);
   const posted = new Set(postings.map(({ transactionId }) => transactionId));
-  for (const { id, fields } of holds) {
-    if (!fields.has("amount")) say("I2", `${id} has a lease and is no hold`);
-    if (posted.has(id)) say("I6", `${id} is live and posted`);
-    const amount = number(fields, "amount");
-    count("account", amount);
-    count(`key:${fields.get("key")}:${fields.get("day")}h`, amount);
-    if (fields.get("inference") === "1") count(`inference:${fields.get("day")}h`, amount);
-    for (const scope of JSON.parse(fields.get("slots") ?? "[]") as string[]) count(`slot ${scope}`, 1);
+  for (const { id, hold } of holds) {
+    if (posted.has(id)) say("I6", `${id} has a lease and is posted`);
+    if (hold === null) {
+      say("I2", `${id} has a lease and is no hold`);
+      continue;
+    }
+    count("account", hold.amount);
+    count(`key:${hold.keyId}:${hold.day}h`, hold.amount);
+    if (hold.inference) count(`inference:${hold.day}h`, hold.amount);
+    for (const scope of hold.slots) count(`slot:${scope}`, 1);
   }
   const compare = (invariant: string, name: string, value: number) => {
     if (value !== (sums.get(name) ?? 0))
@@ -157,8 +165,8 @@ function checkHolds({ account, days, slots, holds, postings }: Seen, say: Say): 
     sums.delete(name);
   };
   compare("I2", "account", number(account, "held"));
-  for (const [scope] of slots) compare("I2", `slot ${scope}`, number(slots, scope));
-  for (const [day] of [...days].filter(([name]) => name.endsWith("h"))) compare("I4", day, number(days, day));
+  for (const [name] of account) if (name.startsWith("slot:")) compare("I2", name, number(account, name));
+  for (const day of daySums(account, "h")) compare("I4", day, number(account, day));
   for (const [name, sum] of sums) say("I4", `${name} holds nothing, its live holds add up to ${sum}`);
   const [granted, spent, held] = [number(account, "granted"), number(account, "spent"), number(account, "held")];
   if (spent + held > granted) say("I3", `spent ${spent} and held ${held} exceed the granted ${granted}`);

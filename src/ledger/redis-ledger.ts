@@ -7,20 +7,20 @@ import { type Archive, NO_ARCHIVE, shownPosting } from "./archive.ts";
 import type { LedgerTotals, SharedLedger, VoidOutcome } from "./ledger.ts";
 import { accountIndex } from "./redis-account-index.ts";
 import { withArchive } from "./redis-archived.ts";
+import { creditDetail, listPostings, readPosting } from "./redis-calls.ts";
 import { examineRedis } from "./redis-doctor.ts";
 import { orphanTransitions, postArgs } from "./redis-orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./redis-replies.ts";
 import {
+  ABOUT,
   accountBase,
   accountKey,
-  accountRow,
   changedKey,
   fieldsOf,
   type KeyProfile,
   keyIdsOf,
-  listPostings,
   profileOf,
-  readPosting,
+  readAccount,
   type StoredKey,
   secretKey,
   storedKey,
@@ -54,7 +54,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
 
   async function account(accountId: string): Promise<AccountRow | null> {
-    return accountRow(accountId, await fieldsOf(link, accountKey(accountId)));
+    return readAccount(link, accountId);
   }
 
   /** The account's own time, which never falls. */
@@ -141,7 +141,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     }: { id: string; kind: string; amount: Nano; reference: string; reason: string },
   ): Promise<readonly string[]> {
     await note(accountId);
-    return run("credit", accountKey(accountId), [...time().args, id, kind, amount, reference, reason]);
+    const detail = creditDetail(reference, reason);
+    return run("credit", accountKey(accountId), [...time().args, id, kind, amount, reference, detail]);
   }
 
   async function expire(accountId: string, countMax: number): Promise<string[]> {
@@ -164,20 +165,10 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       await index.register(accountId);
       await note(accountId);
       await point(primaryKey.secretHash, accountId, primaryKey.keyId);
-      const [keyId = "", profile = "", ...rest] = newKeyArgs(primaryKey, true);
-      const [outcome] = await run("open", accountKey(accountId), [
-        ...[
-          ...time().args,
-          `open_${accountId}`,
-          creditNano,
-          name,
-          kind,
-          inferenceCapNano,
-          requestsPerMinute,
-          inFlightMax,
-        ],
-        ...[keyId, profile, ...rest],
-      ]);
+      const opening = [`open_${accountId}`, creditNano, creditDetail("opening credit", "")];
+      const limits = [inferenceCapNano, requestsPerMinute, inFlightMax];
+      const args = [...time().args, ...opening, name, kind, ...limits, ...newKeyArgs(primaryKey, true), ABOUT];
+      const [outcome] = await run("open", accountKey(accountId), args);
       return outcome === "opened" ? "opened" : "exists";
     },
     account,
@@ -306,7 +297,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       for await (const accountId of index.all()) {
         const row = await account(accountId);
         if (row === null) continue;
-        const holds = Number(await link.call("ZCARD", `${accountBase(accountId)}:hx`));
+        const holds = Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
         value = {
           accounts: value.accounts + 1,
           holdsOpen: value.holdsOpen + holds,

@@ -43,16 +43,17 @@ export async function reserveOutcome(
   index: AccountIndex,
   request: ReserveRequest,
 ): Promise<ReserveOutcome> {
-  const { accountId, holdId, keyId, amountNano, leaseMs, inference, idempotency, effect, onExpire, owner } = request;
+  const { accountId, holdId, keyId, amountNano, leaseMs, inference, idempotency, effect, onExpire } = request;
   const { parentId, requestId, operation, asked } = request;
   const [, leapt, given] = time.args;
   const noting = index.note(accountId, leaseMs);
   if (noting !== null) await noting;
   const reply = await run("reserve", accountKey(accountId), [
     ...[Math.floor(request.nowMs), leapt, given, holdId, keyId, amountNano, leaseMs, inference ? "1" : "0"],
-    ...[JSON.stringify({ parentId, requestId, operation, asked }), JSON.stringify(request.slots)],
+    JSON.stringify({ parentId, requestId, operation, asked }),
     ...[idempotencyId(request), idempotency?.fingerprint ?? "", idempotency?.keepMs ?? ""],
-    ...[request.window?.limit ?? "", request.window?.seconds ?? "", effect, onExpire, owner],
+    ...[request.window?.limit ?? "", request.window?.seconds ?? "", effect, onExpire],
+    ...request.slots.flatMap(({ scope, max, code }) => [scope, max, code]),
   ]);
   const [outcome = "", second = "", third = ""] = reply;
   const money = short(reply);

@@ -16,12 +16,12 @@ export interface LedgerLink {
 const SOURCE = readFileSync(new URL("./redis-ledger.lua", import.meta.url), "utf8");
 
 const TRANSITIONS = [
-  ...["reserve", "extend", "renew", "post", "void", "overdue", "expire", "settle_orphan", "state"],
+  ...["reserve", "extend", "renew", "post", "void", "overdue", "first_end", "expire", "settle_orphan", "state"],
   ...["open", "create_key", "write_key", "delete_key", "credit", "note", "looked", "due"],
   ...["archivable", "trim", "archive_due", "archive_looked", "exporter"],
 ] as const;
 export type Transition =
-  | ("reserve" | "extend" | "renew" | "post" | "void" | "overdue" | "expire" | "settle_orphan" | "state")
+  | ("reserve" | "extend" | "renew" | "post" | "void" | "overdue" | "first_end" | "expire" | "settle_orphan" | "state")
   | ("open" | "create_key" | "write_key" | "delete_key" | "credit" | "note" | "looked" | "due")
   | ("archivable" | "trim" | "archive_due" | "archive_looked" | "exporter");
 
@@ -30,7 +30,7 @@ export type RunTransition = (name: Transition, key: string, args: readonly (stri
 
 /** What ends a hold gives room back, and must be possible where there is none left: a full server refuses only what is new. */
 const ALSO_WHEN_FULL: readonly Transition[] = [
-  ...(["renew", "post", "void", "settle_orphan", "state", "overdue", "expire", "looked", "due"] as const),
+  ...(["renew", "post", "void", "settle_orphan", "state", "overdue", "first_end", "expire", "looked", "due"] as const),
 ];
 
 function headOf(name: Transition): string {

@@ -334,7 +334,7 @@ describe("a copy of everything in Redis", () => {
     const restored = await openServer(fresh);
     expect(await seen(restored)).toEqual(then);
     expect(await restored.ledger.post(postRequest(hold("ada", "held", 1)))).toMatchObject({ repeat: false });
-    expect(Number(await server.send("PTTL", "{a:ada}:t:ada.young"))).toBeGreaterThan(5 * 3_600_000);
+    expect(Number(await server.send("PTTL", "{a:ada}:c:ada.young"))).toBeGreaterThan(5 * 3_600_000);
     await restored.close();
   });
 

@@ -35,7 +35,7 @@ describe("Redis loses acked writes (everysec, failover)", () => {
     const { ledger, hold, cutOff, takeOver, replica } = await startWithReplica();
     expect(await hold("tx_held", 5)).toEqual({ outcome: "held" });
     await eventually(
-      async () => ((await replica.send("EXISTS", "{a:ada}:h:tx_held")) === 1 ? true : undefined),
+      async () => ((await replica.send("EXISTS", "{a:ada}:c:tx_held")) === 1 ? true : undefined),
       "copy",
     );
     await cutOff();
@@ -66,7 +66,7 @@ describe("Redis loses acked writes (everysec, failover)", () => {
     expect(await ledger.void(ada("tx_write"), "failed", "unknown")).toEqual({ outcome: "voided" });
     await takeOver();
     await eventually(
-      async () => ((await replica.send("EXISTS", "{a:ada}:t:tx_write")) === 1 ? true : undefined),
+      async () => ((await replica.send("GET", "{a:ada}:c:tx_write")) === "voided" ? true : undefined),
       "a replay",
       10_000,
     );
@@ -176,7 +176,7 @@ describe("the spool", () => {
     await hold("tx_1", 5);
     await ledger.post(cost("tx_1", 3));
     const archived = await other.transaction("ada", "tx_1");
-    await redis.send("DEL", "{a:ada}:p:tx_1");
+    await redis.send("DEL", "{a:ada}:c:tx_1");
     const asked = Promise.withResolvers<void>();
     const transaction = () => {
       asked.resolve();
@@ -197,7 +197,7 @@ describe("the spool", () => {
     await ledger.recover();
     expect(await ledger.reserve(request("tx_1", 5))).toEqual({ outcome: "held" });
     await ledger.close();
-    expect(await redis.send("EXISTS", "{a:ada}:h:tx_1")).toBe(1);
+    expect(await redis.send("EXISTS", "{a:ada}:c:tx_1")).toBe(1);
   });
 
   it("the doctor finds charges that the store has lost, releases it has forgotten, and ends that wait for too long", async () => {
@@ -206,7 +206,7 @@ describe("the spool", () => {
     await ledger.post(cost("tx_1", 3));
     await ledger.void(ada("tx_2"), "failed");
     expect((await ledger.doctor()).findings).toEqual([]);
-    await redis.send("DEL", "{a:ada}:p:tx_1", "{a:ada}:t:tx_2");
+    await redis.send("DEL", "{a:ada}:c:tx_1", "{a:ada}:c:tx_2");
     const { findings } = await ledger.doctor();
     expect(findings.filter(({ invariant }) => invariant === "spool").map(({ detail }) => detail)).toEqual([
       "the store has posted tx_1 and has no posting of it",
