@@ -1,12 +1,17 @@
 // The ledger's Lua, one script for each transition, and the time that goes with every call of one.
 import { readFileSync } from "node:fs";
 import type { Clock } from "../clock.ts";
+import { libraryOf, type RedisLibrary } from "../storage/redis-lua.ts";
 import { guardClock } from "./clock-guard.ts";
 
 /** What the ledger needs of the connection to Redis. */
 export interface LedgerLink {
   /** Runs a script; rejects with `ledger_unavailable` where the store cannot be reached or did not answer. */
-  script(name: string, lua: string): { run(keys: readonly string[], args: readonly string[]): Promise<unknown> };
+  script(
+    name: string,
+    lua: string,
+    library?: RedisLibrary,
+  ): { run(keys: readonly string[], args: readonly string[]): Promise<unknown> };
   /** Runs a command that reads, or that may be sent twice. */
   call(command: string, ...args: readonly string[]): Promise<unknown>;
   /** How long the server has been up, in milliseconds. */
@@ -16,14 +21,22 @@ export interface LedgerLink {
 const SOURCE = readFileSync(new URL("./redis-ledger.lua", import.meta.url), "utf8");
 
 const TRANSITIONS = [
-  ...["reserve", "extend", "renew", "post", "void", "overdue", "first_end", "expire", "settle_orphan", "state"],
-  ...["open", "create_key", "write_key", "delete_key", "credit", "note", "looked", "due"],
-  ...["archivable", "trim", "archive_due", "archive_looked", "exporter"],
-] as const;
-export type Transition =
-  | ("reserve" | "extend" | "renew" | "post" | "void" | "overdue" | "first_end" | "expire" | "settle_orphan" | "state")
-  | ("open" | "create_key" | "write_key" | "delete_key" | "credit" | "note" | "looked" | "due")
-  | ("archivable" | "trim" | "archive_due" | "archive_looked" | "exporter");
+  ...([
+    "reserve",
+    "extend",
+    "renew",
+    "post",
+    "void",
+    "overdue",
+    "first_end",
+    "expire",
+    "settle_orphan",
+    "state",
+  ] as const),
+  ...(["open", "create_key", "write_key", "delete_key", "credit", "note", "looked", "due"] as const),
+  ...(["archivable", "trim", "archive_due", "archive_looked", "exporter"] as const),
+];
+export type Transition = (typeof TRANSITIONS)[number];
 
 /** Runs a transition on the key of an account; answers the flat list of strings that it makes. */
 export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
@@ -32,6 +45,8 @@ export type RunTransition = (name: Transition, key: string, args: readonly (stri
 const ALSO_WHEN_FULL: readonly Transition[] = [
   ...(["renew", "post", "void", "settle_orphan", "state", "overdue", "first_end", "expire", "looked", "due"] as const),
 ];
+
+const LIBRARY = libraryOf(SOURCE, TRANSITIONS, ALSO_WHEN_FULL);
 
 function headOf(name: Transition): string {
   return ALSO_WHEN_FULL.includes(name) ? "#!lua flags=allow-oom\n" : "";
@@ -56,7 +71,7 @@ export function scriptOf(name: Transition): string {
 }
 
 export function ledgerScripts(link: LedgerLink): RunTransition {
-  const scripts = new Map(TRANSITIONS.map((name) => [name as string, link.script(`ledger_${name}`, scriptOf(name))]));
+  const scripts = new Map(TRANSITIONS.map((name) => [name, link.script(name, scriptOf(name), LIBRARY)]));
   return async (name, key, args) => {
     const reply = await scripts.get(name)?.run([key], args.map(String));
     return (Array.isArray(reply) ? reply : []).map(String);

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
+import { libraryOf } from "../storage/redis-lua.ts";
 import type { PutRecord, RecordPage, Records, StoredRecord } from "./records.ts";
 
 /** Fixed for ever: it decides where a record is looked for. */
@@ -13,7 +14,8 @@ export const UNSWEPT_MS = 600_000;
 const TOKEN_BYTES = 9;
 
 const SOURCE = readFileSync(new URL("./redis-records.lua", import.meta.url), "utf8");
-type Operation = "put" | "list_line" | "get" | "delete" | "due" | "bury";
+const OPERATIONS = ["put", "list_line", "get", "delete", "due", "bury"] as const;
+const LIBRARY = libraryOf(SOURCE, OPERATIONS);
 
 /** What names a record: FNV-1a over kind and id spreads them evenly. */
 export function shardOf(kind: string, id: string): number {
@@ -43,7 +45,8 @@ function readRecord(reply: unknown): StoredRecord | null {
 
 /** The records in Redis. Time is the server's, or that of `clock` where one is given. */
 export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "call">, clock?: Clock): Records {
-  const operation = (name: Operation) => link.script(`records_${name}`, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`);
+  const operation = (name: (typeof OPERATIONS)[number]) =>
+    link.script(name, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`, LIBRARY);
   const scripts = {
     put: operation("put"),
     listLine: operation("list_line"),

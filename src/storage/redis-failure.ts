@@ -21,7 +21,7 @@ const REFUSALS: Readonly<Record<string, number>> = {
 };
 const LOST_RETRY_SECONDS = 1;
 
-/** `unknown`: no answer came, so it may or may not have run. */
+/** `unknown`: no answer came, so it may or may not have run. `no_script`: the server has not seen the script or function. */
 export type FailureMeaning =
   | { readonly kind: "unknown" }
   | { readonly kind: "no_script" }
@@ -33,9 +33,16 @@ export function meaningOf(error: unknown): FailureMeaning {
   // Only what the server itself said has this name; everything else is the connection's.
   if (error.name !== "ReplyError") return { kind: "unknown" };
   const [word = ""] = error.message.split(" ");
-  if (word === "NOSCRIPT") return { kind: "no_script" };
+  if (word === "NOSCRIPT" || error.message === "ERR Function not found") return { kind: "no_script" };
   const retryAfterSeconds = REFUSALS[word];
   return retryAfterSeconds === undefined ? { kind: "wrong" } : { kind: "refused", retryAfterSeconds };
+}
+
+/** Whether the server, or who runs it, allows no functions: one before Redis 7, or a user that may not load or call them. */
+export function deniesFunctions(error: unknown): boolean {
+  return (
+    error instanceof Error && error.name === "ReplyError" && /^(NOPERM|ERR unknown (sub)?command)/i.test(error.message)
+  );
 }
 
 /** What the caller is told where Redis could not be reached, did not answer in time, or refused. */

@@ -1,9 +1,9 @@
 // The way to Redis that the ledger and the records share: scripts that are sent at most twice, and answers within a bound.
-import { createHash } from "node:crypto";
 import { type ChannelListener, listenTo, type Subscription } from "./redis-channel.ts";
 import { type ClientBounds, createClient, createServerClient } from "./redis-client.ts";
 import { keepConnected } from "./redis-connection.ts";
 import { meaningOf, unavailable } from "./redis-failure.ts";
+import { luaRunner, type RedisLibrary } from "./redis-lua.ts";
 import { waitOnReplicas } from "./redis-replicas.ts";
 import { identityOf, infoOf, keysOf, mastersOf, problemsOfAll, type ServerInfo } from "./redis-servers.ts";
 import { parseRedisUrl, type RedisNode, type RedisTarget } from "./redis-url.ts";
@@ -26,7 +26,8 @@ export interface RedisScript {
 
 export interface RedisLink {
   readonly isCluster: boolean;
-  script(name: string, lua: string): RedisScript;
+  /** Runs `lua`, or the function of that name in the library, which does the same. */
+  script(name: string, lua: string, library?: RedisLibrary): RedisScript;
   /** Sends a command that reads, or that may be sent twice. Rejects as a script does. */
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
   /** The names of all keys, of every server that takes writes; one that comes or goes meanwhile may be missing or come twice. */
@@ -112,24 +113,16 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
   const replicas = waitOnReplicas(() => connect(() => {}), Math.round(bounds.commandMsMax * REPLICA_SHARE));
   const subscriptions = new Set<Subscription>();
   const careful = carefulSender(connection);
+  const runnerOf = luaRunner(client);
   const nodes = (): readonly RedisNode[] =>
     mastersOf(client).flatMap(({ options: { host, port } }) => (host && port ? [{ host, port }] : []));
 
   return {
     isCluster: target.kind === "cluster",
 
-    script(_name, lua) {
-      const sha = createHash("sha1").update(lua).digest("hex");
-      return {
-        run: (keys, args) =>
-          careful(() =>
-            client.evalsha(sha, keys.length, ...keys, ...args).catch((error: unknown) => {
-              // A server that was started anew, or took over, has not seen the script.
-              if (meaningOf(error).kind !== "no_script") throw error;
-              return client.eval(lua, keys.length, ...keys, ...args);
-            }),
-          ),
-      };
+    script(name, lua, library) {
+      const run = runnerOf(name, lua, library);
+      return { run: (keys, args) => careful(() => run(keys, args)) };
     },
 
     call: (command, ...args) => careful(() => client.call(command, ...args)),

@@ -178,9 +178,9 @@ describe("a step that is cut off", () => {
     const cut = { count: 0 };
     const cutting: LedgerLink = {
       ...link,
-      script(name, lua) {
-        const script = link.script(name, lua);
-        if (name !== `ledger_${point}`) return script;
+      script(name, lua, library) {
+        const script = link.script(name, lua, library);
+        if (name !== point) return script;
         return {
           async run(keys, args) {
             await script.run(keys, args);

@@ -100,8 +100,8 @@ for (const kind of KINDS) {
       const dying: Pick<RedisLink, "isCluster" | "script" | "call"> = {
         isCluster: link.isCluster,
         call: (...words) => die(() => link.call(...words)),
-        script(name, lua) {
-          const { run } = link.script(name, lua);
+        script(name, lua, library) {
+          const { run } = link.script(name, lua, library);
           return { run: (keys, args) => die(() => run(keys, args)) };
         },
       };
@@ -135,12 +135,12 @@ for (const kind of KINDS) {
       const slow: Pick<RedisLink, "isCluster" | "script" | "call"> = {
         isCluster: link.isCluster,
         call: link.call,
-        script(name, lua) {
-          const { run } = link.script(name, lua);
+        script(name, lua, library) {
+          const { run } = link.script(name, lua, library);
           return {
             async run(keys, args) {
               const answer = await run(keys, args);
-              if (name === "records_list_line" && pauses === 0) {
+              if (name === "list_line" && pauses === 0) {
                 pauses++;
                 clock.advance(61_000);
                 await records.sweep(10_000);

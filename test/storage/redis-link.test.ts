@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vi
 import { GatewayError } from "../../src/errors.ts";
 import { meaningOf } from "../../src/storage/redis-failure.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
+import { libraryOf } from "../../src/storage/redis-lua.ts";
 import { eventually } from "../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
@@ -51,6 +52,9 @@ async function refused(call: () => Promise<unknown>): Promise<GatewayError> {
   expect(performance.now() - startMs).toBeLessThan(ANSWER_MS);
   return refusal;
 }
+
+/** The same as a function of a library. */
+const LIBRARY = libraryOf(`local ops = {}\nfunction ops.once(KEYS, ARGV)${ONCE}\nend`, ["once"]);
 
 const answers = (call: () => Promise<unknown>) => eventually(() => call().catch(() => undefined), "an answer");
 
@@ -259,5 +263,46 @@ describe("what fails", () => {
     await link.close();
     await calls;
     await refused(() => link.call("GET", "n"));
+  });
+});
+
+describe("Lua runs as a function of a library", () => {
+  const ran = async (own: RedisServer, command: string) =>
+    Number(
+      new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(String(await own.send("INFO", "commandstats")))?.[1] ?? 0,
+    );
+
+  test("that the server keeps when it is started anew", async () => {
+    const own = await start();
+    const script = (await open(own.url)).script("once", ONCE, LIBRARY);
+    expect(await script.run(["n"], ["a"])).toEqual(["counted", 1]);
+    await own.kill();
+    await own.start();
+    expect(await answers(() => script.run(["n"], ["b"]))).toEqual(["counted", 2]);
+    expect([await ran(own, "function\\|load"), await ran(own, "evalsha"), await ran(own, "fcall")]).toEqual([0, 0, 1]);
+  });
+
+  test("that is loaded again where somebody has removed it, by many calls at once", async () => {
+    const own = await start();
+    const script = (await open(own.url)).script("once", ONCE, LIBRARY);
+    expect(await script.run(["n"], ["a"])).toEqual(["counted", 1]);
+    await own.send("FUNCTION", "FLUSH");
+    const ids = Array.from({ length: 20 }, (_, at) => `b${at}`);
+    await Promise.all(ids.map((id) => script.run(["n"], [id])));
+    expect(await own.send("GET", "n")).toBe("21");
+    expect(await ran(own, "function\\|load")).toBe(2);
+  });
+
+  test.each([
+    ["may not call functions", "-fcall"],
+    ["may not load them", "-function|load"],
+  ])("and as a script where the user %s", async (_, rule) => {
+    const own = await start();
+    await own.send("ACL", "SETUSER", "default", rule);
+    const script = (await open(own.url)).script("once", ONCE, LIBRARY);
+    expect(await script.run(["n"], ["a"])).toEqual(["counted", 1]);
+    expect(await script.run(["n"], ["b"])).toEqual(["counted", 2]);
+    expect(await own.send("GET", "n:runs")).toBe("2");
+    expect(await ran(own, "evalsha")).toBe(2);
   });
 });
