@@ -47,12 +47,16 @@ let grounds = 0;
 export async function startSubjects(
   bench: Bench,
   names: readonly SubjectName[],
-  options: { readonly upstreamPort?: number; readonly nodeFlags?: readonly string[] } = {},
+  options: {
+    readonly upstreamPort?: number;
+    readonly nodeFlags?: readonly string[];
+    readonly settings?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Map<SubjectName, Subject>> {
   const subjects = new Map<SubjectName, Subject>();
   grounds += 1;
-  const { upstreamPort = bench.upstream.port, nodeFlags = [] } = options;
-  const ground = { ...bench, upstreamPort, nodeFlags, folder: join(bench.folder, String(grounds)) };
+  const { upstreamPort = bench.upstream.port, nodeFlags = [], settings = {} } = options;
+  const ground = { ...bench, upstreamPort, nodeFlags, settings, folder: join(bench.folder, String(grounds)) };
   for (const name of names) {
     if (name === "base" && bench.base === null) continue;
     if (bench.only !== null && !bench.only.has(name)) continue;

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startRedis } from "../test/support/redis.ts";
 import { type Bench, startClient, startSubjects, stopSubjects, withCpu } from "./bench.ts";
 import type { Job } from "./load/jobs.ts";
 import type { Subject } from "./subjects.ts";
@@ -63,17 +64,20 @@ export async function profile(bench: Bench, load: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=250"];
   const name = bench.only?.has("bare") ? "bare" : "tollgate";
-  const subjects = await startSubjects(bench, [name], { nodeFlags });
+  const server = load === "redis" ? await startRedis({ dir: folder }) : null;
+  const settings: Record<string, string> = server === null ? {} : { REDIS_URL: server.url };
+  const subjects = await startSubjects(bench, [name], { nodeFlags, settings });
   const subject = subjects.get(name);
   if (subject === undefined) return "nothing to profile";
   const client = await startClient(bench);
   const { result, cpuMs } = await withCpu(subject, () => client.run(jobFor(load, subject)));
   await stopSubjects(bench, subjects);
+  await server?.dispose();
   const units = load === "streams" ? result.events : result.whole;
   const lines = [
     `${name}: ${units} units, ${((cpuMs * 1000) / units).toFixed(1)} us CPU each, ${result.failed} failed`,
   ];
-  for (const file of readdirSync(folder)) {
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"))) {
     lines.push("", `thread ${file}`, ...summarise(JSON.parse(readFileSync(join(folder, file), "utf8")) as Profile));
   }
   return [...lines, "", `The profiles are in ${relative(process.cwd(), folder)}; open them in the DevTools.`].join(

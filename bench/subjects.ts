@@ -30,6 +30,8 @@ export interface Ground {
   readonly base: string | null;
   /** Flags for Node, where the subject runs in it. */
   readonly nodeFlags: readonly string[];
+  /** Environment of the gateway, over what the bench gives it. */
+  readonly settings?: Readonly<Record<string, string>>;
   readonly say: (line: string) => void;
 }
 

@@ -36,7 +36,7 @@ export async function startTollgate(
   ground: Ground,
   name: SubjectName,
   root: string | null,
-  settings: Readonly<Record<string, string>> = {},
+  settings: Readonly<Record<string, string>> = ground.settings ?? {},
 ): Promise<Subject> {
   if (root === null) throw new Unavailable("no --base was given");
   const main = resolve(root, "src/main.ts");

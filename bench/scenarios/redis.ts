@@ -27,7 +27,10 @@ async function ledgerRows(bench: Bench): Promise<Row[]> {
   return [...(hello.rows ?? [])];
 }
 
-/** 64 connections to one process, and 32 to each of two, by turns. All three share a server. */
+/**
+ * One process with 64 connections, and two with as many each, by turns: what a second process costs the first. All three share a
+ * server, and each was warmed up alone, because a process that is not compiled yet costs several times as much.
+ */
 async function processRows(bench: Bench): Promise<Row[]> {
   const folder = join(bench.folder, "redis-processes");
   mkdirSync(folder, { recursive: true });
@@ -43,12 +46,12 @@ async function processRows(bench: Bench): Promise<Row[]> {
   }
   const [alone, ...two] = started as [Subject, Subject, Subject];
   const costs: { one: number[]; two: number[] } = { one: [], two: [] };
-  for (let round = 0; round <= bench.rounds; round++) {
-    const ms = round === 0 ? (bench.quick ? 3_000 : 6_000) : bench.quick ? 1_500 : 3_000;
-    const one = await costOf([alone, alone], clients, ms);
+  for (const subject of started) await costOf([subject], clients, bench.quick ? 6_000 : 12_000);
+  for (let round = 1; round <= bench.rounds; round++) {
+    const ms = bench.quick ? 2_000 : 4_000;
+    const one = await costOf([alone], clients, ms);
     const both = await costOf(two, clients, ms);
     bench.say(`  ${NAME}, round ${round}: one ${one.toFixed(0)} us, two ${both.toFixed(0)} us CPU per call`);
-    if (round === 0) continue;
     costs.one.push(one);
     costs.two.push(both);
   }
@@ -61,12 +64,11 @@ async function processRows(bench: Bench): Promise<Row[]> {
   ];
 }
 
-/** Microseconds of CPU per answer over all subjects, each of which one client keeps busy. */
+/** Microseconds of CPU per answer over all subjects, each of which a client of its own keeps busy. */
 async function costOf(subjects: readonly Subject[], clients: readonly Client[], ms: number): Promise<number> {
-  const pids = [...new Set(subjects.map(({ pid }) => pid ?? 0))];
+  const pids = subjects.map(({ pid }) => pid ?? 0);
   const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
   const before = used();
-  const connections = CONNECTIONS / subjects.length;
   const results = await Promise.all(
     subjects.map(async (subject, at) => {
       const request = requestText(subject, { stream: false });
@@ -74,7 +76,7 @@ async function costOf(subjects: readonly Subject[], clients: readonly Client[], 
         kind: "closed",
         port: subject.port,
         request,
-        connections,
+        connections: CONNECTIONS,
         ms,
       });
       expectWhole(subject, result);
