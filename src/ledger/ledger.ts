@@ -170,10 +170,10 @@ export interface Ledger {
 
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
   /**
-   * More money, a checkpoint of what has been used, and a new lease, all in the hold's own windows. Refused as a whole;
-   * with `more` of zero it is never refused.
+   * Grows a hold to `amountNano` where it has less, in its own windows; notes what has been used of it, which is never more than
+   * it will cost; and gives it a new lease. Refused as a whole; where the hold has as much already it is never refused.
    */
-  extend(hold: HoldRef, more: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
+  extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   post(request: PostRequest): Promise<PostOutcome>;

@@ -404,14 +404,15 @@ function ops.settle_orphan(KEYS_, A)
   return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance) }
 end
 
--- ARGV: gateway time, leapt, given time, hold id, more, accrued, lease ms
+-- ARGV: gateway time, leapt, given time, hold id, the amount that it is to have, accrued, lease ms
 function ops.extend(KEYS_, A)
   local K = names(KEYS_[1], A[4])
   local hold = read_hold(K.hold)
   if not hold then
     return { 'gone', state_of(K) or 'missing' }
   end
-  local more = tonumber(A[5])
+  local before = tonumber(hold.amount)
+  local more = math.max(0, tonumber(A[5]) - before)
   if more > 0 then
     local key = key_of(K.keys, hold.key)
     if not key then return { 'unknown_key' } end
@@ -423,10 +424,10 @@ function ops.extend(KEYS_, A)
       granted = num(account[1]), spent = num(account[2]), held = num(account[3]), cap = num(account[4]),
     })
     if refused then return refused end
-    redis.call('HINCRBY', K.account, 'held', A[5])
-    count_days(K, hold, 'h', A[5])
+    redis.call('HINCRBY', K.account, 'held', int(more))
+    count_days(K, hold, 'h', int(more))
   end
-  local amount = tonumber(hold.amount) + more
+  local amount = before + more
   local accrued = math.min(amount, math.max(num(hold.accrued), tonumber(A[6])))
   local _, now = account_time(K.account, A)
   redis.call('HSET', K.hold, 'amount', int(amount), 'accrued', int(accrued))

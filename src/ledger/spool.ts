@@ -137,8 +137,8 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   return {
     ...ledger,
     reserve: place,
-    async extend(hold, more, accrued, lease) {
-      const outcome = await ledger.extend(hold, more, accrued, lease);
+    async extend(hold, amountNano, accrued, lease) {
+      const outcome = await ledger.extend(hold, amountNano, accrued, lease);
       if (outcome.outcome === "extended") placed.grow(hold.holdId, outcome.amountNano);
       return outcome;
     },

@@ -17,7 +17,7 @@ type Step =
   | { do: "post"; hold: number; amount: number }
   | { do: "void"; hold: number; fate: KeyFate }
   | { do: "deleteKey" }
-  | { do: "extend"; hold: number; more: number; accrued: number }
+  | { do: "extend"; hold: number; amount: number; accrued: number; twice: boolean }
   | { do: "renew"; holds: number[] }
   | { do: "sweep"; orphans: boolean }
   | { do: "topUp"; reference: number; amount: number }
@@ -72,7 +72,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 10,
-    arbitrary: fc.record({ do: fc.constant("extend" as const), hold: recent, more: amount, accrued: amount }),
+    arbitrary: fc.record({
+      ...{ do: fc.constant("extend" as const), hold: recent, accrued: amount, twice: fc.boolean() },
+      amount: fc.oneof(amount, fc.constantFrom(3 * CENT, 5 * CENT, 7 * CENT)),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const), holds: fc.array(hold, { maxLength: 4 }) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("sweep" as const), orphans: fc.boolean() }) },
@@ -215,9 +218,10 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
         model.void(ref(step.hold).holdId, step.fate),
       ] as const;
     case "extend": {
-      const [more, accrued] = [nano(step.more), nano(step.accrued)];
-      const said = await ledger.extend(ref(step.hold), more, accrued, 60_000);
-      return [said, model.extend(ref(step.hold).holdId, more, accrued, 60_000)];
+      const extend = () => ledger.extend(ref(step.hold), nano(step.amount), nano(step.accrued), 60_000);
+      const said = await extend();
+      if (step.twice) expect(await extend(), "the same again").toEqual(said);
+      return [said, model.extend(ref(step.hold).holdId, nano(step.amount), nano(step.accrued), 60_000)];
     }
     case "renew": {
       const refs = step.holds.map(ref);

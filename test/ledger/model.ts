@@ -173,9 +173,10 @@ export class ModelAccount {
     return { outcome: done ? "idempotency_done" : "idempotency_unknown", holdId };
   }
 
-  extend(holdId: string, more: Nano, accrued: Nano, leaseMs: number): ExtendOutcome {
+  extend(holdId: string, amount: Nano, accrued: Nano, leaseMs: number): ExtendOutcome {
     const hold = this.live.get(holdId);
     if (!hold) return { outcome: "gone", state: this.state(holdId) ?? "missing" };
+    const more = Math.max(0, amount - hold.amount);
     if (more > 0) {
       const key = this.keys.get(hold.request.keyId);
       if (!key) return { outcome: "unknown_key" };
