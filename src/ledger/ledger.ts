@@ -211,13 +211,17 @@ export type HoldOrigin = Pick<
   | ("requestId" | "operation" | "asked" | "effect" | "idempotency")
 >;
 
+/** Why a charge is made without a hold: the store has lost it, or its lease ended while its process could not reach the store. */
+export type LateReason = "orphan" | "late";
+
 /** A ledger in a store of its own, which can lose what it has acknowledged. */
 export interface SharedLedger extends Ledger {
   /**
-   * Posts for a hold that the store has lost: as much as is free in the account, the key's period and the inference cap;
-   * the rest is absorbed. Where the store knows anything of the hold, that wins, as with `post`.
+   * Posts for a hold that the store has lost, or whose lease ended before it was posted: as much as is free in the account, the
+   * key's period and the inference cap, at most the hold; the rest is absorbed. `why` becomes the posting's reason. A hold that is
+   * live, posted or voided is answered as by `post`.
    */
-  settleOrphan(request: PostRequest, origin: HoldOrigin): Promise<PostOutcome>;
+  settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): Promise<PostOutcome>;
   /** As `void`; where the hold is lost, its idempotency key is given the fate that it had. */
   voidOrphan(hold: HoldRef, keyFate: KeyFate, origin: HoldOrigin): Promise<VoidOutcome>;
   /** How a hold stands; null where nothing is known of it. */

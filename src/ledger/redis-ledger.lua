@@ -388,19 +388,22 @@ local function room_for(K, hold)
   return math.max(0, room)
 end
 
--- Charges for a call whose hold the store has lost. ARGV: those of `post`, then key id, inference, meta, when the hold was placed,
--- its amount, and its idempotency id, fingerprint, keep ms, effect
+-- Charges for a call whose hold the store has lost, or whose lease ended while its process could not reach the store. ARGV: those of
+-- `post`, then key id, inference, meta, when the hold was placed, its amount, its idempotency id, fingerprint, keep ms, effect, and the
+-- reason of the posting
 function ops.settle_orphan(KEYS_, A)
   local K = names(KEYS_[1], A[4])
-  if state_of(K) or redis.call('EXISTS', K.account) == 0 then return ops.post(KEYS_, A) end
+  local state = state_of(K)
+  if (state and state ~= 'expired') or redis.call('EXISTS', K.account) == 0 then return ops.post(KEYS_, A) end
   local at = account_time(K.account, A)
   local day = math.floor(math.min(tonumber(A[11]), at) / DAY_MS)
   local hold = { key = A[8], inference = A[9], meta = A[10], day = int(day) }
   local wanted = tonumber(A[5])
   local charged = math.min(wanted, tonumber(A[12]), room_for(K, hold))
   restore_idempotency(K, A[13], A[4], 'posted', at, A[14], A[15], A[16])
+  redis.call('DEL', K.tombstone)
   local _, cents, absorbed, balance = charge(K, hold, A[4], at, charged, wanted - charged,
-    { detail = A[6], absorb_reason = 'orphan', reason = 'orphan' })
+    { detail = A[6], absorb_reason = A[17], reason = A[17] })
   return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance) }
 end
 

@@ -101,7 +101,14 @@ export class ModelAccount {
     return { ...used, resetsAtMs: toMs };
   }
 
-  protected money(request: ReserveRequest, more: number, atMs: number) {
+  /** What counts toward the inference cap on the day of `atMs`. */
+  protected ofInference(atMs: number) {
+    const { fromMs, toMs } = periodOf("day", atMs);
+    const used = this.used((hold) => hold.request.inference && hold.atMs >= fromMs && hold.atMs < toMs);
+    return { ...used, resetsAtMs: toMs };
+  }
+
+  private money(request: ReserveRequest, more: number, atMs: number) {
     const key = this.keys.get(request.keyId);
     if (key && key.ceilingNano !== null) {
       const period = key.ceilingPeriod ?? "day";
@@ -111,12 +118,9 @@ export class ModelAccount {
       }
     }
     if (request.inference) {
-      const { fromMs, toMs } = periodOf("day", atMs);
-      const used = this.used((hold) => hold.request.inference && hold.atMs >= fromMs && hold.atMs < toMs);
-      if (used.spentNano + used.heldNano + more > this.inferenceCapNano) {
-        const capNano = this.inferenceCapNano as Nano;
-        return { outcome: "inference_cap" as const, capNano, ...used, resetsAtMs: toMs };
-      }
+      const used = this.ofInference(atMs);
+      if (used.spentNano + used.heldNano + more > this.inferenceCapNano)
+        return { outcome: "inference_cap" as const, capNano: this.inferenceCapNano as Nano, ...used };
     }
     const balanceNano = (this.sum("credit") - this.sum("charge")) as Nano;
     const freeNano = (balanceNano - this.held()) as Nano;
@@ -261,7 +265,7 @@ export class ModelAccount {
     }
     for (const [holdId, atMs] of this.#shared ? [] : this.buriedMs)
       if (atMs < this.epochMs - 6 * 3_600_000) this.buriedMs.delete(holdId);
-    for (const [key, { hold, lapsesMs }] of this.idempotency) {
+    for (const [key, { hold, lapsesMs }] of this.#shared ? [] : this.idempotency) {
       if (hold.state !== "held" && lapsesMs <= this.epochMs) this.idempotency.delete(key);
     }
     return due.map(([holdId]) => holdId);

@@ -13,8 +13,8 @@ import type {
 } from "../../src/ledger/ledger.ts";
 import type { Nano } from "../../src/money.ts";
 import type { PutRecord, StoredRecord } from "../../src/records/records.ts";
+import { SharedModelAccount } from "../ledger/shared-model.ts";
 import type { AccountPlan, Scenario } from "./scenario.ts";
-import { SharedModelAccount } from "./shared-model.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 export const LEASE_MS = 60_000;
