@@ -1,7 +1,7 @@
 // What must be true of every simulated run: at each moment, and when everything has come to rest.
 import { GatewayError } from "../../src/errors.ts";
 import { NANO_PER_CENT } from "../../src/money.ts";
-import type { Try } from "./client.ts";
+import type { Told, Try } from "./client.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess, Heard } from "./process.ts";
 import type { Scenario } from "./scenario.ts";
@@ -50,18 +50,26 @@ export function overspent(kept: Kept, { accounts }: Scenario, { startMs, time }:
   return found;
 }
 
-/** What became of a hold's money in the store. */
-function bookOf({ scenario, store, tries }: Evidence) {
+interface Booked {
+  readonly amount: number;
+  readonly absorbed: number;
+  readonly cents: number;
+  /** Charged after its lease had ended: of what its caller was told, as much as was still free. */
+  readonly late: boolean;
+}
+
+/** What became of a hold's money in the store: a charge, and what was charged late beside it. */
+function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   const calls = new Set(tries.map(({ holdId }) => holdId));
-  const postings = new Map<string, { readonly amount: number; readonly absorbed: number; readonly cents: number }>();
-  const found: string[] = [];
+  const postings = new Map<string, Booked>();
+  const found = [...heard.forfeits.keys()].map((holdId) => `${holdId} was given up though it had been told of`);
   for (const number of scenario.accounts.keys()) {
     const account = store.kept.at(accountId(number));
     let cents = 0;
     for (const posting of account.postings) {
       if (posting.kind !== "charge") continue;
       if (postings.has(posting.id)) found.push(`${posting.id} is charged twice`);
-      postings.set(posting.id, posting);
+      postings.set(posting.id, { ...posting, late: account.late.has(posting.id) });
       cents += posting.cents;
     }
     const spent = account.sum("charge");
@@ -71,6 +79,8 @@ function bookOf({ scenario, store, tries }: Evidence) {
       if (!calls.has(holdId)) found.push(`${holdId} is the hold of no call`);
     for (const holdId of account.orphans)
       if (!store.forgotten.has(holdId)) found.push(`${holdId} was charged without its hold, which was never lost`);
+    for (const holdId of account.late)
+      if (!expiredMs.has(holdId)) found.push(`${holdId} was charged late, and its lease had not ended`);
   }
   return { postings, found };
 }
@@ -101,7 +111,7 @@ function isAway(error: unknown): boolean {
 /** What a client was told is what the ledger has. */
 function answered(tried: Try, evidence: Evidence, postings: Postings): string[] {
   const { told, code } = tried;
-  const { heard, store } = evidence;
+  const { store } = evidence;
   const name = `${tried.requestId} was told`;
   const posting = postings.get(told?.charge.transactionId ?? tried.holdId);
   if (!tried.handled && tried.owner.alive) return [`${tried.requestId} was never answered`];
@@ -111,17 +121,13 @@ function answered(tried: Try, evidence: Evidence, postings: Postings): string[] 
   if (told === null) return [];
   const { transactionId, chargedNano, chargedCents, absorbedNano, outcome } = told.charge;
   const id = transactionId ?? "nothing";
-  if (posting === undefined) {
-    const forfeited = heard.forfeits.get(id) === chargedNano + absorbedNano;
-    const absorbed = chargedNano === 0 && heard.records.get(tried.requestId)?.absorbReason === "hold_expired";
-    return forfeited || absorbed || lostTwice(tried, evidence)
-      ? []
-      : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
-  }
+  if (posting === undefined)
+    return lostTwice(tried, evidence) ? [] : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
   const found: string[] = [];
   if (posting.amount + posting.absorbed !== chargedNano + absorbedNano)
     found.push(`${name} ${chargedNano} + ${absorbedNano} for ${id}, which is ${posting.amount} + ${posting.absorbed}`);
-  if (store.forgotten.has(id)) return found;
+  const wasClamped = outcome === "spooled" && posting.late && posting.amount < chargedNano;
+  if (store.forgotten.has(id) || wasClamped) return found;
   if (posting.amount !== chargedNano) found.push(`${name} ${chargedNano} for ${id}, which is ${posting.amount}`);
   const less = chargedCents - posting.cents;
   if (outcome === "spooled" ? less < 0 || less > 1 : less !== 0)
@@ -144,7 +150,7 @@ function keysOf({ tries }: Evidence): [string, Try[]][] {
 
 /** One key, one charge, one answer, and of a write one execution. */
 function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): string[] {
-  const { store, entries, heard } = evidence;
+  const { store, entries, heard, expiredMs } = evidence;
   const found: string[] = [];
   const ran = entries.filter(({ call, ran }) => ran && call.idempotencyKey === key);
   const isLost = [...store.forgotten].some((fact) => fact.endsWith(` ${key}`));
@@ -152,10 +158,13 @@ function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): st
   if (first?.call.effect === "write" && again.length > 0) found.push(`${key} was written ${ran.length} times`);
   if (isLost) return found;
   const told = tries.flatMap((one) => (one.told === null ? [] : [one.told]));
-  const answers = new Set(told.map(({ charge, answer }) => `${charge.transactionId} ${charge.chargedNano} ${answer}`));
-  // A call whose hold had ended before its answer came was not charged: its key is free again.
-  const isExpired = tries.some(({ requestId }) => heard.records.get(requestId)?.absorbReason === "hold_expired");
-  if (answers.size > 1 && !isExpired && !told.some(({ charge }) => heard.forfeits.has(charge.transactionId ?? "")))
+  const wasEnded = ({ charge }: Told) => expiredMs.has(charge.transactionId ?? "");
+  // Of a call whose lease had ended less may have been free than its first answer said.
+  const amountOf = (one: Told) => (wasEnded(one) ? "" : one.charge.chargedNano);
+  const answers = new Set(told.map((one) => `${one.charge.transactionId} ${amountOf(one)} ${one.answer}`));
+  // A read whose lease ends while it runs leaves its key free: another may run under it, and both were told of.
+  const ranAgain = ran.some(({ call }) => call.effect === "read") && told.some(wasEnded);
+  if (answers.size > 1 && !ranAgain)
     found.push(`${key} was answered in ${answers.size} ways: ${[...answers].join(", ")}`);
   const isCharged = (id: string) => entries.some((entry) => entry.holdId === id && entry.served);
   const isKept = (id: string) =>
@@ -188,11 +197,11 @@ function isUnsettled({ requestId }: Try, { heard, outages }: Evidence): boolean 
 
 /** The vendor's books against ours: every amount is charged, absorbed, or lost by a rule that was met. */
 function cost(evidence: Evidence, postings: Postings): string[] {
-  const { entries, heard, tries, store } = evidence;
+  const { entries, tries, store } = evidence;
   const found: string[] = [];
   let explained = 0;
   for (const tried of tries) {
-    const { holdId, requestId, owner } = tried;
+    const { holdId, owner } = tried;
     const own = entries.filter((entry) => entry.holdId === holdId);
     const served = own.filter((entry) => entry.served);
     const posting = postings.get(holdId);
@@ -206,12 +215,9 @@ function cost(evidence: Evidence, postings: Postings): string[] {
       continue;
     }
     const died = !owner.alive && tried.told === null;
-    const record = heard.records.get(requestId);
-    const absorbed = record?.absorbReason === "hold_expired" && record.absorbedNano === servedNano;
-    const forfeited = heard.forfeits.get(holdId) === servedNano;
     const unsettled = tried.told === null && isUnsettled(tried, evidence);
     if (served.length === 0) continue;
-    if (died || absorbed || forfeited || unsettled || lostTwice(tried, evidence)) explained += servedNano;
+    if (died || unsettled || lostTwice(tried, evidence)) explained += servedNano;
     else
       found.push(
         `${holdId} cost ${servedNano}, and nobody was charged (${store.kept.at(accountId(tried.call.account)).holdState(holdId)})`,

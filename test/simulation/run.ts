@@ -144,7 +144,10 @@ function countsOf({ tries, heard, store, expiredMs, entries, scenario }: Evidenc
   }
   for (const { served } of entries) count(served ? "vendor served" : "vendor in vain");
   for (const _ of expiredMs) count("expired");
-  for (const _ of heard.forfeits) count("forfeited");
+  for (const account of store.kept.accounts.values()) {
+    for (const { id, absorbed } of account.postings)
+      if (account.late.has(id)) count(absorbed > 0 ? "charged late in part" : "charged late");
+  }
   for (const _ of store.forgotten) count("forgotten");
   return counts;
 }

@@ -16,7 +16,7 @@ const MET = [
     "left after content",
     "gateway died",
     "expired",
-    "forfeited",
+    "charged late",
     "forgotten",
   ],
   ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
