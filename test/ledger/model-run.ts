@@ -244,9 +244,10 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
       const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() };
       const origin = scene.asked.get(hold.holdId) ?? holdRequest(hold, { keyId: keyId(0), amountNano: nano(2 * CENT) });
       const request = postRequest(hold, { amountNano: nano(step.amount) });
+      const why = model.holdState(hold.holdId) === null ? "orphan" : "late";
       return [
-        await store.sharedLedger.settleOrphan(request, origin, "late"),
-        model.settleOrphan(request, origin),
+        await store.sharedLedger.settleOrphan(request, origin, why),
+        model.settleOrphan(request, origin, why),
       ] as const;
     }
     case "void":

@@ -42,6 +42,8 @@ interface ModelPosting {
   readonly absorbed: number;
   readonly hold: ModelHold | null;
   readonly reference: string | null;
+  /** Of a charge that nobody posted in time: why it is there. */
+  readonly reason: string | null;
 }
 
 /** One account. The test tells it the time: what people read, and what only goes forward. */
@@ -203,7 +205,7 @@ export class ModelAccount {
     return holdIds.filter((id) => !this.live.has(id));
   }
 
-  post({ holdId, amountNano }: Pick<PostRequest, "holdId" | "amountNano">): PostOutcome {
+  post({ holdId, amountNano }: Pick<PostRequest, "holdId" | "amountNano">, reason: string | null = null): PostOutcome {
     const hold = this.live.get(holdId);
     if (!hold) {
       const state = this.state(holdId);
@@ -218,7 +220,7 @@ export class ModelAccount {
     const absorbed = amountNano - amount;
     this.end(holdId, "posted");
     this.clockMs = Math.max(this.clockMs, this.epochMs);
-    this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null });
+    this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null, reason });
     return { outcome: "posted", repeat: false, ...this.charge(holdId) };
   }
 
@@ -261,7 +263,7 @@ export class ModelAccount {
     if (this.#shared) due.sort(([a, one], [b, other]) => one.leaseEndsMs - other.leaseEndsMs || (a < b ? -1 : 1));
     for (const [holdId, hold] of due) {
       if (hold.request.onExpire === "void") this.end(holdId, "expired");
-      else this.post({ holdId, amountNano: hold.accrued as Nano });
+      else this.post({ holdId, amountNano: hold.accrued as Nano }, "its lease ended");
     }
     for (const [holdId, atMs] of this.#shared ? [] : this.buriedMs)
       if (atMs < this.epochMs - 6 * 3_600_000) this.buriedMs.delete(holdId);
@@ -290,7 +292,7 @@ export class ModelAccount {
 
   private credit(kind: "topup" | "refund", id: string, amount: number, reference: string): void {
     this.clockMs = Math.max(this.clockMs, this.epochMs);
-    this.postings.push({ id, kind, amount, cents: 0, absorbed: 0, hold: null, reference });
+    this.postings.push({ id, kind, amount, cents: 0, absorbed: 0, hold: null, reference, reason: null });
   }
 
   patch(patch: AccountPatch): void {

@@ -3,6 +3,7 @@ import type {
   HoldOrigin,
   HoldState,
   KeyFate,
+  LateReason,
   PostOutcome,
   PostRequest,
   ReserveRequest,
@@ -36,17 +37,17 @@ export class SharedModelAccount extends ModelAccount {
     return Math.max(0, Math.min(...left));
   }
 
-  settleOrphan(request: PostRequest, origin: HoldOrigin): PostOutcome {
+  settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): PostOutcome {
     const { holdId, amountNano } = request;
     const state = this.state(holdId);
     if (state !== null && state !== "expired") return this.post(request);
     const hold = this.#lost(request, origin, "posted");
     const amount = Math.min(amountNano, origin.amountNano, this.#room(hold));
     this.#restoreKey(hold, "free");
-    (state === null ? this.orphans : this.late).add(holdId);
+    (why === "orphan" ? this.orphans : this.late).add(holdId);
     // Held for a moment and no longer, so that it is posted as any other.
     this.live.set(holdId, Object.assign(hold, { amount, state: "held" as const }));
-    return this.post(request);
+    return this.post(request, why);
   }
 
   voidOrphan(holdId: string, fate: KeyFate, origin: HoldOrigin): VoidOutcome {

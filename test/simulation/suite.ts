@@ -17,6 +17,7 @@ const MET = [
     "gateway died",
     "expired",
     "charged late",
+    "charged the rest",
     "forgotten",
   ],
   ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
