@@ -401,7 +401,6 @@ function ops.settle_orphan(KEYS_, A)
   local wanted = tonumber(A[5])
   local charged = math.min(wanted, tonumber(A[12]), room_for(K, hold))
   restore_idempotency(K, A[13], A[4], 'posted', at, A[14], A[15], A[16])
-  redis.call('DEL', K.tombstone)
   local _, cents, absorbed, balance = charge(K, hold, A[4], at, charged, wanted - charged,
     { detail = A[6], absorb_reason = A[17], reason = A[17] })
   return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance) }

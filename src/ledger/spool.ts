@@ -139,7 +139,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     ...ledger,
     reserve: place,
     async extend(hold, amountNano, accrued, lease) {
-      const outcome = await ledger.extend(hold, amountNano, accrued, lease);
+      const outcome = await watched(ledger.extend(hold, amountNano, accrued, lease));
       if (outcome.outcome === "extended") placed.grow(hold.holdId, outcome.amountNano);
       return outcome;
     },
