@@ -148,6 +148,7 @@ function answered(tried: Try, evidence: Evidence, postings: Postings): string[] 
   const id = transactionId ?? "nothing";
   if (posting === undefined)
     return lostTwice(tried, evidence) ? [] : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
+  if (posting.swept && lostTwice(tried, evidence)) return [];
   const found: string[] = [];
   if (posting.amount + posting.absorbed !== chargedNano + absorbedNano)
     found.push(`${name} ${chargedNano} + ${absorbedNano} for ${id}, which is ${posting.amount} + ${posting.absorbed}`);
@@ -236,8 +237,9 @@ function cost(evidence: Evidence, postings: Postings): string[] {
     const unsettled = tried.told === null && isUnsettled(tried, evidence);
     const died = !owner.alive && tried.told === null;
     if (posting !== undefined) {
-      explained += posting.swept && (died || unsettled) ? servedNano : posting.amount + posting.absorbed;
-      if (posting.swept && (died || unsettled)) continue;
+      const onlyNoted = posting.swept && (died || unsettled || lostTwice(tried, evidence));
+      explained += onlyNoted ? servedNano : posting.amount + posting.absorbed;
+      if (onlyNoted) continue;
       if (posting.amount + posting.absorbed !== servedNano)
         found.push(`${holdId} is charged ${posting.amount} + ${posting.absorbed}, its vendor took ${servedNano}`);
       continue;
