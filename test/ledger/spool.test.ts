@@ -204,7 +204,7 @@ describe("late settle after sweep", () => {
   });
 
   it("where the sweep has posted what was noted as used, the rest is a charge of its own, and the doctor knows both", async () => {
-    const { ledger, proxy, other, told, forfeits } = await startSpooled();
+    const { ledger, redis, proxy, other, told, forfeits } = await startSpooled();
     await ledger.reserve({ ...request("tx_1", 2), onExpire: "post-accrued" });
     await ledger.extend(ada("tx_1"), nano(5 * CENT), nano(CENT), LEASE_MS);
     proxy.blackHole();
@@ -220,6 +220,11 @@ describe("late settle after sweep", () => {
     ]);
     expect((await ledger.doctor()).findings).toEqual([]);
     expect(forfeits).toEqual([]);
+    await redis.send("DEL", "{a:ada}:p:tx_1.rest");
+    const { findings } = await ledger.doctor();
+    expect(findings.filter(({ invariant }) => invariant === "spool").map(({ detail }) => detail)).toEqual([
+      `tx_1 cost ${4 * CENT}, its posting says ${CENT}`,
+    ]);
   });
 
   it("of a hold that another process placed nothing is charged late: the cost is the operator's, and is told", async () => {
