@@ -95,7 +95,7 @@ export interface PostingRow {
   readonly priceVersion: string | null;
   /** The refunded transaction, or a top-up's reference. */
   readonly reference: string | null;
-  /** Why a refund was given, or why a hold was posted by the sweep. */
+  /** Why a refund was given, or why a charge is there that nobody posted in time. */
   readonly reason: string | null;
 }
 

@@ -89,7 +89,8 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
     opened.push(() => moving.stop());
     const spool = await openSpool({ file: join(config.dataDir, "spool.db"), clock, onFatal });
     const books = redisLedger({ link, clock, leaseMs: LEASE_MS, archive });
-    const onForfeit = (lost: object) => onBroken(new Error(`a charge came too late: ${JSON.stringify(lost)}`));
+    const onForfeit = (lost: object) =>
+      onBroken(new Error(`a charge came too late to be made: ${JSON.stringify(lost)}`));
     const ledger = spooledLedger(books, spool, { clock, leaseMs: LEASE_MS, onBroken, onForfeit });
     link.onServerChange(() => ledger.repeat());
     await ledger.recover();

@@ -170,10 +170,10 @@ export interface Ledger {
 
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
   /**
-   * More money, a checkpoint of what has been used, and a new lease, all in the hold's own windows. Refused as a whole;
-   * with `more` of zero it is never refused.
+   * Grows a hold to `amountNano` where it has less, in its own windows; notes what has been used of it, which is never more than
+   * it will cost; and gives it a new lease. Refused as a whole; where the hold has as much already it is never refused.
    */
-  extend(hold: HoldRef, more: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
+  extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   post(request: PostRequest): Promise<PostOutcome>;
@@ -211,13 +211,17 @@ export type HoldOrigin = Pick<
   | ("requestId" | "operation" | "asked" | "effect" | "idempotency")
 >;
 
+/** Why a charge is made without a hold: the store has lost it, or its lease ended while its process could not reach the store. */
+export type LateReason = "orphan" | "late";
+
 /** A ledger in a store of its own, which can lose what it has acknowledged. */
 export interface SharedLedger extends Ledger {
   /**
-   * Posts for a hold that the store has lost: as much as is free in the account, the key's period and the inference cap;
-   * the rest is absorbed. Where the store knows anything of the hold, that wins, as with `post`.
+   * Posts for a hold that the store has lost, or whose lease ended before it was posted: as much as is free in the account, the
+   * key's period and the inference cap, at most the hold; the rest is absorbed. `why` becomes the posting's reason. A hold that is
+   * live, posted or voided is answered as by `post`.
    */
-  settleOrphan(request: PostRequest, origin: HoldOrigin): Promise<PostOutcome>;
+  settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): Promise<PostOutcome>;
   /** As `void`; where the hold is lost, its idempotency key is given the fate that it had. */
   voidOrphan(hold: HoldRef, keyFate: KeyFate, origin: HoldOrigin): Promise<VoidOutcome>;
   /** How a hold stands; null where nothing is known of it. */

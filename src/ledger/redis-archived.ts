@@ -25,11 +25,11 @@ export function withArchive(
       ledger
         .post(request)
         .then(async (outcome) => (outcome.outcome === "missing" ? ((await charged(request)) ?? outcome) : outcome)),
-    async settleOrphan(request, origin) {
+    async settleOrphan(request, origin, why) {
       const before = await charged(request);
       if (before !== null) return before;
       await note(request.accountId);
-      return ledger.settleOrphan(request, origin);
+      return ledger.settleOrphan(request, origin, why);
     },
     async voidOrphan(hold, keyFate, origin) {
       return (await charged(hold)) === null ? ledger.voidOrphan(hold, keyFate, origin) : { outcome: "posted" };

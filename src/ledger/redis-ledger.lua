@@ -295,7 +295,11 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
   end
   local spent, seq, at = num(account[2]), num(account[6]) + 1, math.max(num(account[5]), now)
   local cents = math.ceil((spent + charged) / NANO_PER_CENT) - math.ceil(spent / NANO_PER_CENT)
-  redis.call('HSET', name, 'spent', spent + charged, 'absorbed', num(account[4]) + absorbed, 'clk', at, 'seq', seq, unpack(writes))
+  if absorbed > 0 then
+    writes[#writes + 1] = 'absorbed'
+    writes[#writes + 1] = num(account[4]) + absorbed
+  end
+  redis.call('HSET', name, 'spent', spent + charged, 'clk', at, 'seq', seq, unpack(writes))
   write_posting(base .. ':c:' .. id, 'charge', at, hold.key, charged, cents, absorbed, seq, hold.day, hold.inference,
     absorbed > 0 and words.absorb_reason or '', words.reason, hold.meta, words.detail)
   redis.call('ZADD', base .. ':x', seq, id)
@@ -379,11 +383,13 @@ local function room_for(name, hold)
   return math.max(0, room)
 end
 
--- Charges for a call whose hold the store has lost. ARGV: those of `post`, then key id, inference, meta, when the hold was placed,
--- its amount, and its idempotency id, fingerprint, keep ms, effect
+-- Charges for a call whose hold the store has lost, or whose lease ended while its process could not reach the store. ARGV: those of
+-- `post`, then key id, inference, meta, when the hold was placed, its amount, its idempotency id, fingerprint, keep ms, effect, and the
+-- reason of the posting
 function ops.settle_orphan(KEYS_, A)
   local name = KEYS_[1]
-  if redis.call('EXISTS', call_key(name, A[4])) == 1 or redis.call('EXISTS', name) == 0 then return ops.post(KEYS_, A) end
+  local state = state_in(redis.call('GET', call_key(name, A[4])))
+  if (state and state ~= 'expired') or redis.call('EXISTS', name) == 0 then return ops.post(KEYS_, A) end
   local at, now = account_time(name, A)
   local day = math.floor(math.min(tonumber(A[11]), at) / DAY_MS)
   local hold = { amount = 0, key = A[8], inference = A[9], meta = A[10], day = day, slots = '' }
@@ -391,11 +397,11 @@ function ops.settle_orphan(KEYS_, A)
   local charged = math.min(wanted, tonumber(A[12]), room_for(name, hold))
   restore_idempotency(name, A[13], A[4], 'posted', at, A[14], A[15], A[16])
   local cents, balance = end_hold(name, A[4], hold, now, charged, wanted - charged,
-    { detail = A[6], absorb_reason = 'orphan', reason = 'orphan' })
+    { detail = A[6], absorb_reason = A[17], reason = A[17] })
   return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance) }
 end
 
--- ARGV: gateway time, leapt, given time, hold id, more, accrued, lease ms
+-- ARGV: gateway time, leapt, given time, hold id, the amount that it is to have, accrued, lease ms
 function ops.extend(KEYS_, A)
   local name, call = KEYS_[1], call_key(KEYS_[1], A[4])
   local base = base_of(name)
@@ -404,7 +410,7 @@ function ops.extend(KEYS_, A)
   if not hold then
     return { 'gone', state_in(text) or 'missing' }
   end
-  local more = tonumber(A[5])
+  local more = math.max(0, tonumber(A[5]) - hold.amount)
   if more > 0 then
     local key = key_of(base .. ':k', hold.key)
     if not key then return { 'unknown_key' } end

@@ -240,8 +240,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       if (now.leapt) return Promise.resolve({ outcome: "clock_skew" } as const);
       return reserveOutcome(run, now, index, request);
     },
-    extend(hold, more, accrued, lease) {
-      const args = [...time().args, hold.holdId, nano(more), nano(accrued), lease];
+    extend(hold, amountNano, accrued, lease) {
+      const args = [...time().args, hold.holdId, nano(amountNano), nano(accrued), lease];
       return extendOutcome(run, hold, args, () => index.note(hold.accountId, lease));
     },
     async renew(holds, lease) {

@@ -1,4 +1,4 @@
-// Ends holds that the store may have lost, by what the process that placed them still knows.
+// Ends holds that the store may have lost or let expire, by what the process that placed them still knows.
 import { nano } from "../money.ts";
 import type { HoldOrigin, HoldState, PostRequest, SharedLedger, VoidOutcome } from "./ledger.ts";
 import { idempotencyId, postOutcome } from "./redis-replies.ts";
@@ -22,11 +22,11 @@ type Orphans = Pick<SharedLedger, "settleOrphan" | "voidOrphan" | "holdState">;
 
 export function orphanTransitions(run: RunTransition, time: () => TransitionTime): Orphans {
   return {
-    settleOrphan(request, origin) {
+    settleOrphan(request, origin, why) {
       const { keyId, inference, parentId, requestId, operation, asked, nowMs, amountNano } = origin;
       const meta = JSON.stringify({ parentId, requestId, operation, asked });
       const placed = [keyId, inference ? "1" : "0", meta, Math.floor(nowMs), amountNano];
-      const args = [...time().args, ...postArgs(request), ...placed, ...idempotencyArgs(origin)];
+      const args = [...time().args, ...postArgs(request), ...placed, ...idempotencyArgs(origin), why];
       return run("settle_orphan", accountKey(request.accountId), args).then(postOutcome);
     },
     async voidOrphan({ accountId, holdId }, keyFate, origin) {

@@ -1,9 +1,10 @@
 // Tells the store how calls ended: at once, again with back-off where it was away, and anew where it may have forgotten.
 import { setTimeout as pause } from "node:timers/promises";
 import { GatewayError } from "../errors.ts";
-import type { PostOutcome, SharedLedger, VoidOutcome } from "./ledger.ts";
+import type { SharedLedger } from "./ledger.ts";
 import { KEEP_MS, type Spool } from "./spool-file.ts";
 import type { Intent, StoredIntent } from "./spool-unit.ts";
+import { type Told, tellStore } from "./tell-store.ts";
 
 const BACK_OFF_MS_MIN = 50;
 const BACK_OFF_MS_MAX = 2_000;
@@ -12,8 +13,6 @@ const REPEATED_AT_ONCE = 64;
 /** Tries of an intent that the store does not refuse for being away, but fails on. */
 const BROKEN_TRIES_MAX = 5;
 
-export type Told = PostOutcome | VoidOutcome;
-
 export interface DeliveryOptions {
   readonly ledger: SharedLedger;
   readonly spool: Spool;
@@ -21,7 +20,7 @@ export interface DeliveryOptions {
   readonly onBroken: (error: unknown) => void;
   /** The store was away when an intent was to be told. */
   readonly onAway: () => void;
-  /** A charge that the caller was told of found its hold ended otherwise: its cost is the operator's. */
+  /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
   readonly onForfeit: (intent: Intent, outcome: string) => void;
 }
 
@@ -51,28 +50,6 @@ export function isAway(error: unknown): boolean {
 
 function backOffMs(failed: number): number {
   return Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(failed, 10)) * (0.5 + Math.random() / 2);
-}
-
-/** Tells the store of one intent, whatever became of the hold. */
-async function tellStore(ledger: SharedLedger, intent: Intent): Promise<Told> {
-  const { origin } = intent;
-  if (intent.op === "void") {
-    const { hold, reason, keyFate } = intent;
-    if (origin === null || origin.idempotency === null || keyFate === "free") return ledger.void(hold, reason, keyFate);
-    return ledger.voidOrphan(hold, keyFate, origin);
-  }
-  const posted = await ledger.post(intent.request);
-  if (posted.outcome !== "missing" || origin === null) return posted;
-  const { accountId, holdId } = intent.request;
-  // It may have been posted so long ago that only the archive knows.
-  const before = await ledger.transaction(accountId, holdId);
-  if (before !== null) {
-    const { amountNano: chargedNano, chargedCents, absorbedNano } = before;
-    return { outcome: "posted", repeat: true, chargedNano, chargedCents, absorbedNano, balanceNano: null };
-  }
-  const settled = await ledger.settleOrphan(intent.request, origin);
-  if (settled.outcome === "missing") throw new Error(`the store does not know the account ${accountId} of ${holdId}`);
-  return settled;
 }
 
 /** What is noted of an answer: the amounts of a repeated post are those of another intent, or cannot be told apart. */

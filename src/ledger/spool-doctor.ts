@@ -1,8 +1,11 @@
 // Compares the spool with the store: what was answered must be there, and nothing may wait for long.
+import type { PostingRow } from "../account-rows.ts";
+import { add, type Nano, ZERO } from "../money.ts";
 import type { Finding, SharedLedger } from "./ledger.ts";
 import { accountOf } from "./spool-delivery.ts";
 import type { Spool } from "./spool-file.ts";
 import type { StoredIntent } from "./spool-unit.ts";
+import { LEASE_ENDED, restId } from "./tell-store.ts";
 
 /** Leases that an intent may wait: after one the hold it ends can be lost, after two nobody is trying. */
 const LEASES_MAX = 2;
@@ -33,6 +36,11 @@ export async function examineSpool(check: SpoolCheck): Promise<Finding[]> {
   return findings;
 }
 
+/** What the provider's work cost, by a posting: charged, or the operator's. */
+function costOf({ amountNano, absorbedNano }: PostingRow): Nano {
+  return add(amountNano, absorbedNano);
+}
+
 async function wrongWith(stored: StoredIntent, check: SpoolCheck): Promise<string | null> {
   const { intent, outcome, madeAtMs } = stored;
   const { accountId, holdId } = intent.op === "post" ? intent.request : intent.hold;
@@ -44,10 +52,15 @@ async function wrongWith(stored: StoredIntent, check: SpoolCheck): Promise<strin
   if (outcome === "posted" || outcome === "repeat") {
     const posting = await check.ledger.transaction(accountId, holdId);
     if (posting === null) return `the store has posted ${holdId} and has no posting of it`;
-    if (intent.op === "void" || outcome === "repeat") return null;
-    const there = posting.amountNano + posting.absorbedNano;
+    if (intent.op === "void") return null;
+    const wasSwept = posting.reason === LEASE_ENDED && intent.origin !== null;
+    if (outcome === "repeat" && !wasSwept) return null;
+    const rest = wasSwept ? await check.ledger.transaction(accountId, restId(holdId)) : null;
+    const there = add(costOf(posting), rest === null ? ZERO : costOf(rest));
     const wanted = intent.request.amountNano;
-    return there === wanted ? null : `${holdId} cost ${wanted}, its posting says ${there}`;
+    // What had been noted as used of a swept hold can be more than it came to.
+    if (there === wanted || (wasSwept && there > wanted)) return null;
+    return `${holdId} cost ${wanted}, its posting says ${there}`;
   }
   if (intent.op === "post") return null;
   const state = await check.ledger.holdState({ accountId, holdId });

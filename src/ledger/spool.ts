@@ -3,17 +3,18 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { centsUp, least, minus, type Nano, nano } from "../money.ts";
 import type { HoldOrigin, HoldRef, Ledger, PostOutcome, PostRequest, ReserveRequest, SharedLedger } from "./ledger.ts";
-import { accountOf, type Delivery, delivery, isAway, noteOf, type Told } from "./spool-delivery.ts";
+import { accountOf, type Delivery, delivery, isAway, noteOf } from "./spool-delivery.ts";
 import { examineSpool } from "./spool-doctor.ts";
 import type { Spool, SpoolState } from "./spool-file.ts";
 import type { Intent, StoredIntent } from "./spool-unit.ts";
+import type { Told } from "./tell-store.ts";
 
 export interface SpooledLedgerOptions {
   readonly clock: Clock;
   readonly leaseMs: number;
   /** An end of a call cannot be told to the store, or a part of the spool's work has failed. */
   readonly onBroken: (error: unknown) => void;
-  /** A charge that the caller was told of came after its hold had ended otherwise: its cost is the operator's. */
+  /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
   readonly onForfeit: (lost: {
     readonly transactionId: string;
     readonly amountNano: Nano;
@@ -137,8 +138,8 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   return {
     ...ledger,
     reserve: place,
-    async extend(hold, more, accrued, lease) {
-      const outcome = await ledger.extend(hold, more, accrued, lease);
+    async extend(hold, amountNano, accrued, lease) {
+      const outcome = await watched(ledger.extend(hold, amountNano, accrued, lease));
       if (outcome.outcome === "extended") placed.grow(hold.holdId, outcome.amountNano);
       return outcome;
     },

@@ -29,8 +29,8 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
       nano(request.amountNano);
       return call("reserve", request);
     },
-    extend: (hold, more, accrued, leaseMs) =>
-      call("extend", { hold, more: nano(more), accrued: nano(accrued), leaseMs }),
+    extend: (hold, amountNano, accrued, leaseMs) =>
+      call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {
       nano(request.amountNano);

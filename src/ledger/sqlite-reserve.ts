@@ -1,5 +1,5 @@
 // Placing a hold and making it larger: every check first, then writes that cannot fail.
-import type { Nano } from "../money.ts";
+import { minus, type Nano } from "../money.ts";
 import { moneyRefusal, slotRefusal } from "./admission.ts";
 import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest } from "./ledger.ts";
 import type { LedgerState } from "./sqlite-state.ts";
@@ -82,13 +82,14 @@ function idempotencyRefusal(state: LedgerState, request: ReserveRequest, atMs: n
   return { outcome: "idempotency_unknown", holdId: row.holdId };
 }
 
-/** Grows a hold, notes how much of it has been used, and renews its lease. */
+/** Grows a hold to an amount, notes how much of it has been used, and renews its lease. */
 export function extend(
   state: LedgerState,
-  { hold: ref, more, accrued, leaseMs }: { hold: HoldRef; more: Nano; accrued: Nano; leaseMs: number },
+  { hold: ref, amountNano, accrued, leaseMs }: { hold: HoldRef; amountNano: Nano; accrued: Nano; leaseMs: number },
 ): ExtendOutcome {
   const hold = state.hold(ref);
   if (hold === null) return { outcome: "gone", state: state.entries.endOf(ref.holdId) ?? "missing" };
+  const more = minus(amountNano, hold.amount as Nano);
   const refused = more === 0 ? null : growthRefusal(state, hold, more);
   if (refused !== null) return refused;
   hold.account.held += more;

@@ -127,7 +127,7 @@ async function post(hold: Hold, plan: Plan, served: Served, { deps, record, paye
     record.transactionId = hold.holdId;
     return { kind: "posted", cost, charge: { transactionId: hold.holdId, ...posted }, final };
   }
-  // The hold had ended before the answer did: its money is free again, so the cost is ours.
+  // The hold had ended before the answer did, and cannot be charged late: its money is free again, so the cost is ours.
   record.absorbedNano = cost.chargeNano;
   record.absorbReason = `hold_${posted.outcome}`;
   const absorbed = { chargedNano: ZERO, chargedCents: 0, absorbedNano: cost.chargeNano, balanceNano: null };

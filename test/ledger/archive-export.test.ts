@@ -234,7 +234,7 @@ describe("once a charge is in the archive", () => {
     const origin = { ...holdRequest(hold), idempotency: null };
     const repeat = async () => {
       expect(await ledger.post(postRequest(hold))).toEqual({ ...posted, balanceNano });
-      expect(await ledger.settleOrphan(postRequest(hold), origin)).toEqual({ ...posted, balanceNano });
+      expect(await ledger.settleOrphan(postRequest(hold), origin, "orphan")).toEqual({ ...posted, balanceNano });
       expect(await ledger.voidOrphan(hold, "free", origin)).toEqual({ outcome: "posted" });
       expect(await ledger.holdState(hold)).toBe("posted");
     };

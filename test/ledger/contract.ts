@@ -149,6 +149,27 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       expect(await store.ledger.account(to.accountId)).toMatchObject({ spentNano: CENT, heldNano: 0 });
     });
 
+    test("a hold that is told twice to grow grows once, in everything that it is counted in", async () => {
+      const to = await account(10);
+      const { ledger } = store;
+      await ledger.patchKey(to.accountId, to.keyId, { ceilingNano: nano(8 * CENT), ceilingPeriod: "day" });
+      await ledger.reserve(holdRequest(to.hold("a", 2)));
+      const grow = (cents: number) => ledger.extend(to.hold("a", 0), nano(cents * CENT), nano(CENT), 60_000);
+      const grown = { outcome: "extended", amountNano: 5 * CENT };
+      expect(await Promise.all([grow(5), grow(5)])).toEqual([grown, grown]);
+      // An older one that comes late takes nothing away.
+      expect(await grow(3)).toEqual(grown);
+      expect(await ledger.account(to.accountId)).toMatchObject({ heldNano: 5 * CENT });
+      expect(await ledger.keys(to.accountId)).toMatchObject([{ periodHeldNano: 5 * CENT }]);
+      const short = { outcome: "ceiling", heldNano: 5 * CENT };
+      expect([await grow(9), await grow(9)]).toMatchObject([short, short]);
+      expect(await ledger.post(postRequest(to.hold("a", 7)))).toMatchObject({
+        ...{ chargedNano: 5 * CENT, absorbedNano: 2 * CENT },
+      });
+      expect(await grow(5)).toEqual({ outcome: "gone", state: "posted" });
+      expect((await ledger.doctor()).findings).toEqual([]);
+    });
+
     test("another account cannot touch a hold", async () => {
       const [owner, other] = [await account(10), await account(10)];
       await store.ledger.reserve(holdRequest(owner.hold("a", 3)));
@@ -285,7 +306,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         const { ledger, clock } = store;
         await ledger.reserve(holdRequest(to.hold("call", 5)));
         await ledger.reserve(holdRequest(to.hold("job", 5), { onExpire: "post-accrued", owner: "job:1" }));
-        await ledger.extend(to.hold("job", 0), nano(CENT), nano(2 * CENT), 60_000);
+        await ledger.extend(to.hold("job", 0), nano(6 * CENT), nano(2 * CENT), 60_000);
         clock.advance(59_999);
         expect(await ledger.sweep(100)).toEqual([]);
         clock.advance(1);
@@ -474,7 +495,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       const to = await account(50);
       await charge(store.ledger, to.hold("a", 3));
       await store.ledger.reserve(holdRequest(to.hold("b", 5)));
-      await store.ledger.extend(to.hold("b", 0), nano(CENT), ZERO, 60_000);
+      await store.ledger.extend(to.hold("b", 0), nano(6 * CENT), ZERO, 60_000);
       const [accounts, keys] = [await store.ledger.accounts(), await store.ledger.keys(to.accountId)];
       const ledger = await store.reopen();
       expect(await ledger.accounts()).toEqual(accounts);

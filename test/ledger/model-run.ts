@@ -6,6 +6,7 @@ import type { HoldRef, KeyFate, Ledger, ReserveRequest } from "../../src/ledger/
 import { nano } from "../../src/money.ts";
 import { ModelAccount } from "./model.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "./requests.ts";
+import { SharedModelAccount } from "./shared-model.ts";
 import type { TestStore } from "./store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -15,9 +16,10 @@ const NO_LIMITS = { ceilingNano: null, ceilingPeriod: null, services: null, mode
 type Step =
   | { do: "reserve"; hold: number; key: number; amount: number; how: Partial<ReserveRequest>; skewMs: number }
   | { do: "post"; hold: number; amount: number }
+  | { do: "settle"; hold: number; amount: number }
   | { do: "void"; hold: number; fate: KeyFate }
   | { do: "deleteKey" }
-  | { do: "extend"; hold: number; more: number; accrued: number }
+  | { do: "extend"; hold: number; amount: number; accrued: number; twice: boolean }
   | { do: "renew"; holds: number[] }
   | { do: "sweep"; orphans: boolean }
   | { do: "topUp"; reference: number; amount: number }
@@ -63,6 +65,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), hold, amount }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("settle" as const), hold, amount }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -72,7 +75,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 10,
-    arbitrary: fc.record({ do: fc.constant("extend" as const), hold: recent, more: amount, accrued: amount }),
+    arbitrary: fc.record({
+      ...{ do: fc.constant("extend" as const), hold: recent, accrued: amount, twice: fc.boolean() },
+      amount: fc.oneof(amount, fc.constantFrom(3 * CENT, 5 * CENT, 7 * CENT)),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const), holds: fc.array(hold, { maxLength: 4 }) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("sweep" as const), orphans: fc.boolean() }) },
@@ -136,10 +142,17 @@ export const REPLIES: readonly string[] = [
     ["refund refunded", "refund exists", "refund unknown_transaction"],
   );
 
+/** What only a store that can forget answers. */
+export const SHARED_REPLIES: readonly string[] = [
+  ...["settle posted", "settle repeat", "settle voided", "settled as an orphan", "settled late"],
+  ...["settled late in part", "idempotency_done after late"],
+];
+
 /** Plays one history on an account of its own. */
 export async function play(store: TestStore, steps: readonly Step[], account: string, count: (reply: string) => void) {
   const { clock } = store;
-  const model = new ModelAccount(50 * CENT, clock.epochMs(), clock.elapsedMs(), store.shared);
+  const Model = store.shared ? SharedModelAccount : ModelAccount;
+  const model = new Model(50 * CENT, clock.epochMs(), clock.elapsedMs());
   await store.ledger.openAccount(newAccount(account, 6, { inferenceCapNano: nano(50 * CENT) }));
   model.topUp(`open_${account}`, 6 * CENT, "opening credit");
   for (const [at, keyId] of keyIds(account).entries()) {
@@ -147,11 +160,19 @@ export async function play(store: TestStore, steps: readonly Step[], account: st
     model.keys.set(keyId, { paused: false, ...NO_LIMITS });
   }
   try {
-    await playSteps({ store, model, account, at: 0, made: 0 }, steps, count);
+    await playSteps({ store, model, account, at: 0, made: 0, asked: new Map() }, steps, count);
     model.epochMs = clock.epochMs();
+    if (model instanceof SharedModelAccount) countLate(model, count);
     await compare(store.ledger, model, account);
   } finally {
     await endHolds(store.ledger, account, steps.length);
+  }
+}
+
+function countLate({ orphans, late, postings }: SharedModelAccount, count: (reply: string) => void): void {
+  for (const { id, absorbed } of postings) {
+    if (orphans.has(id)) count("settled as an orphan");
+    if (late.has(id)) count(absorbed > 0 ? "settled late in part" : "settled late");
   }
 }
 
@@ -168,9 +189,14 @@ async function playSteps(scene: Scene, steps: readonly Step[], count: (reply: st
     expect(said, `step ${at}: ${JSON.stringify(step)}`).toEqual(expected);
     if (said && typeof said === "object" && "outcome" in said) {
       count(`${step.do} ${"repeat" in said && said.repeat ? "repeat" : said.outcome}`);
-      if ("holdId" in said) count(`${said.outcome} after ${scene.model.ended.get(String(said.holdId))}`);
+      if ("holdId" in said) count(`${said.outcome} after ${endOf(scene.model, String(said.holdId))}`);
     }
   }
+}
+
+function endOf(model: ModelAccount, holdId: string): string {
+  if (model instanceof SharedModelAccount && model.late.has(holdId)) return "late";
+  return String(model.ended.get(holdId));
 }
 
 function keyIds(account: string): string[] {
@@ -185,6 +211,8 @@ interface Scene {
   at: number;
   /** How many holds have been asked for. */
   made: number;
+  /** What each hold was placed with, or refused. */
+  readonly asked: Map<string, ReserveRequest>;
 }
 
 /** One step on both sides: what the ledger said, and what it should have. */
@@ -203,11 +231,24 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
       const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() + step.skewMs };
       const request = holdRequest(hold, { ...step.how, keyId: keyId(step.key), amountNano: nano(step.amount) });
       if (step.hold === -1) scene.made += 1;
-      return [await ledger.reserve(request), model.reserve(request)];
+      const said = await ledger.reserve(request);
+      if (said.outcome !== "exists") scene.asked.set(hold.holdId, request);
+      return [said, model.reserve(request)];
     }
     case "post": {
       const request = postRequest({ ...ref(step.hold), cents: 0 }, { amountNano: nano(step.amount) });
       return [await ledger.post(request), model.post(request)];
+    }
+    case "settle": {
+      if (store.sharedLedger === null || !(model instanceof SharedModelAccount)) return [null, null];
+      const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() };
+      const origin = scene.asked.get(hold.holdId) ?? holdRequest(hold, { keyId: keyId(0), amountNano: nano(2 * CENT) });
+      const request = postRequest(hold, { amountNano: nano(step.amount) });
+      const why = model.holdState(hold.holdId) === null ? "orphan" : "late";
+      return [
+        await store.sharedLedger.settleOrphan(request, origin, why),
+        model.settleOrphan(request, origin, why),
+      ] as const;
     }
     case "void":
       return [
@@ -215,9 +256,10 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
         model.void(ref(step.hold).holdId, step.fate),
       ] as const;
     case "extend": {
-      const [more, accrued] = [nano(step.more), nano(step.accrued)];
-      const said = await ledger.extend(ref(step.hold), more, accrued, 60_000);
-      return [said, model.extend(ref(step.hold).holdId, more, accrued, 60_000)];
+      const extend = () => ledger.extend(ref(step.hold), nano(step.amount), nano(step.accrued), 60_000);
+      const said = await extend();
+      if (step.twice) expect(await extend(), "the same again").toEqual(said);
+      return [said, model.extend(ref(step.hold).holdId, nano(step.amount), nano(step.accrued), 60_000)];
     }
     case "renew": {
       const refs = step.holds.map(ref);

@@ -1,7 +1,7 @@
 // Random histories over a store and the pure model, for each store that there is.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { history, play, REPLIES } from "./model-run.ts";
+import { history, play, REPLIES, SHARED_REPLIES } from "./model-run.ts";
 import type { TestStore } from "./store.ts";
 
 /** More runs for a nightly test: LEDGER_MODEL_RUNS=2000. LEDGER_MODEL_SEED repeats one. */
@@ -30,7 +30,11 @@ export function modelSuite(name: string, open: () => Promise<TestStore>, runsDef
       });
       await fc.assert(property, { seed: SEED, numRuns: RUNS });
       if (RUNS >= TELLING_RUNS_MIN)
-        expect(REPLIES.filter((reply) => (replies.get(reply) ?? 0) < REPLIES_MIN)).toEqual([]);
+        expect(
+          [...REPLIES, ...(store.shared ? SHARED_REPLIES : [])].filter(
+            (reply) => (replies.get(reply) ?? 0) < REPLIES_MIN,
+          ),
+        ).toEqual([]);
       expect((await store.ledger.doctor()).findings).toEqual([]);
       const seen = await store.ledger.accounts();
       await store.reopen();

@@ -42,6 +42,8 @@ interface ModelPosting {
   readonly absorbed: number;
   readonly hold: ModelHold | null;
   readonly reference: string | null;
+  /** Of a charge that nobody posted in time: why it is there. */
+  readonly reason: string | null;
 }
 
 /** One account. The test tells it the time: what people read, and what only goes forward. */
@@ -101,7 +103,14 @@ export class ModelAccount {
     return { ...used, resetsAtMs: toMs };
   }
 
-  protected money(request: ReserveRequest, more: number, atMs: number) {
+  /** What counts toward the inference cap on the day of `atMs`. */
+  protected ofInference(atMs: number) {
+    const { fromMs, toMs } = periodOf("day", atMs);
+    const used = this.used((hold) => hold.request.inference && hold.atMs >= fromMs && hold.atMs < toMs);
+    return { ...used, resetsAtMs: toMs };
+  }
+
+  private money(request: ReserveRequest, more: number, atMs: number) {
     const key = this.keys.get(request.keyId);
     if (key && key.ceilingNano !== null) {
       const period = key.ceilingPeriod ?? "day";
@@ -111,12 +120,9 @@ export class ModelAccount {
       }
     }
     if (request.inference) {
-      const { fromMs, toMs } = periodOf("day", atMs);
-      const used = this.used((hold) => hold.request.inference && hold.atMs >= fromMs && hold.atMs < toMs);
-      if (used.spentNano + used.heldNano + more > this.inferenceCapNano) {
-        const capNano = this.inferenceCapNano as Nano;
-        return { outcome: "inference_cap" as const, capNano, ...used, resetsAtMs: toMs };
-      }
+      const used = this.ofInference(atMs);
+      if (used.spentNano + used.heldNano + more > this.inferenceCapNano)
+        return { outcome: "inference_cap" as const, capNano: this.inferenceCapNano as Nano, ...used };
     }
     const balanceNano = (this.sum("credit") - this.sum("charge")) as Nano;
     const freeNano = (balanceNano - this.held()) as Nano;
@@ -173,9 +179,10 @@ export class ModelAccount {
     return { outcome: done ? "idempotency_done" : "idempotency_unknown", holdId };
   }
 
-  extend(holdId: string, more: Nano, accrued: Nano, leaseMs: number): ExtendOutcome {
+  extend(holdId: string, amount: Nano, accrued: Nano, leaseMs: number): ExtendOutcome {
     const hold = this.live.get(holdId);
     if (!hold) return { outcome: "gone", state: this.state(holdId) ?? "missing" };
+    const more = Math.max(0, amount - hold.amount);
     if (more > 0) {
       const key = this.keys.get(hold.request.keyId);
       if (!key) return { outcome: "unknown_key" };
@@ -198,7 +205,7 @@ export class ModelAccount {
     return holdIds.filter((id) => !this.live.has(id));
   }
 
-  post({ holdId, amountNano }: Pick<PostRequest, "holdId" | "amountNano">): PostOutcome {
+  post({ holdId, amountNano }: Pick<PostRequest, "holdId" | "amountNano">, reason: string | null = null): PostOutcome {
     const hold = this.live.get(holdId);
     if (!hold) {
       const state = this.state(holdId);
@@ -213,7 +220,7 @@ export class ModelAccount {
     const absorbed = amountNano - amount;
     this.end(holdId, "posted");
     this.clockMs = Math.max(this.clockMs, this.epochMs);
-    this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null });
+    this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null, reason });
     return { outcome: "posted", repeat: false, ...this.charge(holdId) };
   }
 
@@ -256,11 +263,11 @@ export class ModelAccount {
     if (this.#shared) due.sort(([a, one], [b, other]) => one.leaseEndsMs - other.leaseEndsMs || (a < b ? -1 : 1));
     for (const [holdId, hold] of due) {
       if (hold.request.onExpire === "void") this.end(holdId, "expired");
-      else this.post({ holdId, amountNano: hold.accrued as Nano });
+      else this.post({ holdId, amountNano: hold.accrued as Nano }, "its lease ended");
     }
     for (const [holdId, atMs] of this.#shared ? [] : this.buriedMs)
       if (atMs < this.epochMs - 6 * 3_600_000) this.buriedMs.delete(holdId);
-    for (const [key, { hold, lapsesMs }] of this.idempotency) {
+    for (const [key, { hold, lapsesMs }] of this.#shared ? [] : this.idempotency) {
       if (hold.state !== "held" && lapsesMs <= this.epochMs) this.idempotency.delete(key);
     }
     return due.map(([holdId]) => holdId);
@@ -285,7 +292,7 @@ export class ModelAccount {
 
   private credit(kind: "topup" | "refund", id: string, amount: number, reference: string): void {
     this.clockMs = Math.max(this.clockMs, this.epochMs);
-    this.postings.push({ id, kind, amount, cents: 0, absorbed: 0, hold: null, reference });
+    this.postings.push({ id, kind, amount, cents: 0, absorbed: 0, hold: null, reference, reason: null });
   }
 
   patch(patch: AccountPatch): void {

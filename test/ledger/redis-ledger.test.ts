@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { openRedis } from "../../src/storage/redis-link.ts";
 import { anyRedis, REDIS_MS_MAX, startRedisCluster } from "../support/redis.ts";
 import { ledgerContract } from "./contract.ts";
+import { lateContract } from "./late-contract.ts";
 import { modelSuite } from "./model-suite.ts";
 import { redisStore } from "./redis-store.ts";
 import { holdRequest, newAccount } from "./requests.ts";
@@ -18,6 +19,8 @@ async function openOn(server: { readonly url: string; dispose(): Promise<void> }
 const single = async () => openOn(await anyRedis());
 ledgerContract("redis", single);
 ledgerContract("redis cluster", async () => openOn(await startRedisCluster()));
+lateContract("redis", single);
+lateContract("redis cluster", async () => openOn(await startRedisCluster()));
 modelSuite("redis", single, 40);
 
 test(

@@ -20,6 +20,9 @@ export function redisStore(link: LedgerLink, dispose: () => Promise<void>, archi
     get ledger() {
       return ledger;
     },
+    get sharedLedger() {
+      return ledger;
+    },
     async reopen() {
       ledger = open();
       return ledger;

@@ -85,7 +85,7 @@ describe("settle_orphan", () => {
     const eve = { accountId: "eve", keyId: "eve.key" };
     await other.reserve({ ...request("tx_live", 6), ...eve });
     const settle = () =>
-      other.settleOrphan({ ...cost("tx_lost", 9), accountId: "eve" }, { ...lost("tx_lost", 9), ...eve });
+      other.settleOrphan({ ...cost("tx_lost", 9), accountId: "eve" }, { ...lost("tx_lost", 9), ...eve }, "orphan");
     expect(await settle()).toMatchObject({ outcome: "posted", repeat: false, ...charged(4), absorbedNano: 5 * CENT });
     expect(await settle()).toMatchObject({ outcome: "posted", repeat: true, ...charged(4), absorbedNano: 5 * CENT });
     expect(await other.account("eve")).toMatchObject({ spentNano: 4 * CENT, heldNano: 6 * CENT });
@@ -98,7 +98,7 @@ describe("settle_orphan", () => {
     await other.openAccount({ ...newAccount("eve", 1_000), inferenceCapNano: nano(20 * CENT) });
     await other.createKey("eve", newKey("capped", { ceilingNano: nano(5 * CENT), ceilingPeriod: "month" }));
     const settle = (holdId: string, cents: number, more: object) =>
-      other.settleOrphan({ ...cost(holdId, cents), accountId: "eve" }, { ...lost(holdId, 100), ...more });
+      other.settleOrphan({ ...cost(holdId, cents), accountId: "eve" }, { ...lost(holdId, 100), ...more }, "orphan");
     expect(await settle("tx_1", 7, { keyId: "capped" })).toMatchObject({ ...charged(5), absorbedNano: 2 * CENT });
     expect(await settle("tx_2", 1, { keyId: "capped" })).toMatchObject({ ...charged(0), absorbedNano: CENT });
     expect(await settle("tx_3", 30, { keyId: "eve.key" })).toMatchObject({ ...charged(15), absorbedNano: 15 * CENT });
@@ -110,10 +110,10 @@ describe("settle_orphan", () => {
   it("changes nothing where the store knows the hold: a posting, a tombstone, a live hold win", async () => {
     const { other } = await startSpooled();
     await other.void(ada("tx_void"), "gone");
-    expect(await other.settleOrphan(cost("tx_void", 3), lost("tx_void", 5))).toEqual({ outcome: "voided" });
+    expect(await other.settleOrphan(cost("tx_void", 3), lost("tx_void", 5), "orphan")).toEqual({ outcome: "voided" });
     await other.reserve(request("tx_held", 2));
-    expect(await other.settleOrphan(cost("tx_held", 3), lost("tx_held", 5))).toMatchObject(charged(2));
-    expect(await other.settleOrphan({ ...cost("tx_1", 3), accountId: "nobody" }, lost("tx_1", 5))).toEqual({
+    expect(await other.settleOrphan(cost("tx_held", 3), lost("tx_held", 5), "orphan")).toMatchObject(charged(2));
+    expect(await other.settleOrphan({ ...cost("tx_1", 3), accountId: "nobody" }, lost("tx_1", 5), "orphan")).toEqual({
       outcome: "missing",
     });
     expect(await other.account("ada")).toMatchObject({ spentNano: 2 * CENT, heldNano: 0 });

@@ -157,11 +157,76 @@ describe("Redis away for longer than a lease", () => {
 });
 
 describe("late settle after sweep", () => {
-  it("a hold that was swept while its process was cut off stays ended: the cost is the operator's, and is told", async () => {
-    const { ledger, proxy, hold, other, told, forfeits } = await startSpooled();
+  it("a call whose lease ended while its process was cut off is charged as its caller was told, once", async () => {
+    let tries = 0;
+    const { ledger, proxy, hold, other, told, forfeits } = await startSpooled(
+      {},
+      {
+        wrap: (store) => ({
+          ...store,
+          post(wish) {
+            tries++;
+            return store.post(wish);
+          },
+        }),
+      },
+    );
     expect(await hold("tx_1", 5)).toEqual({ outcome: "held" });
     proxy.blackHole();
-    expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled" });
+    expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled", ...charged(3) });
+    await allResolved(other);
+    expect(await other.holdState(ada("tx_1"))).toBe("expired");
+    proxy.pass();
+    proxy.cut();
+    await told();
+    expect(await other.transaction("ada", "tx_1")).toMatchObject({ amountNano: 3 * CENT, reason: "late" });
+    // What was answered lately is told again: it changes nothing.
+    const before = tries;
+    ledger.repeat();
+    await eventually(() => (tries > before ? true : undefined), "it to be told again");
+    expect((await ledger.doctor()).findings).toEqual([]);
+    expect(await other.account("ada")).toMatchObject({ heldNano: 0, spentNano: 3 * CENT, absorbedNano: 0 });
+    expect(forfeits).toEqual([]);
+  });
+
+  it("a call whose process reaches the store again before it ends is charged, and its caller told exactly", async () => {
+    const { ledger, hold, other } = await startSpooled();
+    expect(await hold("tx_1", 5)).toEqual({ outcome: "held" });
+    await allResolved(other);
+    expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "posted", repeat: false, ...charged(3) });
+    expect(await ledger.void(ada("tx_1"), "late")).toEqual({ outcome: "posted" });
+    expect((await ledger.doctor()).findings).toEqual([]);
+  });
+
+  it("where the sweep has posted what was noted as used, the rest is a charge of its own, and the doctor knows both", async () => {
+    const { ledger, redis, proxy, other, told, forfeits } = await startSpooled();
+    await ledger.reserve({ ...request("tx_1", 2), onExpire: "post-accrued" });
+    await ledger.extend(ada("tx_1"), nano(5 * CENT), nano(CENT), LEASE_MS);
+    proxy.blackHole();
+    expect(await ledger.post(cost("tx_1", 4))).toMatchObject({ outcome: "spooled", ...charged(4) });
+    await allResolved(other);
+    proxy.pass();
+    proxy.cut();
+    await told();
+    const { rows } = await other.transactions({ accountId: "ada", keyId: "ada.key", limit: 10, cursor: null });
+    expect(rows.map(({ transactionId, amountNano }) => [transactionId, amountNano])).toEqual([
+      ["tx_1.rest", 3 * CENT],
+      ["tx_1", CENT],
+    ]);
+    expect((await ledger.doctor()).findings).toEqual([]);
+    expect(forfeits).toEqual([]);
+    await redis.send("DEL", "{a:ada}:c:tx_1.rest");
+    const { findings } = await ledger.doctor();
+    expect(findings.filter(({ invariant }) => invariant === "spool").map(({ detail }) => detail)).toEqual([
+      `tx_1 cost ${4 * CENT}, its posting says ${CENT}`,
+    ]);
+  });
+
+  it("of a hold that another process placed nothing is charged late: the cost is the operator's, and is told", async () => {
+    const { ledger, proxy, other, told, forfeits } = await startSpooled();
+    expect(await other.reserve(request("tx_1", 5))).toEqual({ outcome: "held" });
+    proxy.blackHole();
+    expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled", ...charged(3) });
     await allResolved(other);
     proxy.pass();
     proxy.cut();

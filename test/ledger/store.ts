@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, type ManualClock, manualClock } from "../../src/clock.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
+import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
 import type { DiskBounds } from "../../src/storage/disk-guard.ts";
 import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
@@ -14,6 +14,8 @@ export interface TestStore {
   readonly clock: ManualClock;
   /** Several processes can have it open: it goes on while one of them is away, and nobody knows who is dead. */
   readonly shared: boolean;
+  /** The same ledger where it is shared. */
+  readonly sharedLedger: SharedLedger | null;
   /** Closes the store and opens it again on what it has kept. */
   reopen(): Promise<Ledger>;
   dispose(): Promise<void>;
@@ -37,6 +39,7 @@ export async function sqliteStore(): Promise<TestStore> {
   return {
     clock,
     shared: false,
+    sharedLedger: null,
     get ledger() {
       return ledger;
     },

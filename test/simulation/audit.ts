@@ -1,13 +1,16 @@
 // What must be true of every simulated run: at each moment, and when everything has come to rest.
 import { GatewayError } from "../../src/errors.ts";
+import { LEASE_ENDED, restId } from "../../src/ledger/tell-store.ts";
 import { NANO_PER_CENT } from "../../src/money.ts";
-import type { Try } from "./client.ts";
+import type { Told, Try } from "./client.ts";
+import { callOf } from "./metered.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess, Heard } from "./process.ts";
 import type { Scenario } from "./scenario.ts";
 import { accountId, type Kept, keyId, LEASE_MS, type Store } from "./store.ts";
 import type { Entry } from "./upstream.ts";
 
+const REST = restId("");
 /** From the last renewal of a lease that can be missed to the sweep that ends the hold. */
 const EXPIRY_MS = LEASE_MS + 30_000;
 const DAY_MS = 86_400_000;
@@ -33,12 +36,15 @@ export interface Evidence {
 }
 
 /** Nothing is ever spent or taken twice: balance, ceiling, slots. */
-export function overspent(kept: Kept, { accounts }: Scenario, { startMs, time }: World): string[] {
+export function overspent(kept: Kept, { accounts, calls }: Scenario, { startMs, time }: World): string[] {
   const found: string[] = [];
   for (const [number, { ceilingNano, inFlightMax }] of accounts.entries()) {
     const account = kept.at(accountId(number));
     const [granted, spent, held] = [account.sum("credit"), account.sum("charge"), account.held()];
     if (spent + held > granted) found.push(`${accountId(number)} has spent ${spent} and holds ${held} of ${granted}`);
+    for (const [holdId, { amount }] of account.live)
+      if (amount > (callOf(calls, holdId)?.holdNano ?? 0))
+        found.push(`${holdId} holds ${amount}, more than it asked for`);
     if (account.live.size > inFlightMax) found.push(`${accountId(number)} runs ${account.live.size} of ${inFlightMax}`);
     if (ceilingNano === null) continue;
     for (const atMs of [startMs, startMs + time.nowMs]) {
@@ -50,27 +56,56 @@ export function overspent(kept: Kept, { accounts }: Scenario, { startMs, time }:
   return found;
 }
 
-/** What became of a hold's money in the store. */
-function bookOf({ scenario, store, tries }: Evidence) {
+/** Whether a posting is of what a call cost beyond what the sweep had posted of it. */
+export function isRest(id: string): boolean {
+  return holdOf(id) !== id;
+}
+
+function holdOf(id: string): string {
+  return id.endsWith(REST) ? id.slice(0, -REST.length) : id;
+}
+
+interface Booked {
+  readonly amount: number;
+  readonly absorbed: number;
+  readonly cents: number;
+  /** Charged after its lease had ended: of what its caller was told, as much as was still free. */
+  readonly late: boolean;
+  /** The sweep has posted what had been noted as used. */
+  readonly swept: boolean;
+  /** In two postings: the cents of each are rounded. */
+  readonly split: boolean;
+}
+
+/** What became of a hold's money in the store: a charge, and what was charged late beside it. */
+function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   const calls = new Set(tries.map(({ holdId }) => holdId));
-  const postings = new Map<string, { readonly amount: number; readonly absorbed: number; readonly cents: number }>();
-  const found: string[] = [];
+  const postings = new Map<string, Booked>();
+  const found = [...heard.forfeits.keys()].map((holdId) => `${holdId} was given up though it had been told of`);
   for (const number of scenario.accounts.keys()) {
     const account = store.kept.at(accountId(number));
     let cents = 0;
     for (const posting of account.postings) {
       if (posting.kind !== "charge") continue;
       if (postings.has(posting.id)) found.push(`${posting.id} is charged twice`);
-      postings.set(posting.id, posting);
       cents += posting.cents;
+      if (isRest(posting.id)) continue;
+      const rest = account.postings.find(({ id }) => id === restId(posting.id));
+      const late = account.late.has(rest?.id ?? posting.id);
+      const both = (what: "amount" | "absorbed" | "cents") => posting[what] + (rest?.[what] ?? 0);
+      const parts = { amount: both("amount"), absorbed: both("absorbed"), cents: both("cents") };
+      const swept = posting.reason === LEASE_ENDED;
+      postings.set(posting.id, { ...parts, late, swept, split: rest !== undefined });
     }
     const spent = account.sum("charge");
     if (cents !== Math.ceil(spent / NANO_PER_CENT)) found.push(`${cents} cents do not make ${spent}`);
     for (const holdId of account.live.keys()) found.push(`${holdId} is held for ever`);
     for (const holdId of [...account.ended.keys(), ...postings.keys()])
-      if (!calls.has(holdId)) found.push(`${holdId} is the hold of no call`);
+      if (!calls.has(holdOf(holdId))) found.push(`${holdId} is the hold of no call`);
     for (const holdId of account.orphans)
       if (!store.forgotten.has(holdId)) found.push(`${holdId} was charged without its hold, which was never lost`);
+    for (const holdId of account.late)
+      if (!expiredMs.has(holdOf(holdId))) found.push(`${holdId} was charged late, and its lease had not ended`);
   }
   return { postings, found };
 }
@@ -101,30 +136,27 @@ function isAway(error: unknown): boolean {
 /** What a client was told is what the ledger has. */
 function answered(tried: Try, evidence: Evidence, postings: Postings): string[] {
   const { told, code } = tried;
-  const { heard, store } = evidence;
+  const { store } = evidence;
   const name = `${tried.requestId} was told`;
   const posting = postings.get(told?.charge.transactionId ?? tried.holdId);
   if (!tried.handled && tried.owner.alive) return [`${tried.requestId} was never answered`];
   if (code === "internal_error") return [`${name} internal_error`];
-  if (code !== null && code !== "ledger_unavailable" && posting !== undefined)
-    return [`${name} ${code} and is charged`];
+  const isCharged = posting !== undefined && (!posting.swept || posting.amount > 0);
+  if (code !== null && code !== "ledger_unavailable" && isCharged) return [`${name} ${code} and is charged`];
   if (told === null) return [];
   const { transactionId, chargedNano, chargedCents, absorbedNano, outcome } = told.charge;
   const id = transactionId ?? "nothing";
-  if (posting === undefined) {
-    const forfeited = heard.forfeits.get(id) === chargedNano + absorbedNano;
-    const absorbed = chargedNano === 0 && heard.records.get(tried.requestId)?.absorbReason === "hold_expired";
-    return forfeited || absorbed || lostTwice(tried, evidence)
-      ? []
-      : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
-  }
+  if (posting === undefined)
+    return lostTwice(tried, evidence) ? [] : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
+  if (posting.swept && lostTwice(tried, evidence)) return [];
   const found: string[] = [];
   if (posting.amount + posting.absorbed !== chargedNano + absorbedNano)
     found.push(`${name} ${chargedNano} + ${absorbedNano} for ${id}, which is ${posting.amount} + ${posting.absorbed}`);
-  if (store.forgotten.has(id)) return found;
+  const wasClamped = outcome === "spooled" && posting.late && posting.amount < chargedNano;
+  if (store.forgotten.has(id) || wasClamped) return found;
   if (posting.amount !== chargedNano) found.push(`${name} ${chargedNano} for ${id}, which is ${posting.amount}`);
   const less = chargedCents - posting.cents;
-  if (outcome === "spooled" ? less < 0 || less > 1 : less !== 0)
+  if (outcome === "spooled" ? less < (posting.split ? -1 : 0) || less > 1 : less !== 0)
     found.push(`${name} ${chargedCents} cents for ${id}, which are ${posting.cents}`);
   return found;
 }
@@ -144,7 +176,7 @@ function keysOf({ tries }: Evidence): [string, Try[]][] {
 
 /** One key, one charge, one answer, and of a write one execution. */
 function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): string[] {
-  const { store, entries, heard } = evidence;
+  const { store, entries, heard, expiredMs } = evidence;
   const found: string[] = [];
   const ran = entries.filter(({ call, ran }) => ran && call.idempotencyKey === key);
   const isLost = [...store.forgotten].some((fact) => fact.endsWith(` ${key}`));
@@ -152,10 +184,13 @@ function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): st
   if (first?.call.effect === "write" && again.length > 0) found.push(`${key} was written ${ran.length} times`);
   if (isLost) return found;
   const told = tries.flatMap((one) => (one.told === null ? [] : [one.told]));
-  const answers = new Set(told.map(({ charge, answer }) => `${charge.transactionId} ${charge.chargedNano} ${answer}`));
-  // A call whose hold had ended before its answer came was not charged: its key is free again.
-  const isExpired = tries.some(({ requestId }) => heard.records.get(requestId)?.absorbReason === "hold_expired");
-  if (answers.size > 1 && !isExpired && !told.some(({ charge }) => heard.forfeits.has(charge.transactionId ?? "")))
+  const wasEnded = ({ charge }: Told) => expiredMs.has(charge.transactionId ?? "");
+  // Of a call whose lease had ended less may have been free than its first answer said.
+  const amountOf = (one: Told) => (wasEnded(one) ? "" : one.charge.chargedNano);
+  const answers = new Set(told.map((one) => `${one.charge.transactionId} ${amountOf(one)} ${one.answer}`));
+  // A read whose lease ends while it runs leaves its key free: another may run under it, and both were told of.
+  const ranAgain = ran.some(({ call }) => call.effect === "read") && told.some(wasEnded);
+  if (answers.size > 1 && !ranAgain)
     found.push(`${key} was answered in ${answers.size} ways: ${[...answers].join(", ")}`);
   const isCharged = (id: string) => entries.some((entry) => entry.holdId === id && entry.served);
   const isKept = (id: string) =>
@@ -188,30 +223,29 @@ function isUnsettled({ requestId }: Try, { heard, outages }: Evidence): boolean 
 
 /** The vendor's books against ours: every amount is charged, absorbed, or lost by a rule that was met. */
 function cost(evidence: Evidence, postings: Postings): string[] {
-  const { entries, heard, tries, store } = evidence;
+  const { entries, tries, store } = evidence;
   const found: string[] = [];
   let explained = 0;
   for (const tried of tries) {
-    const { holdId, requestId, owner } = tried;
+    const { holdId, owner } = tried;
     const own = entries.filter((entry) => entry.holdId === holdId);
     const served = own.filter((entry) => entry.served);
     const posting = postings.get(holdId);
     const servedNano = total(served.map(({ nano }) => nano));
     // The vendor takes money for attempts that failed, and for answers that nobody heard: that is the operator's.
     explained += total(own.filter((entry) => !entry.served).map(({ nano }) => nano));
+    const unsettled = tried.told === null && isUnsettled(tried, evidence);
+    const died = !owner.alive && tried.told === null;
     if (posting !== undefined) {
-      explained += posting.amount + posting.absorbed;
+      const onlyNoted = posting.swept && (died || unsettled || lostTwice(tried, evidence));
+      explained += onlyNoted ? servedNano : posting.amount + posting.absorbed;
+      if (onlyNoted) continue;
       if (posting.amount + posting.absorbed !== servedNano)
         found.push(`${holdId} is charged ${posting.amount} + ${posting.absorbed}, its vendor took ${servedNano}`);
       continue;
     }
-    const died = !owner.alive && tried.told === null;
-    const record = heard.records.get(requestId);
-    const absorbed = record?.absorbReason === "hold_expired" && record.absorbedNano === servedNano;
-    const forfeited = heard.forfeits.get(holdId) === servedNano;
-    const unsettled = tried.told === null && isUnsettled(tried, evidence);
     if (served.length === 0) continue;
-    if (died || absorbed || forfeited || unsettled || lostTwice(tried, evidence)) explained += servedNano;
+    if (died || unsettled || lostTwice(tried, evidence)) explained += servedNano;
     else
       found.push(
         `${holdId} cost ${servedNano}, and nobody was charged (${store.kept.at(accountId(tried.call.account)).holdState(holdId)})`,

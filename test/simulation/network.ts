@@ -114,10 +114,12 @@ export class Network {
       this.send(gateway, owner, name, change);
     const part = {
       reserve: (request) => send("reserve", operations.reserve(request)),
+      extend: (hold, amountNano, accrued, leaseMs) =>
+        send("extend", operations.extend(hold, amountNano, accrued, leaseMs)),
       renew: (holds, leaseMs) => send("renew", operations.renew(holds, leaseMs)),
       post: (request) => send("post", operations.post(request)),
       void: (hold, _reason, fate = "free") => send("void", operations.void(hold, fate)),
-      settleOrphan: (request, origin) => send("settleOrphan", operations.settleOrphan(request, origin)),
+      settleOrphan: (request, origin, why) => send("settleOrphan", operations.settleOrphan(request, origin, why)),
       voidOrphan: (hold, fate, origin) => send("voidOrphan", operations.voidOrphan(hold, fate, origin)),
       sweep: () => send("sweep", operations.sweep()),
       holdState: (hold) => send("holdState", operations.holdState(hold)),

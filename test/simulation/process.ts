@@ -10,8 +10,9 @@ import type { PipelineDeps } from "../../src/pipeline/deps.ts";
 import { handle } from "../../src/pipeline/handle.ts";
 import type { Caller, Endpoint, GatewayRequest, Reply } from "../../src/plan.ts";
 import { Disk, memorySpool } from "./memory-spool.ts";
+import { meteredLedger } from "./metered.ts";
 import type { Network, World } from "./network.ts";
-import type { AccountPlan } from "./scenario.ts";
+import type { AccountPlan, CallPlan, Scenario } from "./scenario.ts";
 import { accountId, keyId, LEASE_MS } from "./store.ts";
 import type { Owner } from "./virtual-time.ts";
 
@@ -49,16 +50,18 @@ export class GatewayProcess {
   readonly #network: Network;
   readonly #heard: Heard;
   readonly #accounts: readonly AccountPlan[];
+  readonly #calls: readonly CallPlan[];
 
   constructor(
     number: number,
-    parts: { world: World; network: Network; heard: Heard; accounts: readonly AccountPlan[] },
+    parts: { world: World; network: Network; heard: Heard } & Pick<Scenario, "accounts" | "calls">,
   ) {
     this.#number = number;
     this.#world = parts.world;
     this.#network = parts.network;
     this.#heard = parts.heard;
     this.#accounts = parts.accounts;
+    this.#calls = parts.calls;
   }
 
   get serves(): boolean {
@@ -114,6 +117,7 @@ export class GatewayProcess {
       ...{ ledger, clock, owner: name, leaseMs: LEASE_MS },
       onBroken: (error) => this.#broke(error, "leases"),
     });
+    const metered = meteredLedger(ledger, this.#calls, { owner, world: this.#world });
     this.#lookAtStore(store.generation, owner, () => ledger.repeat());
     await ledger.recover();
     await leases.recover();
@@ -121,10 +125,10 @@ export class GatewayProcess {
       clock,
       observer: this.#observer(),
       ledger: {
-        ...ledger,
+        ...metered,
         reserve: async (request) => {
           const known = () => this.#heard.placed.set(request.holdId, { gateway: this.#number, owner });
-          const outcome = await ledger.reserve(request).catch((error: unknown) => {
+          const outcome = await metered.reserve(request).catch((error: unknown) => {
             // Nobody knows, so it has to be seen to that it ends.
             known();
             throw error;

@@ -1,5 +1,5 @@
 // Lives through a scenario from its first call to the rest after its last fault, and answers what was wrong with it.
-import { audit, type Evidence, type Outage, overspent } from "./audit.ts";
+import { audit, type Evidence, isRest, type Outage, overspent } from "./audit.ts";
 import { Clients } from "./client.ts";
 import { Network, type World } from "./network.ts";
 import { GatewayProcess, type Heard } from "./process.ts";
@@ -53,9 +53,9 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   const heard: Heard = { placed: new Map(), records: new Map(), forfeits: new Map(), broken: [] };
   const network = new Network(world);
   const upstream = new Upstream(world);
-  const { accounts } = scenario;
+  const { accounts, calls } = scenario;
   const gateways = Array.from({ length: scenario.gateways }, (_, number) => {
-    return new GatewayProcess(number, { world, network, heard, accounts });
+    return new GatewayProcess(number, { world, network, heard, accounts, calls });
   });
   const clients = new Clients(world, gateways, upstream);
   const outages: Outage[] = [];
@@ -144,7 +144,12 @@ function countsOf({ tries, heard, store, expiredMs, entries, scenario }: Evidenc
   }
   for (const { served } of entries) count(served ? "vendor served" : "vendor in vain");
   for (const _ of expiredMs) count("expired");
-  for (const _ of heard.forfeits) count("forfeited");
+  for (const account of store.kept.accounts.values()) {
+    for (const { id, absorbed } of account.postings) {
+      if (account.late.has(id)) count(absorbed > 0 ? "charged late in part" : "charged late");
+      if (isRest(id)) count("charged the rest");
+    }
+  }
   for (const _ of store.forgotten) count("forgotten");
   return counts;
 }

@@ -24,6 +24,8 @@ export interface CallPlan {
   readonly holdNano: number;
   /** The tighter bound, where there is one. */
   readonly tightNano: number | null;
+  /** Its hold grows while it runs, and ends by what has been noted as used. Absent: no. */
+  readonly metered?: boolean;
   readonly pieces: number;
   readonly pieceNano: number;
   readonly firstMs: number;
@@ -94,6 +96,8 @@ const OPERATIONS = [
   "post",
   "post",
   "void",
+  "extend",
+  "extend",
   "renew",
   "sweep",
   "get",
@@ -199,6 +203,9 @@ function callPlan(
   const wholeNano = holdNano * (chance.happens(0.1) ? 1.5 : chance.between(0.1, 1));
   const effect = chance.happens(0.4) ? "write" : "read";
   const streamed = chance.happens(0.5);
+  const idempotencyKey = chance.happens(0.7) ? `key-${id}` : null;
+  // What was noted of a call that fails is charged: its key would have to answer for that.
+  const metered = idempotencyKey === null && chance.happens(0.4);
   const hurried = chance.happens(0.8);
   return {
     ...{ id, effect, streamed, holdNano, pieces },
@@ -206,11 +213,12 @@ function callPlan(
     // Many come together: what is meant to be one after the other is tried side by side.
     atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 30) : chance.between(0, BUSY_MS),
     gateways: Array.from({ length: 6 }, () => chance.whole(0, gateways - 1)),
-    idempotencyKey: chance.happens(0.7) ? `key-${id}` : null,
+    idempotencyKey,
     twice: chance.happens(0.15),
     // As where plans are made: what is written is never stopped halfway.
     finishes: effect === "write" || chance.happens(0.25),
-    tightNano: chance.happens(0.3) ? Math.floor(holdNano / 2) : null,
+    tightNano: !metered && chance.happens(0.3) ? Math.floor(holdNano / 2) : null,
+    metered,
     pieceNano: Math.floor(wholeNano / pieces),
     firstMs: hurried ? chance.between(5, 2_000) : chance.between(2_000, 80_000),
     pieceMs: hurried ? chance.between(1, 1_500) : chance.between(500, 20_000),

@@ -1,10 +1,12 @@
 // The store that all gateways of a simulation share: the model, what was done to it in order, and what it forgets when it dies.
 import type { AccountRow, PostingRow } from "../../src/account-rows.ts";
 import type {
+  ExtendOutcome,
   HoldOrigin,
   HoldRef,
   HoldState,
   KeyFate,
+  LateReason,
   PostOutcome,
   PostRequest,
   ReserveOutcome,
@@ -13,8 +15,8 @@ import type {
 } from "../../src/ledger/ledger.ts";
 import type { Nano } from "../../src/money.ts";
 import type { PutRecord, StoredRecord } from "../../src/records/records.ts";
+import { SharedModelAccount } from "../ledger/shared-model.ts";
 import type { AccountPlan, Scenario } from "./scenario.ts";
-import { SharedModelAccount } from "./shared-model.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 export const LEASE_MS = 60_000;
@@ -53,6 +55,10 @@ export const operations = {
     (request: ReserveRequest) =>
     (kept: Kept): ReserveOutcome =>
       kept.at(request.accountId).reserve(request),
+  extend:
+    (hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number) =>
+    (kept: Kept): ExtendOutcome =>
+      kept.at(hold.accountId).extend(hold.holdId, amountNano, accrued, leaseMs),
   renew:
     (holds: readonly HoldRef[], leaseMs: number) =>
     (kept: Kept): string[] =>
@@ -71,9 +77,9 @@ export const operations = {
     (kept: Kept): VoidOutcome =>
       kept.at(hold.accountId).void(hold.holdId, fate),
   settleOrphan:
-    (request: PostRequest, origin: HoldOrigin) =>
+    (request: PostRequest, origin: HoldOrigin, why: LateReason) =>
     (kept: Kept): PostOutcome =>
-      kept.at(request.accountId).settleOrphan(request, origin),
+      kept.at(request.accountId).settleOrphan(request, origin, why),
   voidOrphan:
     (hold: HoldRef, fate: KeyFate, origin: HoldOrigin) =>
     (kept: Kept): VoidOutcome =>
@@ -91,9 +97,9 @@ export const operations = {
     (kept: Kept): PostingRow | null => {
       const posting = kept.at(account).postings.find((one) => one.id === id);
       if (posting === undefined) return null;
-      const { kind, amount, cents, absorbed } = posting;
-      // The pipeline reads no more of it than this.
-      const row = { transactionId: id, kind, amountNano: amount, chargedCents: cents, absorbedNano: absorbed };
+      const { kind, amount, cents, absorbed, reason } = posting;
+      // Nobody reads more of it than this.
+      const row = { transactionId: id, kind, amountNano: amount, chargedCents: cents, absorbedNano: absorbed, reason };
       return row as unknown as PostingRow;
     },
   account:
@@ -214,7 +220,7 @@ function facts(kept: Kept): Map<string, string> {
   const found = new Map<string, string>();
   for (const account of kept.accounts.values()) {
     for (const holdId of [...account.live.keys(), ...account.ended.keys()])
-      found.set(holdId, account.holdState(holdId) ?? "");
+      found.set(holdId, `${account.holdState(holdId)} ${account.live.get(holdId)?.amount ?? 0}`);
     for (const [key, { hold }] of account.idempotency)
       found.set(key, `${hold.request.holdId} ${hold.state} ${hold.fate}`);
   }

@@ -187,8 +187,9 @@ async function compare(checker: ReturnType<typeof redisLedger>, acknowledged: re
   for (const charge of acknowledged) {
     const row = await checker.transaction(charge.accountId, charge.holdId);
     if (row?.reason === "orphan") orphans++;
-    // Of an account that has no more, what is left of a lost hold's cost is absorbed.
-    const chargedNano = row?.reason === "orphan" && charge.accountId === POOR ? charge.chargedNano : row?.amountNano;
+    // Of an account that has no more, what is left of the cost of a hold that was lost or had expired is absorbed.
+    const isClamped = charge.accountId === POOR && (row?.reason === "orphan" || row?.reason === "late");
+    const chargedNano = isClamped ? charge.chargedNano : row?.amountNano;
     const costNano = (row?.amountNano ?? 0) + (row?.absorbedNano ?? 0);
     if (chargedNano !== charge.chargedNano || costNano !== charge.costNano) wrong.push({ charge, row });
   }

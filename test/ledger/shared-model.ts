@@ -1,21 +1,24 @@
-// The model of an account in a store that can forget: what happens to calls whose hold the store has lost.
+// The model of an account in a store that can forget: what happens to calls whose hold was lost, or ended while they ran.
 import type {
   HoldOrigin,
   HoldState,
   KeyFate,
+  LateReason,
   PostOutcome,
   PostRequest,
   ReserveRequest,
   VoidOutcome,
 } from "../../src/ledger/ledger.ts";
-import { ModelAccount, type ModelHold } from "../ledger/model.ts";
+import { ModelAccount, type ModelHold } from "./model.ts";
 
 export class SharedModelAccount extends ModelAccount {
   /** Calls that were charged though their hold was not there. */
   readonly orphans = new Set<string>();
+  /** Calls that were charged after their lease had ended. */
+  readonly late = new Set<string>();
 
-  constructor(inferenceCapNano: number, epochMs: number) {
-    super(inferenceCapNano, epochMs, epochMs, true);
+  constructor(inferenceCapNano: number, epochMs: number, elapsedMs = epochMs) {
+    super(inferenceCapNano, epochMs, elapsedMs, true);
   }
 
   holdState(holdId: string): HoldState | null {
@@ -23,23 +26,28 @@ export class SharedModelAccount extends ModelAccount {
   }
 
   /** What may still be charged for a hold that is not counted any more. */
-  #room(hold: ModelHold): number {
-    const refused = this.money(hold.request, Number.MAX_SAFE_INTEGER / 2, hold.atMs);
-    const free = this.sum("credit") - this.sum("charge") - this.held();
-    if (refused?.outcome !== "ceiling") return Math.max(0, free);
-    return Math.max(0, Math.min(free, refused.ceilingNano - refused.spentNano - refused.heldNano));
+  #room({ request, atMs }: ModelHold): number {
+    const left = [this.sum("credit") - this.sum("charge") - this.held()];
+    const take = (bound: number, used: { spentNano: number; heldNano: number }) =>
+      left.push(bound - used.spentNano - used.heldNano);
+    const key = this.keys.get(request.keyId);
+    if (key && key.ceilingNano !== null)
+      take(key.ceilingNano, this.ofKey(request.keyId, key.ceilingPeriod ?? "day", atMs));
+    if (request.inference) take(this.inferenceCapNano, this.ofInference(atMs));
+    return Math.max(0, Math.min(...left));
   }
 
-  settleOrphan(request: PostRequest, origin: HoldOrigin): PostOutcome {
+  settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): PostOutcome {
     const { holdId, amountNano } = request;
-    if (this.state(holdId) !== null) return this.post(request);
+    const state = this.state(holdId);
+    if (state !== null && state !== "expired") return this.post(request);
     const hold = this.#lost(request, origin, "posted");
     const amount = Math.min(amountNano, origin.amountNano, this.#room(hold));
     this.#restoreKey(hold, "free");
-    this.orphans.add(holdId);
+    (why === "orphan" ? this.orphans : this.late).add(holdId);
     // Held for a moment and no longer, so that it is posted as any other.
     this.live.set(holdId, Object.assign(hold, { amount, state: "held" as const }));
-    return this.post(request);
+    return this.post(request, why);
   }
 
   voidOrphan(holdId: string, fate: KeyFate, origin: HoldOrigin): VoidOutcome {
@@ -63,7 +71,7 @@ export class SharedModelAccount extends ModelAccount {
     const before = this.idempotency.get(name);
     if (before !== undefined && before.hold.request.holdId !== holdId) return;
     hold.fate = fate;
-    const lapsesMs = Math.max(this.clockMs, this.epochMs) + idempotency.keepMs;
+    const lapsesMs = before?.lapsesMs ?? Math.max(this.clockMs, this.epochMs) + idempotency.keepMs;
     this.idempotency.set(name, { fingerprint: idempotency.fingerprint, hold, lapsesMs });
   }
 }
