@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { claimArchive } from "../ledger/archive-export.ts";
+import { claimArchive, EXPORTER } from "../ledger/archive-export.ts";
 import { openArchive } from "../ledger/open-archive.ts";
-import { LEASES } from "../ledger/redis-account-index.ts";
 import type { RedisBooks } from "../ledger/redis-books.ts";
 import { ledgerScripts } from "../ledger/redis-script.ts";
 import { openRedis, type RedisLink } from "../storage/redis-link.ts";
@@ -48,11 +47,11 @@ export async function ownBooks(link: RedisLink, config: Config, shared = false):
   const run = ledgerScripts(link);
   const self = `command ${randomUUID()}`;
   try {
-    const [outcome] = shared ? ["own"] : await run("exporter", LEASES, [self, ALONE_MS]);
+    const [outcome] = shared ? ["own"] : await run("exporter", EXPORTER, [self, ALONE_MS]);
     if (outcome !== "own") {
       throw new CommandError(
         "A gateway or another command is at work on this Redis: stop it and wait 15 seconds. (A command that was killed is thought " +
-          "to be at work for an hour; `redis-cli del {leases}:exporter` ends that.)",
+          "to be at work for an hour; `redis-cli del exporter` ends that.)",
       );
     }
     await claimArchive(link, archive);
@@ -63,7 +62,7 @@ export async function ownBooks(link: RedisLink, config: Config, shared = false):
   return {
     ...{ link, archive, clock: systemClock, leaseMs: LEASE_MS, backupArchive },
     async close() {
-      if (!shared) await run("exporter", LEASES, [self, 0]);
+      if (!shared) await run("exporter", EXPORTER, [self, 0]);
       await archive.close();
     },
   };

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Archive } from "./archive.ts";
-import { LEASES } from "./redis-account-index.ts";
+import { type Due, dueOf } from "./redis-account-index.ts";
 import { postingRow } from "./redis-calls.ts";
 import { accountKey } from "./redis-rows.ts";
 import { type LedgerLink, ledgerScripts, type RunTransition, transitionClock } from "./redis-script.ts";
@@ -24,7 +24,7 @@ const BUSY_LOOK_MS = 30_000;
 /** A process that dies while it moves postings keeps the others from it for so long. */
 const EXPORTER_MS = 15_000;
 /** Which process moves postings; it lapses by itself. */
-export const EXPORTER = `${LEASES}:exporter`;
+export const EXPORTER = "exporter";
 const ARCHIVE_ID = "archive:id";
 
 export interface ExportOptions {
@@ -118,7 +118,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
   let behind: number | null = null;
   let stopped = false;
 
-  async function moveNoted(accountId: string, score: string): Promise<void> {
+  async function moveNoted({ leases, accountId, score }: Due): Promise<void> {
     let next: number | string;
     try {
       const { nextMs } = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs) });
@@ -127,25 +127,25 @@ export function exportPostings(options: ExportOptions): PostingExport {
       onBroken(error);
       next = time().nowMs + BUSY_LOOK_MS;
     }
-    await run("archive_looked", LEASES, [...time().args, accountId, score, next]);
+    await run("archive_looked", leases, [...time().args, accountId, score, next]);
   }
 
   async function round(): Promise<void> {
-    const [outcome] = await run("exporter", LEASES, [self, EXPORTER_MS]);
+    const [outcome] = await run("exporter", EXPORTER, [self, EXPORTER_MS]);
     if (outcome !== "own") {
       behind = null;
       return;
     }
-    const flat = await run("archive_due", LEASES, [...time().args, ACCOUNTS_MAX]);
-    const due = flat.flatMap((accountId, at) => (at % 2 === 0 ? [{ accountId, score: flat[at + 1] ?? "" }] : []));
-    behind = due[0] === undefined ? 0 : Math.max(0, time().nowMs - Number(due[0].score));
+    const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ACCOUNTS_MAX]));
+    behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
     const worker = async () => {
       for (let next = due.shift(); next !== undefined && !stopped; next = due.shift()) {
-        await run("exporter", LEASES, [self, EXPORTER_MS]);
-        await moveNoted(next.accountId, next.score);
+        await run("exporter", EXPORTER, [self, EXPORTER_MS]);
+        await moveNoted(next);
       }
     };
     await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, worker));
+    if (errors.length > 0) throw errors[0];
   }
 
   const rounds = steady(round, onBroken);
@@ -162,7 +162,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
       stopped = true;
       stopTimer();
       await rounds.idle();
-      await run("exporter", LEASES, [self, 0]).catch(onBroken);
+      await run("exporter", EXPORTER, [self, 0]).catch(onBroken);
     },
   };
 }

@@ -1,12 +1,12 @@
 // Which accounts there are, and which of them may hold something whose lease has ended: indexes outside of the accounts' slots.
 import { hash } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import { SLOTS, slotOf } from "../storage/redis-slot.ts";
 import { accountKey } from "./redis-rows.ts";
 import type { LedgerLink, RunTransition, TransitionTime } from "./redis-script.ts";
 
 const SHARDS = 16;
-/** The index of leases; the names of what is kept beside it begin with it. */
-export const LEASES = "{leases}";
+const PARTS = 64;
 /** For so long one note serves all holds that a process places for an account. Far shorter than the index keeps a note. */
 const NOTE_MS = 15_000;
 /** An account that was looked at is looked at again after so long: a shorter lease is noted for every hold. */
@@ -23,8 +23,8 @@ export interface AccountIndex {
   note(accountId: string, leaseMs: number): Promise<unknown> | null;
   /** Accounts that may have postings which are not in the archive yet. */
   unarchived(): AsyncIterable<string>;
-  /** Accounts of which a lease may have ended; each is noted anew once it has been dealt with. */
-  overdue(): AsyncIterable<string>;
+  /** Deals with the accounts of which a lease may have ended, and notes each anew after that; until `step` answers false. */
+  overdue(step: (accountId: string) => Promise<boolean>): Promise<void>;
 }
 
 interface Note {
@@ -32,8 +32,54 @@ interface Note {
   readonly leaseMs: number;
 }
 
-function shardOf(accountId: string): string {
-  return `accounts:${hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS}`;
+/** Only for the list of all accounts; fixed for ever. */
+function shardOf(accountId: string): number {
+  return hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS;
+}
+
+/**
+ * The indexes of leases; the names of what is kept beside one begin with its own. Each is for a 64th of a cluster's slots and lies in
+ * that 64th: so it is on the server of its accounts, and no account needs another server to be there.
+ */
+export const LEASES: readonly string[] = Array.from({ length: PARTS }, (_, part) => {
+  for (let at = 0; ; at++) {
+    const name = `{leases:${part}.${at}}`;
+    if (partOf(name) === part) return name;
+  }
+});
+
+function partOf(key: string): number {
+  return Math.floor(slotOf(key) / (SLOTS / PARTS));
+}
+
+/** The index of leases that an account stands in. */
+export function leasesWith(accountId: string): string {
+  return LEASES[partOf(accountKey(accountId))] ?? "";
+}
+
+export interface Due {
+  readonly leases: string;
+  readonly accountId: string;
+  /** What it was found by. */
+  readonly score: string;
+}
+
+/**
+ * What all indexes answer to `read`: accounts and scores by turns. A server that is away keeps nobody else waiting: errors
+ * come with what the others have answered.
+ */
+export async function dueOf(
+  read: (leases: string) => Promise<readonly string[]>,
+): Promise<{ readonly due: Due[]; readonly errors: unknown[] }> {
+  const answers = await Promise.allSettled(LEASES.map(read));
+  const due = answers.flatMap((answer, part) =>
+    answer.status === "rejected" ? [] : pairsOf(LEASES[part] ?? "", answer.value),
+  );
+  return { due, errors: answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason] : [])) };
+}
+
+function pairsOf(leases: string, flat: readonly string[]): Due[] {
+  return flat.flatMap((accountId, at) => (at % 2 === 0 ? [{ leases, accountId, score: flat[at + 1] ?? "" }] : []));
 }
 
 export function accountIndex(
@@ -45,7 +91,7 @@ export function accountIndex(
   const notes = new Map<string, Note>();
   return {
     async register(accountId) {
-      await link.call("SADD", shardOf(accountId), accountId);
+      await link.call("SADD", `accounts:${shardOf(accountId)}`, accountId);
     },
     async *all() {
       for (let shard = 0; shard < SHARDS; shard++) {
@@ -58,29 +104,37 @@ export function accountIndex(
       const before = notes.get(accountId);
       if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
       if (notes.size >= NOTES_MAX) notes.clear();
-      return run("note", LEASES, [...time().args, accountId, leaseMs]).then(() => {
+      return run("note", leasesWith(accountId), [...time().args, accountId, leaseMs]).then(() => {
         if (leaseMs >= LOOK_AGAIN_MS)
           notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
       });
     },
     async *unarchived() {
-      const seen = new Set<string>();
-      for (let cursor = ""; cursor !== "0"; ) {
-        const reply = await link.call("ZSCAN", `${LEASES}:archive`, cursor || "0", "COUNT", SCAN_COUNT);
-        const [next, flat] = reply as [string, string[]];
-        cursor = next;
-        for (let at = 0; at < flat.length; at += 2) seen.add(flat[at] ?? "");
+      for (const leases of LEASES) {
+        const seen = new Set<string>();
+        for (let cursor = ""; cursor !== "0"; ) {
+          const reply = await link.call("ZSCAN", `${leases}:archive`, cursor || "0", "COUNT", SCAN_COUNT);
+          const [next, flat] = reply as [string, string[]];
+          cursor = next;
+          for (let at = 0; at < flat.length; at += 2) seen.add(flat[at] ?? "");
+        }
+        yield* seen;
       }
-      yield* seen;
     },
-    async *overdue() {
-      const found = await run("due", LEASES, [...time().args, DUE_MAX]);
-      for (let at = 0; at + 1 < found.length; at += 2) {
-        const [accountId = "", score = ""] = [found[at], found[at + 1]];
-        yield accountId;
+    async overdue(step) {
+      const { due, errors } = await dueOf((leases) => run("due", leases, [...time().args, DUE_MAX]));
+      const deal = async ({ leases, accountId, score }: Due) => {
+        const goesOn = await step(accountId);
         const [next = ""] = await run("first_end", accountKey(accountId), []);
-        await run("looked", LEASES, [...time().args, accountId, score, next]);
+        await run("looked", leases, [...time().args, accountId, score, next]);
+        return goesOn;
+      };
+      for (const one of due) {
+        // An account on a server that is away keeps no other waiting.
+        const goesOn = await deal(one).catch((error: unknown) => errors.push(error) > 0);
+        if (!goesOn) break;
       }
+      if (errors.length > 0) throw errors[0];
     },
   };
 }

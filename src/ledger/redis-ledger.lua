@@ -719,9 +719,9 @@ function ops.archive_looked(KEYS_, A)
   return { 'set' }
 end
 
--- One process at a time moves postings. KEYS: the index. ARGV: who asks, for how many ms; 0 gives it back.
+-- One process at a time moves postings. KEYS: the place that says which. ARGV: who asks, for how many ms; 0 gives it back.
 function ops.exporter(KEYS_, A)
-  local key = KEYS_[1] .. ':exporter'
+  local key = KEYS_[1]
   local holder = redis.call('GET', key)
   if holder and holder ~= A[1] then return { 'other', holder } end
   if tonumber(A[2]) > 0 then

@@ -265,10 +265,10 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     async sweep(countMax) {
       if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
       const ended: string[] = [];
-      for await (const accountId of index.overdue()) {
+      await index.overdue(async (accountId) => {
         ended.push(...(await expire(accountId, countMax - ended.length)));
-        if (ended.length >= countMax) break;
-      }
+        return ended.length < countMax;
+      });
       return ended;
     },
 

@@ -1,27 +1,9 @@
 // Waits until what was written is on a replica too: one wait at a time for each server, shared by all who ask meanwhile.
 import { Cluster, type Redis } from "ioredis";
 import type { RedisConnection } from "./redis-connection.ts";
+import { slotOf, slotTag } from "./redis-slot.ts";
 
-const SLOTS = 16_384;
 const MARK_MS = 1_000;
-const POLYNOMIAL = 0x1021;
-
-/** The part of a key that decides its slot: what stands in its first braces, or all of it. */
-function slotTag(key: string): string {
-  const open = key.indexOf("{");
-  const end = key.indexOf("}", open + 1);
-  return open < 0 || end <= open + 1 ? key : key.slice(open + 1, end);
-}
-
-/** The slot of a key in a cluster: CRC-16 (XMODEM) of its tag. */
-export function slotOf(key: string): number {
-  let sum = 0;
-  for (const byte of Buffer.from(slotTag(key))) {
-    sum ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) sum = (sum & 0x8000 ? (sum << 1) ^ POLYNOMIAL : sum << 1) & 0xffff;
-  }
-  return sum % SLOTS;
-}
 
 interface Waiter {
   readonly key: string;

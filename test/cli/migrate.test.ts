@@ -261,12 +261,12 @@ describe("a move that cannot be is refused, and writes nothing", () => {
       ...{ code: 1, out: expect.stringContaining("1 calls are still held") },
     });
     await store.ledger.void(hold("ada", "live", 0), "done");
-    await server.send("SET", "{leases}:exporter", "another process", "PX", "60000");
+    await server.send("SET", "exporter", "another process", "PX", "60000");
     expect(await tollgate(env, "migrate", "--to", back)).toMatchObject({
       ...{ code: 1, out: expect.stringContaining("A gateway or another command is at work") },
     });
     expect(existsSync(join(back, "tollgate.db"))).toBe(false);
-    await server.send("DEL", "{leases}:exporter");
+    await server.send("DEL", "exporter");
     expect((await tollgate(env, "migrate", "--to", back)).code).toBe(0);
     await store.close();
   });

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
+import { leasesWith } from "../../src/ledger/redis-account-index.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat } from "../support/chat-call.ts";
 import {
@@ -187,7 +188,7 @@ it("a node of a cluster is killed: accounts of the other nodes go on, and its ow
   }
 });
 
-/** Opens accounts until each node has one, with what its key is found by on the same node. */
+/** Opens accounts until each node has one, with what its key is found by and the index of its leases on the same node. */
 async function accountPerNode(
   fleet: Fleet,
   sends: readonly ((command: string, ...words: string[]) => Promise<unknown>)[],
@@ -198,7 +199,8 @@ async function accountPerNode(
   while (found.size < sends.length) {
     const account = await fleet.account(CREDIT);
     const node = await nodeOf(`{a:${account.accountId}}`);
-    if (node === (await nodeOf(`kh:${hash("sha256", account.key)}`))) found.set(node, account);
+    const others = await Promise.all([`kh:${hash("sha256", account.key)}`, leasesWith(account.accountId)].map(nodeOf));
+    if (others.every((other) => other === node)) found.set(node, account);
   }
   return sends.map((_, node) => found.get(node) as FleetAccount);
 }

@@ -424,7 +424,11 @@ test("over PostgreSQL, which dies and comes back: every charge of four processes
   for (let at = 0; at < 600; at += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, more) => call(at + more)));
     clock.advance(11_000);
-    if (at === 200) await postgres.kill();
+    if (at === 200) {
+      const moved = async () => (await archives[1]?.sums(accountIds[0] ?? "", 1_000))?.count || undefined;
+      await eventually(moved, "postings in the archive");
+      await postgres.kill();
+    }
     if (at === 400) await postgres.start();
   }
   running = false;

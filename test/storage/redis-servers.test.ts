@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openRedis, type RedisLink, type RedisLinkOptions } from "../../src/storage/redis-link.ts";
-import { slotOf } from "../../src/storage/redis-replicas.ts";
+import { slotOf } from "../../src/storage/redis-slot.ts";
 import { eventually } from "../support/gateway.ts";
 import {
   freePort,
