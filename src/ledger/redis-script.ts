@@ -18,7 +18,9 @@ export interface LedgerLink {
   uptimeMs(): Promise<number>;
 }
 
-const SOURCE = readFileSync(new URL("./redis-ledger.lua", import.meta.url), "utf8");
+/** In this order: each file uses what stands before it. */
+const FILES = ["base", "sums", "calls", "holds", "accounts", "leases", "archive"];
+const SOURCE = FILES.map((name) => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), "utf8")).join("\n");
 
 const TRANSITIONS = [
   ...([

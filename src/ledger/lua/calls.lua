@@ -1,0 +1,61 @@
+-- Calls as they are kept, each under its own key, and the records of their idempotency keys.
+
+-- What an earlier call under the same idempotency key means for this one; nil: run it.
+local function idempotency_refusal(row, fingerprint, at)
+  local before = redis.call('HMGET', row, 'state', 'fingerprint', 'hold', 'effect', 'lapses')
+  local state = before[1]
+  if not state then return nil end
+  if state ~= 'held' and num(before[5]) <= at then return nil end
+  if state == 'voided' or (state == 'expired' and before[4] == 'read') then return nil end
+  if before[2] ~= fingerprint then return { 'idempotency_mismatch' } end
+  if state == 'held' then return { 'idempotency_in_progress' } end
+  if state == 'posted' or state == 'answered' then return { 'idempotency_done', before[3] } end
+  return { 'idempotency_unknown', before[3] }
+end
+
+local function end_idempotency(account, key, hold_id, state)
+  if key == '' then return end
+  local row = base_of(account) .. ':i:' .. key
+  if redis.call('HGET', row, 'hold') == hold_id then redis.call('HSET', row, 'state', state) end
+end
+
+-- A call is kept as lines, of which the first is its state: `held`, `posted`, `voided` or `expired`. What follows is written by
+-- `write_hold` and `write_posting`; in the place of a posting that is in the archive stand its amounts alone.
+local HOLD = '^held\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$'
+local POSTED = '^posted\n([^\n]*)\n[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n([^\n]*)\n'
+local CREATED = '^posted\n[^\n]*\n([^\n]*)'
+
+local function state_in(text)
+  return text and string.match(text, '^%a+') or nil
+end
+
+local function write_hold(call, amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta)
+  redis.call('SET', call, table.concat({ 'held', amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta }, '\n'))
+end
+
+local function hold_in(text)
+  if not text then return nil end
+  local amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta = string.match(text, HOLD)
+  if not amount then return nil end
+  return { amount = tonumber(amount), accrued = tonumber(accrued), day = day, key = key, inference = inference,
+    effect = effect, on_expire = on_expire, slots = slots, idempotency = idempotency, meta = meta }
+end
+
+local function write_posting(call, kind, at, key, amount, cents, absorbed, seq, day, inference, absorb_reason, reason, meta, detail)
+  redis.call('SET', call, table.concat({ 'posted', kind, int(at), key, int(amount), int(cents), int(absorbed), int(seq), day, inference,
+    absorb_reason, reason, meta, detail }, '\n'))
+end
+
+local function bury(call, state)
+  redis.call('SET', call, state, 'PX', TOMBSTONE_MS)
+end
+
+-- The record of an idempotency key whose hold was lost, as the hold's end would have left it. `at` is when the hold ended.
+local function restore_idempotency(name, id, hold_id, state, at, fingerprint, keep_ms, effect)
+  if not id or id == '' then return end
+  local row = base_of(name) .. ':i:' .. id
+  if redis.call('EXISTS', row) == 1 then return end_idempotency(name, id, hold_id, state) end
+  redis.call('HSET', row, 'state', state, 'fingerprint', fingerprint, 'hold', hold_id, 'effect', effect,
+    'lapses', at + tonumber(keep_ms))
+  redis.call('PEXPIRE', row, tonumber(keep_ms) + TOMBSTONE_MS)
+end

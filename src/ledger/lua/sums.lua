@@ -1,0 +1,74 @@
+-- What an account, its keys and its days hold and have spent, and whether there is room for more.
+
+-- Adds to the fields to be read what a key and all inference have spent and hold on a day; and what the key has on the other days
+-- from `first` up to `last`, where these are given. Answers where they begin.
+local function ask_days(asked, key_id, day, first, last)
+  local of_key, from = 'key:' .. key_id .. ':', #asked
+  local own, all = of_key .. day, 'inference:' .. day
+  asked[from + 1], asked[from + 2], asked[from + 3], asked[from + 4] = own .. 's', own .. 'h', all .. 's', all .. 'h'
+  for other = first or 0, (last or 0) - 1 do
+    if other ~= day then
+      asked[#asked + 1] = of_key .. other .. 's'
+      asked[#asked + 1] = of_key .. other .. 'h'
+    end
+  end
+  return from
+end
+
+-- What these fields say. `period_spent` and `period_held` are of all days that were asked for.
+local function days_in(asked, values, from)
+  local days = { asked = asked, from = from, spent = num(values[from + 1]), held = num(values[from + 2]),
+    all_spent = num(values[from + 3]), all_held = num(values[from + 4]) }
+  days.period_spent, days.period_held = days.spent, days.held
+  for at = from + 5, #values, 2 do
+    days.period_spent = days.period_spent + num(values[at])
+    days.period_held = days.period_held + num(values[at + 1])
+  end
+  return days
+end
+
+-- Adds what a day of a key then holds, and has spent where that changes, to the fields to be written; and all inference's where the
+-- call counts there.
+local function write_days(writes, days, inference, spent, held)
+  local asked, from, at = days.asked, days.from, #writes
+  writes[at + 1], writes[at + 2] = asked[from + 2], days.held + held
+  if spent then writes[at + 3], writes[at + 4] = asked[from + 1], days.spent + spent end
+  if inference ~= '1' then return end
+  at = #writes
+  writes[at + 1], writes[at + 2] = asked[from + 4], days.all_held + held
+  if spent then writes[at + 3], writes[at + 4] = asked[from + 3], days.all_spent + spent end
+end
+
+-- A key's row is kept as JSON that only its owner reads whole; what admission asks for stands before it.
+local function key_of(keys, id)
+  local row = redis.call('HMGET', keys, id .. ':paused', id .. ':ceiling', id .. ':period', id .. ':used')
+  if not row[1] then return nil end
+  local ceiling = row[2]
+  if not ceiling or ceiling == '' then ceiling = nil end
+  return { paused = row[1] == '1', ceiling = ceiling and tonumber(ceiling) or nil, period = row[3] or 'day', used = num(row[4]) }
+end
+
+-- The days that a wish for money of this key has to be compared with: its whole period where it has a ceiling.
+local function ask_period(asked, key, key_id, day)
+  if not key.ceiling then return ask_days(asked, key_id, day) end
+  local first, last = period_of(key.period, day)
+  key.ends = last
+  return ask_days(asked, key_id, day, first, last)
+end
+
+-- Ceiling, inference cap and balance, in this order; nil where the amount has room.
+local function money_refusal(a)
+  local days = a.days
+  if a.key.ceiling and days.period_spent + days.period_held + a.amount > a.key.ceiling then
+    return { 'ceiling', a.key.period, int(a.key.ceiling), int(days.period_spent), int(days.period_held), int(a.key.ends * DAY_MS) }
+  end
+  if a.inference == '1' and days.all_spent + days.all_held + a.amount > a.cap then
+    return { 'inference_cap', int(a.cap), int(days.all_spent), int(days.all_held), int((a.day + 1) * DAY_MS) }
+  end
+  local balance = a.granted - a.spent
+  local free = balance - a.held
+  if free < a.amount then
+    return { 'insufficient', int(free), int(a.held), int(balance) }
+  end
+  return nil
+end
