@@ -94,10 +94,11 @@ export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: Deliver
     if (awake.signal.aborted) awake = new AbortController();
   }
 
-  function note({ seq, intent, outcome: before }: StoredIntent, told: Told): void {
+  function note(stored: StoredIntent, told: Told): void {
+    const { intent, outcome: before } = stored;
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
-      spool.end(seq, outcome);
+      spool.end(stored, outcome);
     const isCharge = intent.op === "post" && (before === null || before === "posted" || before === "repeat");
     if (isCharge && told.outcome !== "posted") onForfeit(intent, outcome);
   }
