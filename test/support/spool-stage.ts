@@ -53,6 +53,9 @@ async function losePower(redis: RedisServer, disk: FrailDisk): Promise<void> {
   disk.losePower(folder);
 }
 
+/** Little less than a command may take. */
+const LONG_SYNC_MS = 400;
+
 export interface SingleOptions {
   readonly appendfsync: "always" | "everysec";
   /** How much longer each of the server's syncs takes. */
@@ -71,13 +74,24 @@ export function singleRedis({ appendfsync, syncMs }: SingleOptions): StartStage 
       await wait(lastsMs() / 2);
       await redis.start();
     };
+    const diskStrikes = (own: FrailDisk) => ({
+      "lose its power": () => away(() => losePower(redis, own)),
+      async "lose its power in a long sync"() {
+        own.slow(LONG_SYNC_MS);
+        await wait(lastsMs());
+        await away(async () => {
+          await losePower(redis, own);
+          own.slow(syncMs ?? 0);
+        });
+      },
+    });
     return {
       url: `redis://127.0.0.1:${proxy.port}`,
       sideUrl: redis.url,
       strikes: {
         "kill redis": () => away(redis.kill),
         "lose its tail": () => away(() => loseTail(redis, random)),
-        ...(disk === null ? {} : { "lose its power": () => away(() => losePower(redis, disk)) }),
+        ...(disk === null ? {} : diskStrikes(disk)),
         async "freeze redis"() {
           redis.freeze();
           await wait(lastsMs());
