@@ -2,12 +2,14 @@
  * A disk as bad as tests need it, preloaded into a process of theirs: its syncs take longer, and what was written since the
  * last one can be taken back after the process was killed, as when the machine loses its power.
  *
- * FRAIL_DISK names a folder. Its file `sync-ms` says how much longer each fsync and fdatasync takes, and may change. Where
+ * FRAIL_DISK names a folder. Its file `sync-ms` says how much longer each fsync and fdatasync takes, and may change. While
+ * it has a file `fails`, each of them fails as on a disk that is broken. Where
  * it has a file `loses`, every write to a database, a write-ahead log or an append-only file first notes in `<file>.undo` what
  * was there before, and a sync empties the note. Writes themselves go through, so that the process reads what it wrote.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -43,10 +45,12 @@ static void wait_longer(void) {
   usleep((useconds_t)atoi(text) * 1000);
 }
 
-static int loses(void) {
+static int has(const char *name) {
   char path[4096];
-  return in_folder("loses", path, sizeof path) && access(path, F_OK) == 0;
+  return in_folder(name, path, sizeof path) && access(path, F_OK) == 0;
 }
+
+static int loses(void) { return has("loses"); }
 
 /* Where the note of an open file goes; 0: it is none of those that are watched. */
 static int note_of(int fd, char *path, size_t most) {
@@ -154,6 +158,10 @@ int ftruncate64(int fd, off64_t size) { return frail_truncate(fd, size); }
 /* What is written while a sync runs waits for the next one. */
 static int frail_sync(int fd, sync_t real) {
   wait_longer();
+  if (has("fails")) {
+    errno = EIO;
+    return -1;
+  }
   if (!loses()) return real(fd);
   pthread_mutex_lock(&one);
   int failed = real(fd);

@@ -45,6 +45,8 @@ export interface FrailDisk {
   readonly environment: Readonly<Record<string, string>>;
   /** From now on each sync takes this much longer. */
   slow(syncMs: number): void;
+  /** From now on each sync fails; `false`: no longer. */
+  fail(fails?: boolean): void;
   /**
    * The power goes, after the process was killed: what was written to the files below the folder since they were last synced
    * is gone, from a point on that `share` decides: 1 takes all of it, 0 nothing. Answers how many writes were lost.
@@ -60,10 +62,12 @@ export async function frailDisk(syncMs: number, loses = false): Promise<FrailDis
   await run(await compiler(), ["-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl", "-lpthread"]);
   const slow = (ms: number) => writeFileSync(join(folder, "sync-ms"), String(ms));
   slow(syncMs);
+  const fails = join(folder, "fails");
   if (loses) writeFileSync(join(folder, "loses"), "");
   return {
     environment: { LD_PRELOAD: library, FRAIL_DISK: folder },
     slow,
+    fail: (broken = true) => (broken ? writeFileSync(fails, "") : rmSync(fails, { force: true })),
     losePower: (below, share = 1) =>
       readdirSync(below, { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".undo"))
