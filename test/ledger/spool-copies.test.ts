@@ -42,7 +42,9 @@ it("charges that the replica never had are there after it has taken over, once, 
   const { ledger, link, hold, redis, proxy, way, replica, clock } = await startReplicated();
   for (const id of ["tx_copied", "tx_held", "tx_lost"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
   expect(await ledger.post(cost("tx_copied", 1))).toMatchObject({ outcome: "posted", repeat: false });
-  expect(await link.waitForReplicas("{a:ada}:b")).toBe(true);
+  // A replica that has just begun is busy with its files.
+  const isCopied = async () => (await link.waitForReplicas("{a:ada}:b")) || undefined;
+  await eventually(isCopied, "the replica to have the first charge", 15_000);
   way.blackHole();
   expect(await hold("tx_unseen", 5)).toEqual({ outcome: "held" });
   for (const [id, cents] of [
