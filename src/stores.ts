@@ -8,6 +8,7 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { openArchive } from "./ledger/open-archive.ts";
 import { redisLedger } from "./ledger/redis-ledger.ts";
 import { spooledLedger } from "./ledger/spool.ts";
+import { keptUntilCopied } from "./ledger/spool-copies.ts";
 import { openSpool, type SpoolState } from "./ledger/spool-file.ts";
 import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
 import type { Records } from "./records/records.ts";
@@ -87,7 +88,8 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
     await claimArchive(link, archive);
     const moving = exportPostings({ link, archive, clock, onBroken });
     opened.push(() => moving.stop());
-    const spool = await openSpool({ file: join(config.dataDir, "spool.db"), clock, onFatal });
+    const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, onFatal });
+    const spool = keptUntilCopied(ownFile, link);
     const books = redisLedger({ link, clock, leaseMs: LEASE_MS, archive });
     const onForfeit = (lost: object) =>
       onBroken(new Error(`a charge came too late to be made: ${JSON.stringify(lost)}`));

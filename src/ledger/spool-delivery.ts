@@ -9,6 +9,8 @@ import { type Told, tellStore } from "./tell-store.ts";
 const BACK_OFF_MS_MIN = 50;
 const BACK_OFF_MS_MAX = 2_000;
 const ACCOUNTS_AT_ONCE = 64;
+/** Ends of one account's calls that are told together, once the store has answered a few. */
+const TOLD_AT_ONCE_MAX = 64;
 const REPEATED_AT_ONCE = 64;
 /** Tries of an intent that the store does not refuse for being away, but fails on. */
 const BROKEN_TRIES_MAX = 5;
@@ -27,7 +29,7 @@ export interface DeliveryOptions {
 export interface Delivery {
   /** Tells the store; rejects where it is away. */
   tell(intent: Intent): Promise<Told>;
-  /** Whether ends of an account's calls wait already: later ones have to wait behind them. */
+  /** Whether ends of an account's calls wait to be sent: later ones have to wait behind them. */
   waits(accountId: string): boolean;
   /** Tells the store later, in order, until it has answered. */
   postpone(stored: StoredIntent): void;
@@ -57,8 +59,20 @@ export function noteOf(told: Told): string {
   return told.outcome === "posted" && "repeat" in told && told.repeat ? "repeat" : told.outcome;
 }
 
+interface Waiting {
+  readonly stored: StoredIntent;
+  broken: number;
+}
+
+interface Backlog {
+  /** What is still to be sent. */
+  readonly queue: Waiting[];
+  /** The store has answered what was sent last. */
+  isAnswered: boolean;
+}
+
 export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: DeliveryOptions): Delivery {
-  const backlog = new Map<string, { readonly stored: StoredIntent; broken: number }[]>();
+  const backlog = new Map<string, Backlog>();
   const stop = new AbortController();
   let awake = new AbortController();
   let driving: Promise<void> | null = null;
@@ -71,31 +85,47 @@ export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: Deliver
     if (awake.signal.aborted) awake = new AbortController();
   }
 
-  function note({ seq, intent, outcome: before }: StoredIntent, told: Told): void {
+  function note(stored: StoredIntent, told: Told): void {
+    const { intent, outcome: before } = stored;
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
-      spool.end(seq, outcome);
+      spool.end(stored, outcome);
     const isCharge = intent.op === "post" && (before === null || before === "posted" || before === "repeat");
     if (isCharge && told.outcome !== "posted") onForfeit(intent, outcome);
   }
 
-  /** Tells what waits of an account, in order; answers whether the store could be reached. */
+  /** Tells what has waited; answers whether it has to wait on. */
+  async function tellLate(waiting: Waiting): Promise<boolean> {
+    try {
+      note(waiting.stored, await tellStore(ledger, waiting.stored.intent));
+      return false;
+    } catch (error) {
+      if (isAway(error)) onAway();
+      if (isAway(error) || ++waiting.broken < BROKEN_TRIES_MAX) return true;
+      onBroken(error);
+      return false;
+    }
+  }
+
+  /**
+   * Tells what waits of an account, in order; answers whether the store could be reached. The store runs what it is sent in
+   * the order in which it is sent. So many can be under way, and when the last of them are, later ends need not wait: told one
+   * by one, a busy account would never catch up, and its holds would outlive their leases.
+   */
   async function drain(accountId: string): Promise<boolean> {
-    const queue = backlog.get(accountId) ?? [];
-    let reached = false;
-    for (let [first] = queue; first !== undefined && !stop.signal.aborted; [first] = queue) {
-      try {
-        note(first.stored, await tellStore(ledger, first.stored.intent));
-        reached = true;
-      } catch (error) {
-        if (isAway(error)) onAway();
-        if (isAway(error) || ++first.broken < BROKEN_TRIES_MAX) return reached;
-        onBroken(error);
-      }
-      queue.shift();
+    const waiting = backlog.get(accountId);
+    if (waiting === undefined) return false;
+    const { queue } = waiting;
+    for (let count = 1; queue.length > 0 && !stop.signal.aborted; count = Math.min(2 * count, TOLD_AT_ONCE_MAX)) {
+      const some = queue.splice(0, count);
+      const waitOn = await Promise.all(some.map(tellLate));
+      const left = some.filter((_, at) => waitOn[at]);
+      queue.unshift(...left);
+      waiting.isAnswered = left.length === 0;
+      if (!waiting.isAnswered) return left.length < some.length || count > 1;
     }
     if (queue.length === 0) backlog.delete(accountId);
-    return reached;
+    return true;
   }
 
   async function drive(): Promise<void> {
@@ -115,9 +145,9 @@ export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: Deliver
 
   function postpone(stored: StoredIntent): void {
     const accountId = accountOf(stored.intent);
-    const queue = backlog.get(accountId);
-    if (queue === undefined) backlog.set(accountId, [{ stored, broken: 0 }]);
-    else queue.push({ stored, broken: 0 });
+    const waiting = backlog.get(accountId);
+    if (waiting === undefined) backlog.set(accountId, { queue: [{ stored, broken: 0 }], isAnswered: false });
+    else waiting.queue.push({ stored, broken: 0 });
     driving ??= drive();
   }
 
@@ -151,7 +181,10 @@ export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: Deliver
 
   return {
     tell: (intent) => tellStore(ledger, intent),
-    waits: (accountId) => backlog.has(accountId),
+    waits(accountId) {
+      const waiting = backlog.get(accountId);
+      return waiting !== undefined && (waiting.queue.length > 0 || !waiting.isAnswered);
+    },
     postpone,
     wake(accountId) {
       if (backlog.has(accountId)) awake.abort();

@@ -29,8 +29,8 @@ export interface SpoolState {
 export interface Spool {
   /** Writes an intent durably; rejects with `ledger_unavailable` where that is not possible. */
   append(intent: Intent): Promise<StoredIntent>;
-  /** The store has answered. */
-  end(seq: number, outcome: string): void;
+  /** The store has answered. `isAlone`: nobody else may know that yet, so it is kept until it is ended again without. */
+  end(stored: StoredIntent, outcome: string, isAlone?: boolean): void;
   pages(which: SpoolPage["which"]): AsyncIterable<readonly StoredIntent[]>;
   /** Throws `ledger_unavailable` where the end of one more call might not find room. */
   requireRoom(): void;
@@ -59,7 +59,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const call = thread.unit<SpoolOperations>("spool");
   /** When each intent without an answer was made; the first is the oldest. */
   const open = new Map<number, number>();
-  let endings: Ending[] = [];
+  let endings = new Map<number, Ending>();
   let noting: NodeJS.Timeout | null = null;
   let probedMs = Number.NEGATIVE_INFINITY;
   let broken: unknown = null;
@@ -77,14 +77,14 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   async function flush(): Promise<void> {
     clearTimeout(noting ?? undefined);
     noting = null;
-    if (endings.length === 0) return;
+    if (endings.size === 0) return;
     const noted = endings;
-    endings = [];
+    endings = new Map();
     try {
-      await call("end", { endings: noted, keepMs: KEEP_MS, keptMax: KEPT_MAX });
+      await call("end", { endings: [...noted.values()], keepMs: KEEP_MS, keptMax: KEPT_MAX });
     } catch (error) {
       broken = error;
-      endings = [...noted, ...endings];
+      endings = new Map([...noted, ...endings]);
     }
   }
 
@@ -113,10 +113,10 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
         throw error;
       }
     },
-    end(seq, outcome) {
+    end({ seq }, outcome, isAlone = false) {
       open.delete(seq);
-      endings.push({ seq, outcome });
-      if (endings.length >= NOTE_COUNT && broken === null) void flush();
+      endings.set(seq, { seq, outcome, isAlone });
+      if (endings.size >= NOTE_COUNT && broken === null) void flush();
       else noting ??= setTimeout(() => void flush(), NOTE_MS);
     },
     pages,

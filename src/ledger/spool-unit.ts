@@ -22,13 +22,18 @@ export interface SpoolPage {
   /** The intent beyond which to begin; 0: at the first, or with `endedWithinMs` at the last. */
   readonly beyond: number;
   readonly limit: number;
-  /** `open`: those that the store has not answered; `endedWithinMs`: those that it has answered lately, the latest page first. */
-  readonly which: "open" | "all" | { readonly endedWithinMs: number };
+  /**
+   * `open`: those that the store has not answered; `alone`: those that it alone may know; `endedWithinMs`: these, and those that
+   * it has answered lately, the latest page first.
+   */
+  readonly which: "open" | "alone" | "all" | { readonly endedWithinMs: number };
 }
 
 export interface Ending {
   readonly seq: number;
   readonly outcome: string;
+  /** No replica is known to have what the store has said. */
+  readonly isAlone: boolean;
 }
 
 export interface EndRequest {
@@ -52,6 +57,8 @@ const SCHEMA: readonly string[] = [
   CREATE INDEX intent_ended ON intent (ended_at) WHERE ended_at IS NOT NULL;
   `,
 ];
+/** When an intent that is on no replica was answered: later than any time, so that it always counts as answered lately. */
+const ALONE_MS = 2 ** 52;
 /** Rows removed for each one that ends: more than come in, so that what has piled up goes away. */
 const PRUNED_PER_ENDING = 4;
 
@@ -73,6 +80,7 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
   const columns = "SELECT seq, body, made_at, outcome FROM intent WHERE";
   const all = database.prepare(`${columns} seq > ? ORDER BY seq LIMIT ?`);
   const open = database.prepare(`${columns} seq > ? AND ended_at IS NULL ORDER BY seq LIMIT ?`);
+  const alone = database.prepare(`${columns} seq > ? AND ended_at = ${ALONE_MS} ORDER BY seq LIMIT ?`);
   const ended = database.prepare(`${columns} seq < ? AND ended_at >= ? ORDER BY seq DESC LIMIT ?`);
   let last = 0;
   let kept = 0;
@@ -94,21 +102,24 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
       kept++;
       return { seq: last, madeAtMs };
     },
-    /** Notes what the store has said, and forgets what it said long ago; beyond `keptMax`, what it said longest ago. */
+    /**
+     * Notes what the store has said, and forgets what it said long ago; beyond `keptMax` what it said longest ago, and what
+     * is on no replica last.
+     */
     end({ endings, keepMs, keptMax }: EndRequest): null {
       const nowMs = Math.floor(time.epochMs);
-      for (const { seq, outcome } of endings) end.run(nowMs, outcome, seq);
+      for (const { seq, outcome, isAlone } of endings) end.run(isAlone ? ALONE_MS : nowMs, outcome, seq);
       const most = endings.length * PRUNED_PER_ENDING;
       kept -= Number(prune.run(nowMs - keepMs, most).changes);
-      if (kept > keptMax) kept -= Number(prune.run(nowMs, Math.min(most, kept - keptMax)).changes);
+      if (kept > keptMax) kept -= Number(prune.run(ALONE_MS + 1, Math.min(most, kept - keptMax)).changes);
       return null;
     },
     page({ beyond, limit, which }: SpoolPage): StoredIntent[] {
       const rows =
         which === "all"
           ? all.all(beyond, limit)
-          : which === "open"
-            ? open.all(beyond, limit)
+          : typeof which === "string"
+            ? (which === "open" ? open : alone).all(beyond, limit)
             : ended.all(beyond || last + 1, Math.floor(time.epochMs) - which.endedWithinMs, limit).reverse();
       return rows.map(({ seq, body, made_at, outcome }) => ({
         seq: Number(seq),

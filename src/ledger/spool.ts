@@ -86,7 +86,7 @@ async function tellDurably(intent: Intent, spool: Spool, post: Delivery): Promis
   }
   try {
     const told = await post.tell(intent);
-    spool.end(stored.seq, noteOf(told));
+    spool.end(stored, noteOf(told));
     return told;
   } catch {
     post.postpone(stored);

@@ -38,7 +38,7 @@ export interface RedisLink {
   serverEpochMs(): Promise<number>;
   /** How long the servers have been up; in a cluster, the one that was started last. */
   uptimeMs(): Promise<number>;
-  /** Whether a replica was connected when the servers were last looked at. */
+  /** Whether a replica has been seen since this was opened: one that is gone at the moment may come back, and take over. */
   isReplicated(): boolean;
   /** Whether all that was written on the key's server before this call is on a replica; true where there are none. */
   waitForReplicas(key: string): Promise<boolean>;
@@ -209,7 +209,7 @@ function watchServers(masters: () => readonly Parameters<typeof infoOf>[0][]) {
   return {
     async look(): Promise<void> {
       const found = await infos();
-      replicated = found.some((info) => Number(info.get("connected_slaves")) > 0);
+      replicated ||= found.some((info) => Number(info.get("connected_slaves")) > 0);
       const fresh = found.map(identityOf).filter((identity) => !known.has(identity));
       const isFirst = known.size === 0;
       for (const identity of fresh) known.add(identity);

@@ -1,13 +1,17 @@
+// A disk that fails under the ledger's file: the process ends rather than guess, and the next one finds what was acknowledged.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
 import { openLedgerThread } from "../ledger/store.ts";
+import { callChat } from "../support/chat-call.ts";
+import { COMPILER_MS_MAX, frailDisk } from "../support/frail-disk.ts";
+import { doctorOffline, spawnGateway } from "../support/gateway-process.ts";
 
 const CHILD = fileURLToPath(new URL("../ledger/kill-child.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "tollgate-io-"));
@@ -39,4 +43,39 @@ test.skipIf(!possible)("after a failed write the store gives up, and what was ac
   for (const holdId of acked) expect(await ledger.transaction(null, holdId)).not.toBeNull();
   expect((await ledger.doctor({ file: true })).findings).toEqual([]);
   await ledger.close();
+});
+
+test("after a failed sync the gateway ends, and the next one has every charge that callers were told of", {
+  timeout: COMPILER_MS_MAX,
+}, async () => {
+  const disk = await frailDisk(0);
+  const dataDir = join(folder, "gateway");
+  const environment = { DATA_DIR: dataDir, LOG_LEVEL: "error" };
+  const gateway = await spawnGateway({ ...environment, ...disk.environment });
+  onTestFinished(async () => {
+    await gateway.kill();
+    disk.dispose();
+  });
+  const wish = { name: "a", kind: "sandbox", credit_cents: 1_000 };
+  const { api_key: key, account_id: accountId } = await gateway.admin("POST", "/admin/v1/accounts", wish);
+  const body = { model: "sandbox/ok", max_tokens: 20, messages: [{ role: "user", content: "hello" }] };
+  const call = () => callChat(body, { url: gateway.url, key: String(key) });
+  const told = await Promise.all([call(), call(), call()]);
+  expect(told.map(({ acknowledged }) => acknowledged)).toEqual([true, true, true]);
+  const says = gateway.says(/disk I\/O error/);
+  disk.fail();
+  expect((await call()).acknowledged).toBe(false);
+  expect(await says).toMatch(/disk I\/O error/);
+  expect(await gateway.exited).toEqual({ code: 1, signal: null });
+
+  const next = await spawnGateway(environment);
+  onTestFinished(next.kill);
+  const account = await next.admin("GET", `/admin/v1/accounts/${accountId}`);
+  expect(account).toMatchObject({ held_cents: 0 });
+  const rows = await fetch(`${next.url}/api/v1/transactions`, { headers: { authorization: `Bearer ${key}` } });
+  const { transactions } = (await rows.json()) as { transactions: { kind: string; request_id: string }[] };
+  const charged = transactions.filter(({ kind }) => kind === "charge").map(({ request_id }) => request_id);
+  expect(charged.toSorted()).toEqual(told.map(({ requestId }) => requestId).toSorted());
+  await next.terminate();
+  expect(await doctorOffline(dataDir)).toMatchObject({ code: 0, report: { findings: [] } });
 });

@@ -1,8 +1,69 @@
-import { expect, test } from "vitest";
+// A process that uses the ledger in a file is killed again and again: on a fast disk, on slow ones, and with the machine's power.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { killLoop } from "../ledger/kill-loop.ts";
+import { COMPILER_MS_MAX, type FrailDisk, frailDisk } from "../support/frail-disk.ts";
+
+async function diskOf(syncMs: number, loses = false): Promise<FrailDisk> {
+  const disk = await frailDisk(syncMs, loses);
+  onTestFinished(disk.dispose);
+  return disk;
+}
+
+beforeAll(async () => {
+  (await frailDisk(0)).dispose();
+}, COMPILER_MS_MAX);
 
 test("a process killed 40 times under load loses no acknowledged charge and leaves no hold", async () => {
   const acknowledged = await killLoop(40, 20_000);
   console.log(`${acknowledged} acknowledged charges, none lost`);
   expect(acknowledged).toBeGreaterThan(1_000);
+});
+
+test.each([
+  { syncMs: 2, kills: 10, chargesMax: 2_000 },
+  { syncMs: 400, kills: 4, chargesMax: 200 },
+])("syncs that take $syncMs ms longer: no acknowledged charge is lost", async ({ syncMs, kills, chargesMax }) => {
+  const acknowledged = await killLoop(kills, chargesMax, { disk: await diskOf(syncMs) });
+  console.log(`${acknowledged} acknowledged charges, none lost`);
+  expect(acknowledged).toBeGreaterThan(kills);
+});
+
+test("the machine loses its power: what was not synced is gone, and no acknowledged charge is among it", async () => {
+  const disk = await diskOf(2, true);
+  let writes = 0;
+  const acknowledged = await killLoop(20, 5_000, {
+    disk,
+    afterKill(folder) {
+      // A part of what was not synced may have come to the disk all the same.
+      writes += disk.losePower(folder, Math.random() < 0.5 ? 1 : Math.random());
+    },
+  });
+  console.log(`${acknowledged} acknowledged charges, none lost; ${writes} writes were`);
+  expect(writes).toBeGreaterThan(0);
+});
+
+test("the disk that these tests use does lose what was not synced, and nothing else", async () => {
+  const disk = await diskOf(0, true);
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-frail-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "some.db");
+  const program = `
+    const fs = require("node:fs");
+    const file = fs.openSync(${JSON.stringify(file)}, "w+");
+    fs.writeSync(file, "synced and kept");
+    fs.fdatasyncSync(file);
+    fs.writeSync(file, "gone", 0);
+    fs.writeSync(file, " and this too", 15);
+    fs.ftruncateSync(file, 3);
+    process.kill(process.pid, "SIGKILL");`;
+  spawnSync(process.execPath, ["-e", program], { env: { ...process.env, ...disk.environment } });
+  expect(readFileSync(file, "utf8")).toBe("gon");
+  expect(disk.losePower(folder)).toBe(3);
+  expect(readFileSync(file, "utf8")).toBe("synced and kept");
+  expect(existsSync(`${file}.undo`)).toBe(false);
 });

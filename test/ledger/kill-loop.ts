@@ -8,14 +8,28 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import type { FrailDisk } from "../support/frail-disk.ts";
 import { openLedgerThread } from "./store.ts";
+
+export interface KillDisk {
+  /** What the killed processes have for a disk. */
+  readonly disk?: FrailDisk;
+  /** What else happens while nobody runs, to the folder with the ledger. */
+  readonly afterKill?: (folder: string) => void;
+}
 
 const CHILD = fileURLToPath(new URL("./kill-child.ts", import.meta.url));
 
 /** Runs the child until it has said `charges` charges, kills it, and answers all it has said. */
-async function runAndKill(file: string, run: string, charges: number): Promise<Map<string, number>> {
+async function runAndKill(
+  file: string,
+  run: string,
+  charges: number,
+  environment: Readonly<Record<string, string>>,
+): Promise<Map<string, number>> {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CHILD, file, run], {
     stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
   });
   const acked = new Map<string, number>();
   for await (const line of createInterface({ input: child.stdout })) {
@@ -31,13 +45,19 @@ async function runAndKill(file: string, run: string, charges: number): Promise<M
  * Each acknowledged charge must be there once and with its amount, the dead process's holds must be resolved, and the
  * doctor must find nothing. Answers how many charges were acknowledged in all.
  */
-export async function killLoop(kills: number, chargesMax: number): Promise<number> {
+export async function killLoop(kills: number, chargesMax: number, { disk, afterKill }: KillDisk = {}): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-kill-"));
   const file = join(folder, "tollgate.db");
   let acknowledged = 0;
   try {
     for (let kill = 0; kill < kills; kill++) {
-      const acked = await runAndKill(file, `run-${kill}`, 1 + Math.floor(Math.random() * chargesMax));
+      const acked = await runAndKill(
+        file,
+        `run-${kill}`,
+        1 + Math.floor(Math.random() * chargesMax),
+        disk?.environment ?? {},
+      );
+      afterKill?.(folder);
       acknowledged += acked.size;
       const ledger = sqliteLedger(await openLedgerThread(file, systemClock));
       while ((await ledger.sweep(1_000, "the checker")).length > 0);

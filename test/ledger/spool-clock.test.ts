@@ -23,8 +23,8 @@ async function openedSpool() {
   });
   async function answer(holdId: string): Promise<void> {
     const request = postRequest({ accountId: "ada", holdId, cents: 1 });
-    const { seq } = await spool.append({ op: "post", request, origin: null });
-    spool.end(seq, "posted");
+    const stored = await spool.append({ op: "post", request, origin: null });
+    spool.end(stored, "posted");
     await spool.flush();
   }
   async function remembered(): Promise<string[]> {

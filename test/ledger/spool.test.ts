@@ -1,5 +1,5 @@
 // What callers and the ledger see of a Redis that is away, slow or full. Titles name the rows of the failure table.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { PostOutcome } from "../../src/ledger/ledger.ts";
 import { nano } from "../../src/money.ts";
@@ -98,6 +98,41 @@ describe("Redis down at settle", () => {
     await redis.start();
     await told();
     expect(await other.transaction("ada", "tx_1")).toMatchObject({ amountNano: 1_234, chargedCents: 1 });
+  });
+
+  it("a busy account catches up while its calls go on, and is told of its charges by the ledger again", async () => {
+    const { ledger, redis, proxy, hold, told, other } = await startSpooled();
+    const LANES = 32;
+    proxy.pass(2);
+    let seen: PostOutcome["outcome"][] = [];
+    let over = false;
+    onTestFinished(() => {
+      over = true;
+    });
+    const lane = async (number: number) => {
+      for (let at = 0; !over; at++) {
+        const id = `tx_${number}_${at}`;
+        const held = await hold(id, 0).catch(() => new Promise<null>((resolve) => setTimeout(resolve, 5, null)));
+        if (held?.outcome === "held") seen.push((await ledger.post(cost(id, 0))).outcome);
+      }
+    };
+    const lanes = Array.from({ length: LANES }, (_, number) => lane(number));
+    const allPosted = () => {
+      const lately = seen.slice(-2 * LANES);
+      return (lately.length === 2 * LANES && lately.every((outcome) => outcome === "posted")) || undefined;
+    };
+    await eventually(allPosted, "calls that are charged", 10_000);
+    expect(await hold("tx_first", 5)).toEqual({ outcome: "held" });
+    redis.freeze();
+    expect(await ledger.post(cost("tx_first", 3))).toMatchObject({ outcome: "spooled" });
+    seen = [];
+    redis.thaw();
+    await eventually(allPosted, "the account to catch up", 10_000);
+    over = true;
+    await Promise.all(lanes);
+    await told();
+    expect((await other.account("ada"))?.heldNano).toBe(0);
+    expect((await ledger.doctor()).findings).toEqual([]);
   });
 });
 

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { type SpooledLedger, type SpooledLedgerOptions, spooledLedger } from "../../src/ledger/spool.ts";
+import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
 import { openSpool, type SpoolOptions } from "../../src/ledger/spool-file.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
@@ -31,21 +32,24 @@ export interface OpenLedger {
 
 export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMax">> {
   readonly leaseMs?: number;
+  /** The spool's own time; the store goes by the system's. */
+  readonly spoolClock?: Clock;
   /** Puts something between the spool and the store. */
   readonly wrap?: (store: SharedLedger) => SharedLedger;
 }
 
 /** Opens the ledger as a gateway does, and replays what is in the folder's spool. */
 export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
-  const { wrap = (store) => store, leaseMs = LEASE_MS, ...bounds } = options;
+  const { wrap = (store) => store, leaseMs = LEASE_MS, spoolClock = systemClock, ...bounds } = options;
   const forfeits: Forfeit[] = [];
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => broken.push(error);
   const link = await openRedis(url, { onBroken: () => {} });
-  const spool = await openSpool({
-    ...{ file: join(folder, "spool.db"), clock: systemClock, disk: NO_BOUNDS, ...bounds },
+  const file = await openSpool({
+    ...{ file: join(folder, "spool.db"), clock: spoolClock, disk: NO_BOUNDS, ...bounds },
     onFatal: onBroken,
   });
+  const spool = keptUntilCopied(file, link);
   const store = wrap(redisLedger({ link, clock: systemClock, leaseMs }));
   const onForfeit = (lost: Forfeit) => forfeits.push(lost);
   const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs, onBroken, onForfeit });

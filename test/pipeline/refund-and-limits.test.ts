@@ -129,16 +129,39 @@ describe("who may not pay", () => {
     expect((await call(account.key)).status).toBe(200);
   });
 
-  it("a call that runs when its account is frozen is answered and charged", async () => {
-    const account = await gateway.account();
-    const running = call(account.key, { ...HELLO, model: "sandbox/ok-at-200" });
+  /** A call whose answer has begun and goes on for a while. */
+  async function running(key: string): Promise<{ readonly ends: Promise<SeenCall> }> {
+    const ends = call(key, { ...HELLO, model: "sandbox/ok-at-200" });
     await eventually(async () => {
       const { requests } = await gateway.books();
       return requests.some(({ ended, tokensOut }) => ended === "open" && Number(tokensOut) > 0) || undefined;
     }, "the call to run");
+    return { ends };
+  }
+
+  it("a call that runs when its account is frozen is answered and charged", async () => {
+    const account = await gateway.account();
+    const { ends } = await running(account.key);
     await gateway.admin("PATCH", `/admin/v1/accounts/${account.accountId}`, { frozen: true });
-    expect((await running).acknowledged).toBe(true);
+    expect((await ends).acknowledged).toBe(true);
     expect(await charges(account.key)).toHaveLength(1);
+  });
+
+  it("a call that runs when its key is revoked, or may spend nothing any more, is answered and charged", async () => {
+    const account = await gateway.account();
+    const [revoked, capped] = [await agent(account), await agent(account)];
+    for (const [{ id, key }, method, change, code] of [
+      [revoked, "DELETE", undefined, "invalid_token"],
+      [capped, "PATCH", { ceiling_cents: 0, ceiling_period: "day" }, "api_key_limit_exceeded"],
+    ] as const) {
+      const { ends } = await running(key);
+      expect((await api(account.key, method, `/agents/${id}`, change)).status).toBe(200);
+      expect((await call(key)).error?.code).toBe(code);
+      expect((await ends).acknowledged).toBe(true);
+    }
+    const charged = await charges(account.key);
+    expect(charged.map(({ key_id }) => key_id).toSorted()).toEqual([revoked.id, capped.id].toSorted());
+    expect(await gateway.doctor()).toEqual([]);
   });
 
   it("a paused key is 403, while the other keys of its account go on", async () => {

@@ -74,7 +74,7 @@ export function memorySpool(disk: Disk, owner: Owner, { time, chance, startMs }:
       });
       return stored(row);
     },
-    end(seq, outcome) {
+    end({ seq }, outcome) {
       if (endings.push({ seq, outcome }) === 1) time.after(NOTE_MS, owner, () => void flush());
     },
     async *pages(which) {

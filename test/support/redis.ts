@@ -78,9 +78,12 @@ const GUARD = `exec 3<&0; "$@" & child=$!; echo "pid $child"; (cat <&3 >/dev/nul
 
 const STARTED = /Ready to accept connections|Sentinel ID is/;
 
-async function launch(path: string, words: readonly string[]) {
+type Environment = Readonly<Record<string, string>>;
+
+async function launch(path: string, words: readonly string[], environment: Environment) {
   const child = spawn("/bin/sh", ["-c", GUARD, "sh", path, ...words, "--daemonize", "no"], {
     stdio: ["pipe", "pipe", "ignore"],
+    env: { ...process.env, ...environment },
   });
   const exited = once(child, "exit").then(() => {
     child.stdin.destroy();
@@ -99,11 +102,11 @@ async function launch(path: string, words: readonly string[]) {
 }
 
 /** Starts a server of the test's own. It ends with the test's process at the latest. */
-export function startRedis(settings: RedisSettings = {}): Promise<RedisServer> {
+export function startRedis(settings: RedisSettings = {}, environment: Environment = {}): Promise<RedisServer> {
   return startServer((port, folder) => {
     const all = { ...SAFE, port: String(port), bind: "127.0.0.1", dir: folder, ...settings };
     return Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  });
+  }, environment);
 }
 
 /** Starts a sentinel that watches the server on `primaryPort` as the group `main`, and decides alone. */
@@ -123,11 +126,14 @@ export function startSentinel(primaryPort: number): Promise<RedisServer> {
   });
 }
 
-async function startServer(words: (port: number, folder: string) => readonly string[]): Promise<RedisServer> {
+async function startServer(
+  words: (port: number, folder: string) => readonly string[],
+  environment: Environment = {},
+): Promise<RedisServer> {
   const path = await serverPath();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
   let port = 0;
-  const launchHere = () => launch(path, words(port, folder));
+  const launchHere = () => launch(path, words(port, folder), environment);
   let running: Awaited<ReturnType<typeof launch>> | null = null;
   for (let tries = 1; running === null; tries++) {
     port = await freePort();

@@ -1,7 +1,7 @@
 // Several processes hold and charge over one Redis while everything is killed, cut and stopped; then both sides are compared.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,35 +9,28 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
-import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
+import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { openRedis } from "../../src/storage/redis-link.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { allResolved, openSpooled } from "../ledger/spooled.ts";
 import { eventually } from "./gateway.ts";
-import { type RedisServer, startRedis } from "./redis.ts";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
-
-export type SpoolFault =
-  | "kill redis"
-  | "lose its tail"
-  | "freeze redis"
-  | "slow redis"
-  | "cut"
-  | "swallow"
-  | "kill a process";
+import type { SpoolStage, StartStage } from "./spool-stage.ts";
 
 export interface SpoolPlan {
   /** Decides which fault comes when. What the load does in between depends on the machine as well. */
   readonly seed: number;
   readonly rounds: number;
   readonly processes: number;
-  readonly appendfsync: "always" | "everysec";
-  readonly faults: readonly SpoolFault[];
+  readonly stage: StartStage;
+  /** Names of the stage's strikes, and `kill a process`; one of them in each round. */
+  readonly faults: readonly string[];
 }
 
 const CHILD = fileURLToPath(new URL("../ledger/spool-load-child.ts", import.meta.url));
 const LEASE_MS = 8_000;
 const SETTLED_MS_MAX = 60_000;
+/** A server that was just started lets a lease pass before it ends anything; then what is left has a lease and a sweep. */
+const RESOLVED_MS_MAX = 2.5 * LEASE_MS;
 /** Its visits take from the spool the time to repeat what it finds missing. */
 const DOCTOR_EVERY_MS = 500;
 const RICH = ["rich-1", "rich-2", "rich-3"];
@@ -75,53 +68,10 @@ function startProcess(url: string, folder: string, run: string, acknowledged: Ch
   };
 }
 
-/**
- * Takes the last bytes of what the server has written to disk: what a machine that loses its power may do to `everysec`. Then
- * mends the file as docs/operations.md says: a server that mends it by itself keeps half a transaction for its next start.
- */
-async function loseTail(redis: RedisServer, random: Random): Promise<void> {
-  const [, folder = ""] = (await redis.send("CONFIG", "GET", "dir")) as string[];
-  await redis.kill();
-  const place = join(folder, "appendonlydir");
-  const log = readdirSync(place).find((name) => name.endsWith(".incr.aof"));
-  if (log === undefined) return;
-  const { size } = statSync(join(place, log));
-  truncateSync(join(place, log), Math.max(size >> 1, size - Math.floor(random() * 200_000)));
-  const mending = spawn("redis-check-aof", ["--fix", join(place, "appendonly.aof.manifest")], {
-    stdio: ["pipe", "ignore", "inherit"],
-  });
-  mending.stdin.end("y\n");
-  const [code] = await once(mending, "exit");
-  expect(code).toBe(0);
-}
-
-async function strike(fault: SpoolFault, redis: RedisServer, proxy: TcpProxy, random: Random): Promise<void> {
-  const lastsMs = 100 + random() * 1_400;
-  switch (fault) {
-    case "kill redis":
-    case "lose its tail":
-      if (fault === "kill redis") await redis.kill();
-      else await loseTail(redis, random);
-      await wait(lastsMs / 2);
-      return redis.start();
-    case "freeze redis":
-      redis.freeze();
-      await wait(lastsMs);
-      return redis.thaw();
-    case "slow redis":
-      proxy.pass(700);
-      await wait(lastsMs);
-      return proxy.pass();
-    case "cut":
-      return proxy.cut();
-    case "swallow":
-      proxy.blackHole();
-      await wait(lastsMs);
-      proxy.pass();
-      return proxy.cut();
-    case "kill a process":
-      return;
-  }
+async function strike(stage: SpoolStage, fault: string): Promise<void> {
+  const happen = stage.strikes[fault];
+  if (happen === undefined) throw new Error(`"${fault}" cannot happen to this store`);
+  await happen();
 }
 
 /**
@@ -131,15 +81,14 @@ async function strike(fault: SpoolFault, redis: RedisServer, proxy: TcpProxy, ra
 export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orphans: number }> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-spools-"));
   const random = randomFrom(plan.seed);
-  const redis = await startRedis({ appendfsync: plan.appendfsync });
-  const proxy = await startTcpProxy(redis.port);
-  const side = await openRedis(redis.url, { onBroken() {} });
+  const stage = await plan.stage(random);
+  const side = await openRedis(stage.sideUrl, { onBroken() {} });
   const checker = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
   const acknowledged: Charge[] = [];
   const lost: string[] = [];
   let runs = 0;
   const start = (place: number) =>
-    startProcess(`redis://127.0.0.1:${proxy.port}`, join(folder, String(place)), `run${runs++}`, acknowledged, lost);
+    startProcess(stage.url, join(folder, String(place)), `run${runs++}`, acknowledged, lost);
   try {
     for (const name of RICH) await checker.openAccount(newAccount(name, 1_000_000));
     await checker.openAccount(newAccount(POOR, 1));
@@ -153,12 +102,13 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
         processes[place]?.kill();
         await processes[place]?.over;
         processes[place] = start(place);
-      } else await strike(fault, redis, proxy, random);
+      } else await strike(stage, fault);
     }
+    stage.calm();
     for (const { stop } of processes) stop();
     await Promise.all(processes.map(({ over }) => over));
     for (const { folder: place } of processes) {
-      const { ledger, broken, close } = await openSpooled(redis.url, place, { leaseMs: LEASE_MS });
+      const { ledger, broken, close } = await openSpooled(stage.sideUrl, place, { leaseMs: LEASE_MS });
       const clean = async () => {
         if ((await ledger.doctor()).findings.length === 0) return true;
         await wait(DOCTOR_EVERY_MS);
@@ -170,13 +120,12 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
       });
       await close();
     }
-    for (const name of [...RICH, POOR]) await allResolved(checker, name, SETTLED_MS_MAX);
+    for (const name of [...RICH, POOR]) await allResolved(checker, name, RESOLVED_MS_MAX);
     expect(lost).toEqual([]);
     return await compare(checker, acknowledged);
   } finally {
     await side.close();
-    await proxy.close();
-    await redis.dispose();
+    await stage.dispose();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,123 @@
+// What a replica has not got is remembered by the spool for as long as it takes: whoever takes over is told of it.
+import { expect, it, onTestFinished } from "vitest";
+import { manualClock, systemClock } from "../../src/clock.ts";
+import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
+import { KEEP_MS, openSpool, type Spool } from "../../src/ledger/spool-file.ts";
+import type { SpoolPage } from "../../src/ledger/spool-unit.ts";
+import { eventually } from "../support/gateway.ts";
+import { startRedis } from "../support/redis.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+import { CENT } from "./requests.ts";
+import { cost, startSpooled } from "./spooled.ts";
+import { NO_BOUNDS } from "./store.ts";
+
+const LONG_MS = 3 * KEEP_MS;
+const LOOK_MS = 100;
+
+/** A primary whose replica follows by a way that can be closed, and a ledger behind a spool that knows of both. */
+async function startReplicated() {
+  const clock = manualClock(systemClock.epochMs());
+  const parts = await startSpooled();
+  const way = await startTcpProxy(parts.redis.port);
+  const replica = await startRedis({ replicaof: `127.0.0.1 ${way.port}` });
+  onTestFinished(async () => {
+    await replica.dispose();
+    await way.close();
+  });
+  const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
+  await eventually(copied, "the replica to follow", 15_000);
+  const opened = await parts.reopen({ spoolClock: clock });
+  return { ...parts, ...opened, clock, way, replica };
+}
+
+async function idsOf(spool: Spool, which: SpoolPage["which"]): Promise<string[]> {
+  const ids: string[] = [];
+  await spool.flush();
+  for await (const page of spool.pages(which))
+    for (const { intent } of page) if (intent.op === "post") ids.push(intent.request.holdId);
+  return ids;
+}
+
+it("charges that the replica never had are there after it has taken over, once, though that took half an hour", async () => {
+  const { ledger, link, hold, redis, proxy, way, replica, clock } = await startReplicated();
+  for (const id of ["tx_copied", "tx_held", "tx_lost"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
+  expect(await ledger.post(cost("tx_copied", 1))).toMatchObject({ outcome: "posted", repeat: false });
+  // A replica that has just begun is busy with its files.
+  const isCopied = async () => (await link.waitForReplicas("{a:ada}:b")) || undefined;
+  await eventually(isCopied, "the replica to have the first charge", 15_000);
+  way.blackHole();
+  expect(await hold("tx_unseen", 5)).toEqual({ outcome: "held" });
+  for (const [id, cents] of [
+    ["tx_lost", 2],
+    ["tx_unseen", 3],
+  ] as const)
+    expect(await ledger.post(cost(id, cents))).toMatchObject({ outcome: "posted", repeat: false });
+  // A look at the spool has it note on disk what was answered, and when.
+  expect((await ledger.doctor()).findings).toEqual([]);
+  clock.advance(LONG_MS);
+  // The end of a call is when the spool forgets what is old.
+  expect(await ledger.post(cost("tx_held", 4))).toMatchObject({ outcome: "posted", repeat: false });
+  expect((await ledger.doctor()).findings).toEqual([]);
+
+  await redis.kill();
+  clock.advance(LONG_MS);
+  await replica.send("REPLICAOF", "NO", "ONE");
+  const calls = (await replica.send("MGET", "{a:ada}:c:tx_copied", "{a:ada}:c:tx_lost")) as (string | null)[];
+  expect(calls.map((call) => call?.startsWith("posted") ?? false)).toEqual([true, false]);
+  proxy.leadTo(replica.port);
+  const all = async () => {
+    const { rows } = await ledger.transactions({ accountId: "ada", keyId: null, limit: 10, cursor: null });
+    return rows.filter(({ kind }) => kind === "charge").length === 4 ? rows : undefined;
+  };
+  const rows = await eventually(() => all().catch(() => undefined), "all charges", 15_000);
+  const charges = Object.fromEntries(rows.map(({ transactionId, amountNano }) => [transactionId, amountNano / CENT]));
+  expect(charges).toMatchObject({ tx_copied: 1, tx_lost: 2, tx_unseen: 3, tx_held: 4 });
+  expect(await ledger.account("ada")).toMatchObject({ spentNano: 10 * CENT, heldNano: 0 });
+  expect((await ledger.doctor()).findings).toEqual([]);
+});
+
+it("ten minutes after a replica has it an intent is forgotten, and not before, however long the replica stood still", async () => {
+  const { folder, link, way, clock } = await startReplicated();
+  const file = `${folder}/watched.db`;
+  const spool = keptUntilCopied(await openSpool({ file, clock, disk: NO_BOUNDS, onFatal() {} }), link, LOOK_MS);
+  onTestFinished(() => spool.close());
+  const end = async (id: string) => {
+    spool.end(await spool.append({ op: "post", request: cost(id, 1), origin: null }), "posted");
+    await spool.flush();
+  };
+  const noneAlone = async () => (await idsOf(spool, "alone")).length === 0 || undefined;
+  await end("tx_copied");
+  await eventually(noneAlone, "the replica");
+  way.blackHole();
+  clock.advance(KEEP_MS + 1);
+  await end("tx_alone");
+  clock.advance(LONG_MS);
+  await end("tx_late");
+  expect(await idsOf(spool, "all")).toEqual(["tx_alone", "tx_late"]);
+  expect(await idsOf(spool, { endedWithinMs: KEEP_MS })).toEqual(["tx_alone", "tx_late"]);
+  expect(spool.state().depth).toBe(0);
+
+  way.pass();
+  way.cut();
+  await eventually(noneAlone, "the replica to be back", 15_000);
+  clock.advance(KEEP_MS + 1);
+  await end("tx_last");
+  expect(await idsOf(spool, "all")).toEqual(["tx_last"]);
+});
+
+it("without replicas nothing is waited for", async () => {
+  const { folder, link } = await startSpooled();
+  const file = await openSpool({ file: `${folder}/watched.db`, clock: systemClock, disk: NO_BOUNDS, onFatal() {} });
+  const waits: string[] = [];
+  const spool = keptUntilCopied(file, {
+    ...link,
+    waitForReplicas(key) {
+      waits.push(key);
+      return link.waitForReplicas(key);
+    },
+  });
+  onTestFinished(() => spool.close());
+  spool.end(await spool.append({ op: "post", request: cost("tx_1", 1), origin: null }), "posted");
+  expect(await idsOf(spool, { endedWithinMs: KEEP_MS })).toEqual(["tx_1"]);
+  expect([await idsOf(spool, "alone"), waits]).toEqual([[], []]);
+});

@@ -1,0 +1,40 @@
+// What becomes of those who wait for the storage thread when it dies.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { NO_BOUNDS } from "../ledger/store.ts";
+import type { MortalOperations } from "./mortal-unit.ts";
+
+const MORTAL = new URL("./mortal-unit.ts", import.meta.url);
+const REFUSED = expect.objectContaining({ code: "ledger_unavailable" });
+
+test("the storage thread dies: who waits is refused, the process is told to end, and the next finds what was acknowledged", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const ended = Promise.withResolvers<Error>();
+  let endings = 0;
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({
+    ...options,
+    onFatal(error) {
+      endings++;
+      ended.resolve(error);
+    },
+  });
+  const call = thread.unit<MortalOperations>("mortal");
+  expect(await call("keep", "acknowledged")).toBe("acknowledged");
+  const together = await Promise.allSettled([call("keep", "before"), call("die", null), call("keep", "after")]);
+  expect(together.map((one) => one.status === "rejected" && one.reason)).toEqual([REFUSED, REFUSED, REFUSED]);
+  expect((await ended.promise).message).toBe("the storage thread ended");
+  // Nothing is taken on any more, and no other thread takes its place: what it had acknowledged is known by the file alone.
+  await expect(call("keep", "too late")).rejects.toEqual(REFUSED);
+  await thread.close();
+  expect(endings).toBe(1);
+
+  const next = await openSqliteThread({ ...options, onFatal() {} });
+  expect(await next.unit<MortalOperations>("mortal")("words", null)).toEqual(["acknowledged"]);
+  await next.close();
+});

@@ -1,0 +1,119 @@
+// A bad disk for processes of tests: its syncs take as long as a test wants, and a loss of power takes what was not synced.
+import { execFile } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const SOURCE = join(import.meta.dirname, "frail-disk.c");
+const COMPILERS = ["/usr/bin/cc", "/usr/bin/gcc", "/usr/local/bin/cc"];
+const INSTALL_MS_MAX = 280_000;
+/** Room for the installation of a compiler, which happens once on a machine. */
+export const COMPILER_MS_MAX = 300_000;
+
+const findCompiler = () => COMPILERS.find((place) => existsSync(place));
+
+async function compiler(): Promise<string> {
+  const there = findCompiler();
+  if (there !== undefined) return there;
+  const byHand = "no C compiler was found; run: apt-get install -y gcc libc6-dev";
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) throw new Error(byHand);
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: INSTALL_MS_MAX };
+  try {
+    await run("apt-get", ["update"], options);
+    await run("apt-get", ["install", "-y", "--no-install-recommends", "gcc", "libc6-dev"], options);
+  } catch (cause) {
+    throw new Error(byHand, { cause });
+  }
+  return findCompiler() ?? Promise.reject(new Error(byHand));
+}
+
+export interface FrailDisk {
+  /** For the environment of the process that is to have this disk. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** From now on each sync takes this much longer. */
+  slow(syncMs: number): void;
+  /** From now on each sync fails; `false`: no longer. */
+  fail(fails?: boolean): void;
+  /**
+   * The power goes, after the process was killed: what was written to the files below the folder since they were last synced
+   * is gone, from a point on that `share` decides: 1 takes all of it, 0 nothing. Answers how many writes were lost.
+   */
+  losePower(folder: string, share?: number): number;
+  dispose(): void;
+}
+
+/** A disk that is slow by `syncMs`; where it `loses`, power can be lost. */
+export async function frailDisk(syncMs: number, loses = false): Promise<FrailDisk> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-disk-"));
+  const library = join(folder, "frail-disk.so");
+  await run(await compiler(), ["-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl", "-lpthread"]);
+  const slow = (ms: number) => writeFileSync(join(folder, "sync-ms"), String(ms));
+  slow(syncMs);
+  const fails = join(folder, "fails");
+  if (loses) writeFileSync(join(folder, "loses"), "");
+  return {
+    environment: { LD_PRELOAD: library, FRAIL_DISK: folder },
+    slow,
+    fail: (broken = true) => (broken ? writeFileSync(fails, "") : rmSync(fails, { force: true })),
+    losePower: (below, share = 1) =>
+      readdirSync(below, { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".undo"))
+        .reduce((lost, name) => lost + takeBack(join(below, name), share), 0),
+    dispose: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+const HEAD_BYTES = 24;
+
+interface Note {
+  readonly size: number;
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** The notes of a file, in their order. The last may have been cut off by the kill: then its write did not happen either. */
+function notesOf(text: Buffer): Note[] {
+  const notes: Note[] = [];
+  for (let at = 0; at + HEAD_BYTES <= text.length; ) {
+    const [size, offset, kept] = [0, 8, 16].map((field) => Number(text.readBigInt64LE(at + field))) as [
+      number,
+      number,
+      number,
+    ];
+    const end = at + HEAD_BYTES + kept;
+    if (end > text.length) break;
+    notes.push({ size, offset, bytes: text.subarray(at + HEAD_BYTES, end) });
+    at = end;
+  }
+  return notes;
+}
+
+function takeBack(undo: string, share: number): number {
+  const file = undo.slice(0, -".undo".length);
+  const notes = notesOf(readFileSync(undo));
+  rmSync(undo);
+  if (!existsSync(file)) return 0;
+  const lost = notes.slice(Math.floor(notes.length * (1 - share))).reverse();
+  const handle = openSync(file, "r+");
+  for (const { size, offset, bytes } of lost) {
+    ftruncateSync(handle, size);
+    writeSync(handle, bytes, 0, bytes.length, offset);
+  }
+  closeSync(handle);
+  // The index of a write-ahead log is memory that processes share: it does not outlive the machine.
+  if (file.endsWith("-wal")) rmSync(`${file.slice(0, -"-wal".length)}-shm`, { force: true });
+  return lost.length;
+}
