@@ -5,6 +5,7 @@ import type { Auth } from "./auth.ts";
 export { z } from "zod";
 export { action } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export { localServer } from "./local-server.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
