@@ -1,4 +1,5 @@
 // Real redis-servers for tests, each on a free port with a folder of its own: started, stopped, killed, started again.
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,6 +11,8 @@ import { type GuardedServer, startGuarded } from "./guarded-server.ts";
 
 const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
 const START_TRIES = 5;
+const FIRST_PORT = 11_000;
+const PORTS = 10_000;
 /** Room for the installation, which happens once on a machine. */
 export const REDIS_MS_MAX = INSTALLED_MS_MAX;
 
@@ -38,13 +41,23 @@ const findServer = () => PLACES.find((place) => existsSync(place));
 
 const serverPath = () => installed(findServer, "redis-server", "redis-server");
 
+/**
+ * A port that was free a moment ago. It is below those that the system gives away itself: a server that is started again finds
+ * no connection of another test on its port. Ten thousand above it a cluster's node has its second one.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+  for (;;) {
+    const port = randomInt(FIRST_PORT, FIRST_PORT + PORTS);
+    const server = createServer().listen(port, "127.0.0.1");
+    const free = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 const SAFE: RedisSettings = {
