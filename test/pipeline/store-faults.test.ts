@@ -145,6 +145,22 @@ describe("a ledger that fails", () => {
     expect(await spentNano()).toBe(before);
   });
 
+  it("at the hold, saying that one of its name is open already: 500, and that one stays whose it is", async () => {
+    const before = await spentNano();
+    const reserve: Ledger["reserve"] = async (wish) => {
+      await stores.ledger.reserve(wish);
+      return stores.ledger.reserve(wish);
+    };
+    expect(told(await send(endpointPlaying(whole), depsWith({ ledger: { reserve } })))).toEqual([
+      500,
+      "internal_error",
+      undefined,
+    ]);
+    expect(opened).toBe(0);
+    expect(await holdsLeft()).toHaveLength(1);
+    expect(await spentNano()).toBe(before);
+  });
+
   it("at the charge of a whole answer: 503 instead of the answer, and the hold stays for its lease to end", async () => {
     const before = await spentNano();
     const deps = depsWith({ ledger: { post: () => Promise.reject(AWAY) } });
