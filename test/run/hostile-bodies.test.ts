@@ -209,7 +209,7 @@ describe("a body of any kind", () => {
     const fromMs = performance.now();
     const told = await call(search, body, headers);
     expect(told.status).toBe(status);
-    expect(performance.now() - fromMs).toBeLessThan(3_000);
+    expect(performance.now() - fromMs).toBeLessThan(6_000);
   });
 });
 
