@@ -73,7 +73,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
 }
 
 /** Waits for what has no event of its own. */
-export async function until(condition: () => boolean, msMax = 10_000): Promise<void> {
+export async function until(condition: () => boolean, msMax = 20_000): Promise<void> {
   const deadline = performance.now() + msMax;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not so within ${msMax} ms: ${condition}`);

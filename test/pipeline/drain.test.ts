@@ -73,7 +73,7 @@ async function chargesLeft(): Promise<readonly PostingRow[]> {
   }
 }
 
-describe("a gateway that is asked to end", { timeout: 30_000 }, () => {
+describe("a gateway that is asked to end", () => {
   it("finishes what runs, turns away what comes, and exits with 0", async () => {
     await start("20");
     await openAccount();
