@@ -1,5 +1,5 @@
 // GovLaws: the current text of U.S. federal regulations. A merchant that is paid call by call, with its price as a cap.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, noAuth, paidCallByCall, z } from "#adapter";
 
 const common = { category: "records", effect: "read" } as const;
 const source = { source_system: "ecfr", currency: { reflects_current_text: true, as_of: "2026-11-20" } };
@@ -9,8 +9,7 @@ export default defineAdapter({
   docs: "https://govlaws.ai/mpp",
   origin: "https://govlaws.ai/api/mpp",
   auth: noAuth,
-  waitsFor:
-    "This merchant is paid call by call over the Machine Payments Protocol, which the gateway does not speak yet.",
+  waitsFor: paidCallByCall,
   actions: {
     search: action({
       ...common,

@@ -1,20 +1,10 @@
 // Ollama: models on the operator's own machine. Set OLLAMA_BASE_URL to turn it on, and OLLAMA_MODEL for what tiers ask of it.
-import { bearer, defineAdapter } from "#adapter";
+import { defineAdapter, localServer } from "#adapter";
 
-// The server itself knows how much its models can take, so nothing is refused on its behalf. What an image counts for
-// is the most that common open models use; it matters only where the environment sets a price.
-const free = [{ since: "2026-01-01", input: "0", output: "0" }];
-
-export default defineAdapter({
-  name: "Ollama",
-  docs: "https://github.com/ollama/ollama/blob/main/docs/openai.md",
-  origin: "http://localhost:11434/v1",
-  auth: bearer,
-  local: true,
-  chat: {
-    dialect: "chat-completions",
-    models: {},
-    anyModel: { contextTokens: 1_000_000, parts: { imageTokensMax: 16_384 }, prices: free },
-  },
-  embeddings: { models: {}, anyModel: { contextTokens: 32_768, prices: free } },
-});
+export default defineAdapter(
+  localServer({
+    name: "Ollama",
+    docs: "https://github.com/ollama/ollama/blob/main/docs/openai.md",
+    origin: "http://localhost:11434/v1",
+  }),
+);

@@ -79,6 +79,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
+/** Cost of one subject over that of another, round by round, and the median of these. */
+export function medianRatio(of: readonly number[] | undefined, over: readonly number[] | undefined): number {
+  return median((of ?? []).map((cost, round) => cost / (over?.[round] ?? Number.NaN)));
+}
+
 export function describeMachine(): string {
   const cores = cpus();
   const memoryGb = Math.round(totalmem() / 2 ** 30);

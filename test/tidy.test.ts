@@ -187,6 +187,14 @@ describe("the house", () => {
     expect(broken).toEqual([]);
   });
 
+  it("has no test support that hooks into whoever imports it first", () => {
+    const support = filesBelow("test").filter((file) => !file.endsWith(".test.ts"));
+    const broken = support
+      .filter((file) => /^(before|after)(All|Each)\(/m.test(readFileSync(file, "utf8")))
+      .map((file) => `${file}: a process reads it once for all of its files - use onTestFinished where it is called`);
+    expect(broken).toEqual([]);
+  });
+
   it("names no vendor outside adapters", () => {
     const vendors = filesBelow("adapters")
       .map((file) => file.replace(/^adapters\/|\.ts$/g, ""))

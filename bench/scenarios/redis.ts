@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startRedis } from "../../test/support/redis.ts";
 import { atMost, type Bench, expectWhole, type Row, startClient, told } from "../bench.ts";
-import { cpuMs, median } from "../measure.ts";
+import { cpuMs, median, medianRatio } from "../measure.ts";
 import { startTollgate } from "../peers/tollgate.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
 import { requestText } from "../workload.ts";
-import { medianRatio } from "./unary.ts";
 
 const NAME = "redis: processes";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

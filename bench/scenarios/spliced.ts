@@ -11,10 +11,9 @@ import {
   told,
   withCpu,
 } from "../bench.ts";
-import { median, residentMb, watchResident } from "../measure.ts";
+import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
 import { pagesText, searchText } from "../workload.ts";
-import { medianRatio } from "./unary.ts";
 
 const NAME = "answers of 20 MB";
 const MEGABYTES = 20;

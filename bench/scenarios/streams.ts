@@ -10,10 +10,9 @@ import {
   told,
   withCpu,
 } from "../bench.ts";
-import { median } from "../measure.ts";
+import { median, medianRatio } from "../measure.ts";
 import type { SubjectName } from "../subjects.ts";
 import { eventsOf, requestText } from "../workload.ts";
-import { medianRatio } from "./unary.ts";
 
 const NAME = "256 streams, 100 chunks/s";
 const STREAMS = 256;

@@ -1,26 +1,12 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
 import type { ActionSpec, AnswerRule } from "./action.ts";
+import type { Auth } from "./auth.ts";
 
 export { z } from "zod";
 export { action } from "./action.ts";
-
-/** How our key is shown to the vendor. `none` is for servers that need no key. */
-export type Auth =
-  | { readonly kind: "header"; readonly name: string; readonly prefix: string }
-  /** The parts of a key (`keyParts`), one in each header. */
-  | { readonly kind: "headers"; readonly names: readonly string[]; readonly fixed?: Readonly<Record<string, string>> }
-  /** The two parts of a key as user and password (RFC 7617). */
-  | { readonly kind: "basic" }
-  | { readonly kind: "query"; readonly name: string }
-  /** A field of the JSON body. */
-  | { readonly kind: "body"; readonly field: string }
-  | { readonly kind: "none" };
-
-export const bearer: Auth = { kind: "header", name: "authorization", prefix: "Bearer " };
-export const noAuth: Auth = { kind: "none" };
-export function keyHeader(name: string): Auth {
-  return { kind: "header", name, prefix: "" };
-}
+export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export { localServer } from "./local-server.ts";
+export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
 export interface TokenPriceSpec {

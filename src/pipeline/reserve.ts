@@ -142,9 +142,7 @@ export async function reserve(
         outcome = await deps.ledger.reserve({ ...request, amountNano });
       }
     }
-    // A shared ledger that answers late is asked twice, and then says that the hold is there: the id is nobody else's.
-    if (outcome.outcome === "held" || (outcome.outcome === "exists" && outcome.state === "held"))
-      return { accountId: request.accountId, holdId: request.holdId, amountNano };
+    if (outcome.outcome === "held") return { accountId: request.accountId, holdId: request.holdId, amountNano };
     if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
     if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);
     return refusal(outcome);

@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
+import { isTextType } from "../upstream/text-type.ts";
 
 /** A vendor's bytes, as an attempt hands them over. */
 export interface RawBytes {
@@ -16,7 +17,6 @@ export type KeepBytes = (
 ) => Promise<Record<string, unknown> | GatewayError>;
 
 const INLINE_BYTES_MAX = 1024 * 1024;
-const TEXT = /^(text\/|application\/(json|xml|javascript)|[^;]*\+(json|xml))/;
 
 function extensionOf(mime: string): string {
   return /\/([a-z0-9]{1,8})$/.exec(mime)?.[1] ?? "bin";
@@ -32,7 +32,7 @@ export async function binaryAnswer(
   }: { readonly payer: Payer; readonly source: string; readonly keepBytes: KeepBytes | null },
 ): Promise<Record<string, unknown>> {
   const common = { content_type: contentType, size_bytes: bytes.length };
-  if (TEXT.test(contentType) && isUtf8(bytes)) return { ...common, text: bytes.toString("utf8") };
+  if (isTextType(contentType) && isUtf8(bytes)) return { ...common, text: bytes.toString("utf8") };
   if (bytes.length > INLINE_BYTES_MAX && keepBytes !== null) {
     const mime = (contentType.split(";")[0] ?? "").trim().toLowerCase() || "application/octet-stream";
     const filename = `${source.replace("/", "-")}.${extensionOf(mime)}`;

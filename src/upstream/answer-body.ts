@@ -1,6 +1,7 @@
 // Collects a vendor's answer under a bound, undoes its compression under the same bound, and reads it as JSON where it is.
 import type { IncomingHttpHeaders } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { isTextType } from "./text-type.ts";
 import { ANSWER_BYTES_MAX } from "./unary-body.ts";
 
 const DECODERS: ReadonlyMap<string, (bytes: Buffer, options: { maxOutputLength: number }) => Buffer> = new Map([
@@ -9,8 +10,6 @@ const DECODERS: ReadonlyMap<string, (bytes: Buffer, options: { maxOutputLength: 
   ["deflate", inflateSync],
   ["br", brotliDecompressSync],
 ]);
-
-const TEXT = /^(text\/|application\/(json|xml|javascript|x-ndjson|sparql-results)|[^;]*\+(json|xml))/;
 
 export class AnswerBody {
   readonly #encoding: string;
@@ -69,7 +68,7 @@ export class AnswerBody {
     const bytes = this.decoded();
     if (bytes === null) return null;
     const start = bytes[0] ?? 0;
-    const isText = this.#type === "" || TEXT.test(this.#type) || start === 0x7b || start === 0x5b;
+    const isText = this.#type === "" || isTextType(this.#type) || start === 0x7b || start === 0x5b;
     // A byte order mark says nothing in UTF-8, and is no JSON (RFC 8259, 8.1).
     const text = isText ? bytes.toString("utf8").replace(/^\uFEFF/, "") : "";
     try {

@@ -1,19 +1,17 @@
 // The page reader that callers use without choosing a vendor: who serves which params, and what a pin means.
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/catalog/action.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { Payer } from "../../src/plan.ts";
 import { candidatesOf } from "../../src/run/sold-routes.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const BOTH = { FIRECRAWL_API_KEY: "k", CRW_API_KEY: "k" };
 const payer: Payer = { id: "acct:a", accountId: "a", keyId: "k", sandbox: false };
 const url = "https://a.example/";
 
 async function sold(env: Record<string, string>) {
-  const options = { sandboxOrigin: null, overlayDir: null, markupPercent: 0, allowLoss: false, clock: systemClock };
-  const catalog = await loadCatalog({ ...options, env, contact: null });
+  const catalog = await shippedCatalog({ env, sandboxOrigin: null });
   const action = catalog.action("scraping/scrape", { sandbox: false });
   if (action === null) throw new Error("there is no scraping/scrape");
   return action;

@@ -1,15 +1,13 @@
 // Merchants that take no key but a payment for each call: listed with their prices, and nobody can call them yet.
 import { describe, expect, it } from "vitest";
-import { loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
 import { wire } from "../support/adapter-wire.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const govlaws = await wire("govlaws");
 const data = ["apex-db", "rxatlas", "trialbase-db", "recallradar"];
 
 it("lists every action of every one of them as not configured, and says what it waits for", async () => {
-  const options = { env: {}, contact: "a b@c.org", overlayDir: null, markupPercent: 0, allowLoss: false };
-  const catalog = await loadCatalog({ ...options, sandboxOrigin: "http://sandbox.test", clock: systemClock });
+  const catalog = await shippedCatalog({ contact: "a b@c.org" });
   const ids = [
     ...["search", "resolve"].map((name) => `govlaws/${name}`),
     ...data.flatMap((id) => [`${id}/search`, `${id}/get`]),

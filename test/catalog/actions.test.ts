@@ -1,18 +1,17 @@
 // Every action of the shipped adapters: its example is taken, its requests can be made, its answers are what it says they are.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ActionSpec, Params } from "../../src/catalog/action.ts";
-import type { ActionOffer, Catalog } from "../../src/catalog/catalog.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
+import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AttemptFailure, FinalPart, Reading } from "../../src/plan.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
 import { idsAt } from "../../src/upstream/action-attempt.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const PLAY = { sandbox: true };
-const options = { env: {}, contact: null, overlayDir: null, markupPercent: 0, allowLoss: false, clock: systemClock };
-const catalog: Catalog = await loadCatalog({ ...options, sandboxOrigin: "http://sandbox.invalid" });
+const catalog = await shippedCatalog();
 const vendors = [...catalog.adapters(PLAY).values()].filter(({ spec }) => spec.actions !== undefined);
 const offers = vendors.flatMap(({ id, spec }) =>
   Object.keys(spec.actions ?? {}).flatMap((name) => catalog.action(`${id}/${name}`, PLAY)?.offers ?? []),

@@ -1,5 +1,6 @@
 // What the tests of the official client ask for: by every kind of name, with the same tools, and how they count.
 import type OpenAI from "openai";
+import { eventually, type TestGateway } from "../support/gateway.ts";
 
 /** What is asked for, and the slug that must answer. */
 export const NAMES = [
@@ -34,4 +35,12 @@ export function user(content: OpenAI.ChatCompletionUserMessageParam["content"]):
 
 export function words(text: string | null | undefined): number {
   return (text ?? "").split(" ").filter(Boolean).length;
+}
+
+/** Settles once the upstream of a request has heard that nobody waits for it any more. */
+export async function upstreamLeft(gateway: TestGateway, id: string | null): Promise<void> {
+  await eventually(async () => {
+    const { requests } = await gateway.books();
+    return requests.find(({ requestId, ended }) => requestId === id && ended === "aborted");
+  }, "the upstream to hear of it");
 }

@@ -2,7 +2,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { NAMES, TOOLS, user, words } from "./asking.ts";
+import { NAMES, TOOLS, upstreamLeft, user, words } from "./asking.ts";
 import { expectOwnSum, postingOf } from "./own-sums.ts";
 
 let gateway: TestGateway;
@@ -20,13 +20,6 @@ afterAll(async () => {
   await gateway.stop();
   expect(findings).toEqual([]);
 });
-
-async function upstreamLeft(id: string | null): Promise<void> {
-  await eventually(async () => {
-    const { requests } = await gateway.books();
-    return requests.find(({ requestId, ended }) => requestId === id && ended === "aborted");
-  }, "the upstream to hear of it");
-}
 
 describe("several answers to one request", () => {
   it.each(["sandbox/ok", "sandbox-gemini/ok", "openai/gpt-5-nano", "google/gemini-3.1-flash-lite"])(
@@ -79,7 +72,7 @@ describe("a client that does not wait for a whole answer", () => {
     }, "the upstream to be asked");
     leaving.abort();
     await expect(call).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-    await upstreamLeft(requestId);
+    await upstreamLeft(gateway, requestId);
     expect((await gateway.record(requestId)).outcome).toBe("left_before_content");
     expect(await postingOf(gateway, account, requestId)).toBe(undefined);
   });

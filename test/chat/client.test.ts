@@ -3,8 +3,8 @@ import type OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { NAMES, TOOLS, user, words } from "./asking.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { NAMES, TOOLS, upstreamLeft, user, words } from "./asking.ts";
 import { expectOwnSum, type GatewayUsage, postingOf } from "./own-sums.ts";
 
 /** Served over the wire that has thinking blocks, no JSON mode and one answer to a request. */
@@ -35,13 +35,6 @@ afterAll(async () => {
 /** The usage, the posting and our own sum say the same. */
 function expectCharged(requestId: string | null, slug: string, usage: unknown): Promise<GatewayUsage> {
   return expectOwnSum(gateway, account, { requestId, slug, usage });
-}
-
-async function upstreamLeft(id: string | null): Promise<void> {
-  await eventually(async () => {
-    const { requests } = await gateway.books();
-    return requests.find(({ requestId, ended }) => requestId === id && ended === "aborted");
-  }, "the upstream to hear of it");
 }
 
 describe.concurrent.each(NAMES)("%s", (model, slug) => {
@@ -283,6 +276,6 @@ describe.concurrent.each(NAMES)("%s", (model, slug) => {
     const output = Number(posting?.usage?.output_tokens ?? posting?.usage?.completion_tokens);
     expect(output).toBeGreaterThanOrEqual(20);
     expect(output).toBeLessThan(2_000);
-    await upstreamLeft(request_id);
+    await upstreamLeft(gateway, request_id);
   });
 });

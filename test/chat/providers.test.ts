@@ -153,7 +153,7 @@ describe("several keys of one vendor", () => {
       const { client } = await gateway.account({ kind: "personal" });
       const startedMs = performance.now();
       const { data, response } = await client.chat.completions.create({ model: MODEL, messages: HELLO }).withResponse();
-      expect(performance.now() - startedMs).toBeLessThan(1_500);
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
       expect(words(data.choices[0]?.message.content)).toBe(60);
       expect(response.headers.get("x-tollgate-attempts")).toBe("2");
       expect(keysSeen()).toEqual(["first", "second"]);

@@ -9,8 +9,9 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
 import { openLedgerThread } from "../ledger/store.ts";
+import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
-import { COMPILER_MS_MAX, frailDisk } from "../support/frail-disk.ts";
+import { frailDisk } from "../support/frail-disk.ts";
 import { doctorOffline, spawnGateway } from "../support/gateway-process.ts";
 
 const CHILD = fileURLToPath(new URL("../ledger/kill-child.ts", import.meta.url));
@@ -46,7 +47,7 @@ test.skipIf(!possible)("after a failed write the store gives up, and what was ac
 });
 
 test("after a failed sync the gateway ends, and the next one has every charge that callers were told of", {
-  timeout: COMPILER_MS_MAX,
+  timeout: INSTALLED_MS_MAX,
 }, async () => {
   const disk = await frailDisk(0);
   const dataDir = join(folder, "gateway");

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { killLoop } from "../ledger/kill-loop.ts";
-import { COMPILER_MS_MAX, type FrailDisk, frailDisk } from "../support/frail-disk.ts";
+import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { type FrailDisk, frailDisk } from "../support/frail-disk.ts";
 
 async function diskOf(syncMs: number, loses = false): Promise<FrailDisk> {
   const disk = await frailDisk(syncMs, loses);
@@ -16,7 +17,7 @@ async function diskOf(syncMs: number, loses = false): Promise<FrailDisk> {
 
 beforeAll(async () => {
   (await frailDisk(0)).dispose();
-}, COMPILER_MS_MAX);
+}, INSTALLED_MS_MAX);
 
 test("a process killed 40 times under load loses no acknowledged charge and leaves no hold", async () => {
   const acknowledged = await killLoop(40, 20_000);

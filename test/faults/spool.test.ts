@@ -1,6 +1,7 @@
 // Two processes under load over a Redis that is killed, stopped, slowed and cut, and that forgets what it has acknowledged.
 import { beforeAll, expect, it } from "vitest";
-import { COMPILER_MS_MAX, frailDisk } from "../support/frail-disk.ts";
+import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { frailDisk } from "../support/frail-disk.ts";
 import { type SpoolPlan, spoolLoop } from "../support/spool-loop.ts";
 import { replicatedCluster, singleRedis } from "../support/spool-stage.ts";
 
@@ -16,7 +17,7 @@ async function run(plan: Omit<SpoolPlan, "seed" | "processes">) {
 
 beforeAll(async () => {
   (await frailDisk(0)).dispose();
-}, COMPILER_MS_MAX);
+}, INSTALLED_MS_MAX);
 
 it("appendfsync always: every acknowledged charge is there once, whatever dies", LONG, async () => {
   const report = await run({ rounds: 12, stage: singleRedis({ appendfsync: "always" }), faults: FAULTS });

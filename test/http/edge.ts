@@ -1,6 +1,6 @@
 // A listener with a few endpoints, and a raw client, for the tests of the edge.
 import net from "node:net";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { GatewayError } from "../../src/errors.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../src/http/server.ts";
@@ -33,11 +33,6 @@ const ENDPOINTS = [
   endpoint("DELETE", "/things/{id}"),
   endpoint("POST", "/api/llm/v1/chat/completions", "chat"),
 ];
-
-const cleanups: (() => void)[] = [];
-afterEach(() => {
-  for (const cleanup of cleanups.splice(0)) cleanup();
-});
 
 /** Answers what came, as JSON. */
 export function echo(request: GatewayRequest, _endpoint: Endpoint, reply: Reply): void {
@@ -73,12 +68,12 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     clock: systemClock,
     ...options,
   });
-  cleanups.push(() => server.close());
+  onTestFinished(() => server.close());
   return server;
 }
 
 /** Waits for what has no event of its own. */
-export async function until(condition: () => boolean, msMax = 10_000): Promise<void> {
+export async function until(condition: () => boolean, msMax = 20_000): Promise<void> {
   const deadline = performance.now() + msMax;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not so within ${msMax} ms: ${condition}`);
@@ -110,7 +105,7 @@ export async function rawClient(port: number, host = "127.0.0.1"): Promise<RawCl
     socket.once("connect", resolve);
     socket.once("error", reject);
   });
-  cleanups.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   return {
     socket,
     closed,

@@ -73,7 +73,7 @@ async function chargesLeft(): Promise<readonly PostingRow[]> {
   }
 }
 
-describe("a gateway that is asked to end", { timeout: 30_000 }, () => {
+describe("a gateway that is asked to end", () => {
   it("finishes what runs, turns away what comes, and exits with 0", async () => {
     await start("20");
     await openAccount();
@@ -81,7 +81,7 @@ describe("a gateway that is asked to end", { timeout: 30_000 }, () => {
     const connection = new Client(gateway.url);
     const before = await connection.request({ method: "GET", path: "/api/v1/account", headers: { authorization } });
     await before.body.dump();
-    const answers = Array.from({ length: 8 }, () => stream(100, 80));
+    const answers = Array.from({ length: 8 }, () => stream(200, 80));
     await running(8);
 
     const exited = gateway.terminate();
@@ -98,7 +98,7 @@ describe("a gateway that is asked to end", { timeout: 30_000 }, () => {
     expect(await stream(1, 100)).toMatchObject({ status: 0, broken: true });
 
     for (const seen of await Promise.all(answers)) {
-      expect([seen.acknowledged, seen.chunks]).toEqual([true, 100]);
+      expect([seen.acknowledged, seen.chunks]).toEqual([true, 200]);
     }
     expect(await exited).toEqual({ code: 0, signal: null });
     await connection.close();

@@ -20,7 +20,7 @@ describe("what is refused", () => {
     const before = process.memoryUsage().rss;
     const startedMs = performance.now();
     expect(told(text)).toBe("body: more than 1000000 objects, arrays and keys");
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * MIB);
   });
 

@@ -27,15 +27,15 @@ describe.concurrent("a provider in trouble", () => {
   it("is rested while it fails, asked again by one call, and back as soon as it answers", async () => {
     const startedMs = performance.now();
     const served: { model: string | null; atMs: number }[] = [];
-    while (served.at(-1)?.model !== "sandbox/flap-3" && performance.now() - startedMs < 12_000) {
+    while (served.at(-1)?.model !== "sandbox/flap-3" && performance.now() - startedMs < 40_000) {
       const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], "flap");
       expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
       served.push({ model: seen.headers.get("x-tollgate-model"), atMs: performance.now() - startedMs });
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     // Three failures in a row rest it; once the rest is over it is healthy again, and stays first.
-    expect(served.filter(({ model }) => model === "sandbox-messages/ok").length).toBeGreaterThanOrEqual(10);
-    expect(served.at(-1)?.atMs).toBeLessThan(8_000);
+    expect(served.filter(({ model }) => model === "sandbox-messages/ok").length).toBeGreaterThan(5);
+    expect(served.at(-1)?.atMs).toBeLessThan(15_000);
     expect(await asked("sandbox/flap-3")).toBe(4);
     const after = await Promise.all([1, 2, 3].map(() => call(["sandbox/flap-3", "sandbox-messages/ok"], "flap")));
     expect(after.map(({ headers }) => headers.get("x-tollgate-attempts"))).toEqual(["1", "1", "1"]);
@@ -55,7 +55,7 @@ describe.concurrent("a provider in trouble", () => {
       const startedMs = performance.now();
       const seen = await call([`${vendor}/no-done-open-60`], "hello");
       expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
-      expect(performance.now() - startedMs).toBeLessThan(8_000);
+      expect(performance.now() - startedMs).toBeLessThan(15_000);
     },
   );
 });

@@ -7,41 +7,19 @@ import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { nano, ZERO } from "../../src/money.ts";
-import { createLog } from "../../src/observe/log.ts";
-import { createObserver } from "../../src/observe/observer.ts";
+import { ZERO } from "../../src/money.ts";
 import type { PipelineDeps } from "../../src/pipeline/deps.ts";
 import { handle } from "../../src/pipeline/handle.ts";
 import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
-import type { AnswerSink, Caller, Endpoint, GatewayRequest, Plan, Reading, Route } from "../../src/plan.ts";
+import type { AnswerSink, Endpoint, GatewayRequest, Route } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
-import { openStores } from "../../src/stores.ts";
+import { openStores, type Stores } from "../../src/stores.ts";
 import { newAccount } from "../ledger/requests.ts";
+import { COST, planOver, READING, scriptedDeps } from "../support/scripted-plan.ts";
 
 const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
-const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
-const READING: Reading = {
-  usage: USAGE,
-  delivered: { text: "hi", bytes: 2 },
-  upstreamCostNano: null,
-  skippedEvents: 0,
-};
-const HOLD = nano(1_000);
-const COST = nano(400);
-
-const CALLER: Caller = {
-  payer: { id: "acct:ada", accountId: "ada", keyId: "ada.key", sandbox: false },
-  primary: true,
-  paused: false,
-  frozen: false,
-  requestsPerMinute: 600,
-  inFlightMax: 64,
-  inferenceCapNano: nano(1e12),
-  allows: { services: null, models: null },
-};
-
 let folder: string;
-let stores: Awaited<ReturnType<typeof openStores>>;
+let stores: Stores;
 let broken: unknown[];
 let lines: Record<string, unknown>[];
 let opened: number;
@@ -69,25 +47,10 @@ beforeEach(() => {
 });
 
 function depsWith(faults: { ledger?: Partial<Ledger>; records?: Partial<Records> }): PipelineDeps {
-  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
-  const log = createLog({ level: "info", clock: systemClock, stream });
   return {
-    clock: systemClock,
-    observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
+    ...scriptedDeps({ stores, lines, broken }),
     ledger: { ...stores.ledger, ...faults.ledger },
     records: { ...stores.records, ...faults.records },
-    leases: { keep() {}, release() {} },
-    health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
-    authenticate: () => CALLER,
-    isAdmin: () => false,
-    takeWindow: (_kind, _key, limit) => {
-      return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
-    },
-    addressRequestsPerMinute: 600,
-    owner: "process-1",
-    leaseMs: 60_000,
-    draining: () => false,
-    onBroken: (error) => broken.push(error),
   };
 }
 
@@ -115,26 +78,11 @@ function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endp
       return { pause() {}, resume() {}, abort() {}, reading: () => READING };
     },
   };
-  const plan: Plan = {
-    operation: "chat",
-    asked: "acme/small",
+  const plan = planOver([route], {
     streamed: play === streamed,
-    effect: "read",
-    quote: { nano: HOLD, tighten: null, affordable: () => ({}) },
-    free: false,
-    maxCostNano: null,
-    prepare: null,
-    slots: [],
-    inference: true,
     idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: "same" },
-    routes: [route],
-    wholeMsMax: 5_000,
     attemptsMax: 1,
     keepAliveMs: null,
-    failedStatus: 502,
-    timedOutStatus: 504,
-    whenClientLeaves: "abort",
-    cost: () => ({ chargeNano: COST, upstreamNano: ZERO, usage: USAGE, estimated: false, priceVersion: "1" }),
     frame: {
       head() {},
       last: (final, _cost, charge) =>
@@ -142,7 +90,7 @@ function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endp
       broken: (error) => `data: ${error.code}\n\n`,
       keepAlive: null,
     },
-  };
+  });
   return { method: "POST", path: "/paid", auth: "key", bodyBytesMax: 1_000, errors: "chat", plan: () => plan };
 }
 
@@ -194,6 +142,22 @@ describe("a ledger that fails", () => {
     ]);
     expect(opened).toBe(0);
     expect(await holdsLeft()).toEqual([]);
+    expect(await spentNano()).toBe(before);
+  });
+
+  it("at the hold, saying that one of its name is open already: 500, and that one stays whose it is", async () => {
+    const before = await spentNano();
+    const reserve: Ledger["reserve"] = async (wish) => {
+      await stores.ledger.reserve(wish);
+      return stores.ledger.reserve(wish);
+    };
+    expect(told(await send(endpointPlaying(whole), depsWith({ ledger: { reserve } })))).toEqual([
+      500,
+      "internal_error",
+      undefined,
+    ]);
+    expect(opened).toBe(0);
+    expect(await holdsLeft()).toHaveLength(1);
     expect(await spentNano()).toBe(before);
   });
 

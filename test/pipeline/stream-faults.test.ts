@@ -136,7 +136,7 @@ function words(text: string): number {
 }
 
 describe.each(["sandbox", "sandbox-messages", "sandbox-gemini"])("a stream from %s", (vendor) => {
-  it.each(ALONE)("with $fault ends as $outcome", async (expected) => {
+  it.concurrent.each(ALONE)("with $fault ends as $outcome", async (expected) => {
     const seen = await stream([`${vendor}/${expected.fault}`], `hello [[id: ${randomUUID()}]]`);
     expect(seen.error).toBe(expected.error ?? null);
     if (expected.words !== undefined) expect(words(seen.text)).toBe(expected.words);
@@ -149,7 +149,6 @@ describe.each(["sandbox", "sandbox-messages", "sandbox-gemini"])("a stream from 
     const charge = await chargeOf(seen.requestId);
     expect(charge !== undefined && Number(charge.charged_nano_usd) > 0).toBe(expected.charged);
     if (expected.charged) expect(seen.usage).toMatchObject({ cost: Number(charge?.charged_nano_usd) / 1e9 });
-    expect(await gateway.doctor()).toEqual([]);
   });
 });
 
@@ -168,18 +167,22 @@ describe("a stream with a second route", () => {
     "error-in-200",
   ];
 
-  it.each(TAKEN_OVER)("goes on there after %s, unseen, and is charged as the model that answered", async (fault) => {
-    const seen = await stream([`sandbox/${fault}`, "sandbox-messages/ok"], `hello [[id: ${randomUUID()}]]`);
-    expect([seen.error, words(seen.text), seen.finish, seen.model]).toEqual([
-      null,
-      WORDS,
-      "stop",
-      "sandbox-messages/ok",
-    ]);
-    const charge = await chargeOf(seen.requestId);
-    expect(charge?.model).toBe("sandbox-messages/ok");
-    expect(seen.ms).toBeLessThan(3_000);
-  });
+  it.concurrent.each(TAKEN_OVER)(
+    "goes on there after %s, unseen, and is charged as the model that answered",
+    async (fault) => {
+      const seen = await stream([`sandbox/${fault}`, "sandbox-messages/ok"], `hello [[id: ${randomUUID()}]]`);
+      expect([seen.error, words(seen.text), seen.finish, seen.model]).toEqual([
+        null,
+        WORDS,
+        "stop",
+        "sandbox-messages/ok",
+      ]);
+      const charge = await chargeOf(seen.requestId);
+      expect(charge?.model).toBe("sandbox-messages/ok");
+      // The slowest of them would have spoken after five seconds.
+      expect(seen.ms).toBeLessThan(5_000);
+    },
+  );
 
   it("tries a longer context after a prompt that was too long, and keeps a policy's refusal", async () => {
     const long = await stream(["sandbox/400-context", "sandbox-gemini/ok"], `hello [[id: ${randomUUID()}]]`);
@@ -202,7 +205,7 @@ describe("a stream with a second route", () => {
   });
 });
 
-describe("large and odd streams", () => {
+describe.concurrent("large and odd streams", () => {
   it("carries one event of two megabytes", async () => {
     const seen = await stream(["sandbox/huge-event"], `hello [[id: ${randomUUID()}]]`);
     expect(seen.error).toBe(null);
@@ -212,6 +215,10 @@ describe("large and odd streams", () => {
   it("does not wait for a goodbye that never comes", async () => {
     const seen = await stream(["sandbox/no-done-open-20"], `hello [[id: ${randomUUID()}]]`);
     expect([seen.error, words(seen.text), seen.finish]).toEqual([null, WORDS, "stop"]);
-    expect(seen.ms).toBeLessThan(8_000);
+    expect(seen.ms).toBeLessThan(15_000);
   });
+});
+
+it("after all of it the books agree", async () => {
+  expect(await gateway.doctor()).toEqual([]);
 });

@@ -113,7 +113,7 @@ describe("an answer that is broken", () => {
     gateway.vendor.answers({ status: 400, headers: { "content-type": "text/html" }, body: "<".repeat(400_000) });
     const fromMs = performance.now();
     expect((await gateway.run(account, "bulk/dump")).status).toBe(400);
-    expect(performance.now() - fromMs).toBeLessThan(2_000);
+    expect(performance.now() - fromMs).toBeLessThan(5_000);
   });
 
   it.each([

@@ -3,23 +3,14 @@ import { Agent, request as send } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/catalog/action.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const PLAY = { sandbox: true };
 const RUNS = 4_000;
 const MIB = 1024 * 1024;
 
-const catalog = await loadCatalog({
-  env: {},
-  clock: systemClock,
-  sandboxOrigin: "http://sandbox.test",
-  contact: null,
-  overlayDir: null,
-  markupPercent: 0,
-  allowLoss: false,
-});
+const catalog = await shippedCatalog();
 // One request, and quick to answer: what waits for its vendor would only make this slow.
 const actions = catalog.actions(PLAY).filter(({ offers }) => offers.every(({ spec }) => spec.steps === undefined));
 
@@ -209,7 +200,7 @@ describe("a body of any kind", () => {
     const fromMs = performance.now();
     const told = await call(search, body, headers);
     expect(told.status).toBe(status);
-    expect(performance.now() - fromMs).toBeLessThan(3_000);
+    expect(performance.now() - fromMs).toBeLessThan(6_000);
   });
 });
 

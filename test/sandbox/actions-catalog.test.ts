@@ -1,27 +1,18 @@
 // Every action of the shipped catalog, called with a sandbox account: it answers, costs what is listed, and its rules are met.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AnswerRule, Json, JsonObject } from "../../src/catalog/action.ts";
-import type { Catalog, SoldAction } from "../../src/catalog/catalog.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
+import type { SoldAction } from "../../src/catalog/catalog.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import { FAILURES, type FailureKind } from "../../src/failures.ts";
 import { rowCents } from "../../src/run/table-params.ts";
 import { valueAt } from "../../src/sandbox/action-body.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const PLAY = { sandbox: true };
 const NANO_PER_CENT = 10_000_000;
 
-const catalog: Catalog = await loadCatalog({
-  env: {},
-  clock: systemClock,
-  sandboxOrigin: "http://sandbox.test",
-  contact: null,
-  overlayDir: null,
-  markupPercent: 0,
-  allowLoss: false,
-});
+const catalog = await shippedCatalog();
 const actions = catalog.actions(PLAY);
 const services = [...new Set(actions.map(({ service }) => service))];
 

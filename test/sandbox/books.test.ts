@@ -56,7 +56,8 @@ describe("the books", () => {
     const leftMs = performance.now();
     socket.destroy();
     await until(() => row("ok-at-50")?.ended === "aborted");
-    expect(performance.now() - leftMs).toBeLessThan(500);
+    // All of it would take a hundred seconds.
+    expect(performance.now() - leftMs).toBeLessThan(5_000);
     const written = row("ok-at-50")?.tokensOut ?? 0;
     await rawCall(request("ok-at-50", "[[words: 6]]"));
     expect(sandbox.books().requests[0]?.tokensOut).toBe(written);

@@ -10,7 +10,7 @@ import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const COMMAND_MS = 200;
 /** Two sendings and the wait for a connection between them, and a slow machine. */
-const ANSWER_MS = 3 * COMMAND_MS + 1_000;
+const ANSWER_MS = 3 * COMMAND_MS + 3_000;
 
 /** Counts an id once, however often it comes, and how often it came. */
 const ONCE = `

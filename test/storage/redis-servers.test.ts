@@ -34,13 +34,13 @@ async function open(url: string, more: Partial<RedisLinkOptions> = {}): Promise<
   return link;
 }
 
-const answers = (call: () => Promise<unknown>) => eventually(() => call().catch(() => undefined), "an answer", 15_000);
+const answers = (call: () => Promise<unknown>) => eventually(() => call().catch(() => undefined), "an answer");
 
 /** A primary whose replica has caught up. */
 async function startPair(): Promise<{ primary: RedisServer; replica: RedisServer }> {
   const primary = await started(startRedis());
   const replica = await started(startRedis({ replicaof: `127.0.0.1 ${primary.port}` }));
-  await eventually(async () => (await primary.send("WAIT", "1", "50")) === 1 || undefined, "the replica", 15_000);
+  await eventually(async () => (await primary.send("WAIT", "1", "50")) === 1 || undefined, "the replica");
   return { primary, replica };
 }
 
@@ -127,7 +127,7 @@ test("a replica is no server for money", async () => {
 
 describe("replicas", () => {
   const caughtUp = (link: RedisLink) =>
-    eventually(async () => (await link.waitForReplicas("k")) || undefined, "the replica", 15_000);
+    eventually(async () => (await link.waitForReplicas("k")) || undefined, "the replica");
   /** A replica that has just begun is busy with its files, and so may the machine be. */
   const patient = { commandMsMax: 2_000 };
 
@@ -158,7 +158,7 @@ describe("replicas", () => {
     await link.call("GET", "k");
     expect(answered).toBe(false);
     expect(await waited).toBe(false);
-    expect(performance.now() - startMs).toBeLessThan(patient.commandMsMax + 300);
+    expect(performance.now() - startMs).toBeLessThan(patient.commandMsMax + 2_000);
     replica.thaw();
     await caughtUp(link);
   });
@@ -186,13 +186,9 @@ describe("replicas", () => {
   test("sentinels name the server, and the one that takes over; the change is told", async () => {
     const { primary, replica } = await startPair();
     const sentinel = await started(startSentinel(primary.port));
-    await eventually(
-      async () => {
-        return String(await sentinel.send("SENTINEL", "REPLICAS", "main")).includes(String(replica.port)) || undefined;
-      },
-      "a sentinel that knows the replica",
-      15_000,
-    );
+    await eventually(async () => {
+      return String(await sentinel.send("SENTINEL", "REPLICAS", "main")).includes(String(replica.port)) || undefined;
+    }, "a sentinel that knows the replica");
     const link = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/main`, patient);
     let changes = 0;
     link.onServerChange(() => changes++);
@@ -242,33 +238,25 @@ describe("a cluster", () => {
     let changes = 0;
     link.onServerChange(() => changes++);
     await cluster.nodes[from]?.kill();
-    await eventually(
-      async () => {
-        const startMs = performance.now();
-        const failed = await Promise.all(
-          keys.map((key) =>
-            script.run([key], [0]).then(
-              () => 0,
-              (error) => error.code,
-            ),
+    await eventually(async () => {
+      const startMs = performance.now();
+      const failed = await Promise.all(
+        keys.map((key) =>
+          script.run([key], [0]).then(
+            () => 0,
+            (error) => error.code,
           ),
-        );
-        expect(performance.now() - startMs).toBeLessThan(3 * COMMAND_MS + 600);
-        return failed.every((code) => code === "ledger_unavailable") || undefined;
-      },
-      "a cluster that is down",
-      15_000,
-    );
+        ),
+      );
+      expect(performance.now() - startMs).toBeLessThan(3 * COMMAND_MS + 3_000);
+      return failed.every((code) => code === "ledger_unavailable") || undefined;
+    }, "a cluster that is down");
     await cluster.nodes[from]?.start();
-    await eventually(
-      async () => {
-        const sums = await Promise.all(keys.map((key) => script.run([key], [0]).catch(() => 0)));
-        return sums.every((sum) => sum === 5) || undefined;
-      },
-      "all keys",
-      15_000,
-    );
-    await eventually(() => changes > 0 || undefined, "the news that a server is another", 10_000);
+    await eventually(async () => {
+      const sums = await Promise.all(keys.map((key) => script.run([key], [0]).catch(() => 0)));
+      return sums.every((sum) => sum === 5) || undefined;
+    }, "all keys");
+    await eventually(() => changes > 0 || undefined, "the news that a server is another");
   }, 60_000);
 });
 

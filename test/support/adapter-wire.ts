@@ -2,13 +2,12 @@
 import type { z } from "zod";
 import type { ActionSpec, JsonObject, Verdict } from "../../src/catalog/action.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
 import { upstreamCentsOf } from "../../src/run/action-price.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
 import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
+import { shippedCatalog } from "./shipped-catalog.ts";
 
 export interface Sent {
   readonly method: string;
@@ -50,16 +49,15 @@ const KEY = "key-of-ours";
 
 /** Every variable that could hold a key of the adapter's is set to `key-of-ours` (`key-of-ours-1`, ... for parts). */
 export async function wire(adapterId: string): Promise<AdapterWire> {
-  const options = { sandboxOrigin: null, overlayDir: null, markupPercent: 0, allowLoss: false, clock: systemClock };
-  const contact = "Ada ada@example.org";
-  const bare = await loadCatalog({ ...options, env: {}, contact });
+  const options = { sandboxOrigin: null, contact: "Ada ada@example.org" };
+  const bare = await shippedCatalog(options);
   const spec = bare.adapters({ sandbox: false }).get(adapterId)?.spec;
   if (spec === undefined) throw new Error(`there is no adapter ${adapterId}`);
   const names = spec.keyEnv ?? [`${adapterId.toUpperCase().replaceAll("-", "_")}_API_KEY`];
   const env = Object.fromEntries(
     spec.keyParts?.map((name, at) => [name, `${KEY}-${at + 1}`]) ?? names.map((name) => [name, KEY]),
   );
-  const catalog = await loadCatalog({ ...options, env, contact });
+  const catalog = await shippedCatalog({ ...options, env });
 
   function offerOf(action: string): ActionOffer {
     const offer = catalog.action(`${adapterId}/${action}`, { sandbox: false })?.offers[0];

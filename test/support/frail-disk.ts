@@ -15,30 +15,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { installed } from "./apt-install.ts";
 
 const run = promisify(execFile);
 const SOURCE = join(import.meta.dirname, "frail-disk.c");
 const COMPILERS = ["/usr/bin/cc", "/usr/bin/gcc", "/usr/local/bin/cc"];
-const INSTALL_MS_MAX = 280_000;
-/** Room for the installation of a compiler, which happens once on a machine. */
-export const COMPILER_MS_MAX = 300_000;
-
 const findCompiler = () => COMPILERS.find((place) => existsSync(place));
 
-async function compiler(): Promise<string> {
-  const there = findCompiler();
-  if (there !== undefined) return there;
-  const byHand = "no C compiler was found; run: apt-get install -y gcc libc6-dev";
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) throw new Error(byHand);
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: INSTALL_MS_MAX };
-  try {
-    await run("apt-get", ["update"], options);
-    await run("apt-get", ["install", "-y", "--no-install-recommends", "gcc", "libc6-dev"], options);
-  } catch (cause) {
-    throw new Error(byHand, { cause });
-  }
-  return findCompiler() ?? Promise.reject(new Error(byHand));
-}
+const compiler = () => installed(findCompiler, "C compiler", "gcc", "libc6-dev");
 
 export interface FrailDisk {
   /** For the environment of the process that is to have this disk. */

@@ -37,11 +37,14 @@ export interface TestGateway extends Gateway {
   stop(): Promise<void>;
 }
 
-/** Looks until `read` gives something, five seconds unless told otherwise: for what has no event to wait for. */
+/** On a machine that others load as well, what takes a moment can take many. */
+const LOOK_MS_MAX = 20_000;
+
+/** Looks until `read` gives something: for what has no event to wait for. */
 export async function eventually<T>(
   read: () => T | undefined | Promise<T | undefined>,
   what: string,
-  msMax = 5_000,
+  msMax = LOOK_MS_MAX,
 ): Promise<T> {
   const deadline = Date.now() + msMax;
   for (;;) {

@@ -1,20 +1,20 @@
 // Real redis-servers for tests, each on a free port with a folder of its own: started, stopped, killed, started again.
-import { execFile, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 import { Redis } from "ioredis";
+import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
+import { type GuardedServer, startGuarded } from "./guarded-server.ts";
 
-const run = promisify(execFile);
 const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
-const INSTALL_MS_MAX = 280_000;
 const START_TRIES = 5;
+const FIRST_PORT = 11_000;
+const PORTS = 10_000;
 /** Room for the installation, which happens once on a machine. */
-export const REDIS_MS_MAX = 300_000;
+export const REDIS_MS_MAX = INSTALLED_MS_MAX;
 
 /** Settings by their names in redis.conf, over those that money needs. */
 export type RedisSettings = Readonly<Record<string, string>>;
@@ -39,28 +39,25 @@ export interface RedisServer {
 
 const findServer = () => PLACES.find((place) => existsSync(place));
 
-async function serverPath(): Promise<string> {
-  const there = findServer();
-  if (there !== undefined) return there;
-  const byHand = "no redis-server was found; run: apt-get install -y redis-server";
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) throw new Error(byHand);
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: INSTALL_MS_MAX };
-  try {
-    await run("apt-get", ["update"], options);
-    await run("apt-get", ["install", "-y", "--no-install-recommends", "redis-server"], options);
-  } catch (cause) {
-    throw new Error(byHand, { cause });
-  }
-  return findServer() ?? Promise.reject(new Error(byHand));
-}
+const serverPath = () => installed(findServer, "redis-server", "redis-server");
 
+/**
+ * A port that was free a moment ago. It is below those that the system gives away itself: a server that is started again finds
+ * no connection of another test on its port. Ten thousand above it a cluster's node has its second one.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+  for (;;) {
+    const port = randomInt(FIRST_PORT, FIRST_PORT + PORTS);
+    const server = createServer().listen(port, "127.0.0.1");
+    const free = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 const SAFE: RedisSettings = {
@@ -73,33 +70,9 @@ const SAFE: RedisSettings = {
   "repl-diskless-sync-delay": "0",
 };
 
-/** Ends the server when this process does, however that comes about: its end of the pipe is closed then. */
-const GUARD = `exec 3<&0; "$@" & child=$!; echo "pid $child"; (cat <&3 >/dev/null; kill -9 $child 2>/dev/null) & wait $child`;
-
 const STARTED = /Ready to accept connections|Sentinel ID is/;
 
 type Environment = Readonly<Record<string, string>>;
-
-async function launch(path: string, words: readonly string[], environment: Environment) {
-  const child = spawn("/bin/sh", ["-c", GUARD, "sh", path, ...words, "--daemonize", "no"], {
-    stdio: ["pipe", "pipe", "ignore"],
-    env: { ...process.env, ...environment },
-  });
-  const exited = once(child, "exit").then(() => {
-    child.stdin.destroy();
-  });
-  let pid = 0;
-  const said: string[] = [];
-  await new Promise<void>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      said.push(line);
-      if (line.startsWith("pid ")) pid = Number(line.slice(4));
-      if (STARTED.test(line)) resolve();
-    });
-    void exited.then(() => reject(new Error(`redis-server did not start: ${said.join("\n")}`)));
-  });
-  return { exited, signal: (name: NodeJS.Signals) => process.kill(pid, name) };
-}
 
 /** Starts a server of the test's own. It ends with the test's process at the latest. */
 export function startRedis(settings: RedisSettings = {}, environment: Environment = {}): Promise<RedisServer> {
@@ -133,12 +106,13 @@ async function startServer(
   const path = await serverPath();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
   let port = 0;
-  const launchHere = () => launch(path, words(port, folder), environment);
-  let running: Awaited<ReturnType<typeof launch>> | null = null;
+  const as = { env: { ...process.env, ...environment } };
+  const launch = () => startGuarded(path, [...words(port, folder), "--daemonize", "no"], STARTED, as);
+  let running: GuardedServer | null = null;
   for (let tries = 1; running === null; tries++) {
     port = await freePort();
     // Between the look and the start somebody else may have taken the port.
-    running = await launchHere().catch((error) => (tries < START_TRIES ? null : Promise.reject(error)));
+    running = await launch().catch((error) => (tries < START_TRIES ? null : Promise.reject(error)));
   }
 
   async function end(signal: NodeJS.Signals): Promise<void> {
@@ -172,7 +146,7 @@ async function startServer(
     freeze: () => running?.signal("SIGSTOP"),
     thaw: () => running?.signal("SIGCONT"),
     async start() {
-      running ??= await launchHere();
+      running ??= await launch();
     },
     async dispose() {
       await end("SIGKILL");

@@ -13,11 +13,11 @@ import type { PipelineDeps } from "../../src/pipeline/deps.ts";
 import { handle } from "../../src/pipeline/handle.ts";
 import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
 import type { AnswerSink, Caller, Endpoint, Plan, Reading, Route } from "../../src/plan.ts";
-import { openStores } from "../../src/stores.ts";
+import { openStores, type Stores } from "../../src/stores.ts";
 import { newAccount } from "../ledger/requests.ts";
 
 const ACCOUNT = "ada";
-const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
+export const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
 export const READING: Reading = {
   usage: USAGE,
   delivered: { text: "hi", bytes: 2 },
@@ -60,7 +60,7 @@ export interface Running {
 }
 
 export interface Stage {
-  readonly stores: Awaited<ReturnType<typeof openStores>>;
+  readonly stores: Stores;
   /** Log lines, and what broke, since the last `begin`. */
   readonly lines: Record<string, unknown>[];
   readonly broken: unknown[];
@@ -104,7 +104,8 @@ function routeTo(name: string, opened: (one: Scripted) => void): Route {
   };
 }
 
-function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
+/** A plan over these routes that costs `COST`. */
+export function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
   return {
     operation: "chat",
     asked: "acme/small",
@@ -141,6 +142,38 @@ function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
   };
 }
 
+/** What a call needs beside its plan: the stores, whoever calls is `CALLER`, and nothing else stands in its way. */
+export function scriptedDeps({
+  stores,
+  lines,
+  broken,
+}: {
+  readonly stores: Stores;
+  readonly lines: Record<string, unknown>[];
+  readonly broken: unknown[];
+}): PipelineDeps {
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const log = createLog({ level: "info", clock: systemClock, stream });
+  return {
+    clock: systemClock,
+    observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
+    ledger: stores.ledger,
+    records: stores.records,
+    leases: { keep() {}, release() {} },
+    health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
+    authenticate: () => CALLER,
+    isAdmin: () => false,
+    takeWindow: (_kind, _key, limit) => {
+      return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
+    },
+    addressRequestsPerMinute: 600,
+    owner: "process-1",
+    leaseMs: 60_000,
+    draining: () => false,
+    onBroken: (error) => broken.push(error),
+  };
+}
+
 /** Opens the stores and an account with a dollar. */
 export async function openStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-stage-"));
@@ -171,30 +204,6 @@ export async function openStage(): Promise<Stage> {
         moves.push(`void ${reason}`);
         return ledger.void(hold, reason, keyFate);
       },
-    };
-  }
-
-  function depsWith(changes: Partial<PipelineDeps>, ledger: Partial<Ledger>): PipelineDeps {
-    const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
-    const log = createLog({ level: "info", clock: systemClock, stream });
-    return {
-      clock: systemClock,
-      observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
-      ledger: ledgerWith(ledger),
-      records: stores.records,
-      leases: { keep() {}, release() {} },
-      health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
-      authenticate: () => CALLER,
-      isAdmin: () => false,
-      takeWindow: (_kind, _key, limit) => {
-        return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
-      },
-      addressRequestsPerMinute: 600,
-      owner: "process-1",
-      leaseMs: 60_000,
-      draining: () => false,
-      onBroken: (error) => broken.push(error),
-      ...changes,
     };
   }
 
@@ -232,7 +241,11 @@ export async function openStage(): Promise<Stage> {
         address: "127.0.0.1",
         startedMs: systemClock.elapsedMs(),
       };
-      const over = handle(request, endpoint, reply, depsWith(deps, ledger));
+      const over = handle(request, endpoint, reply, {
+        ...scriptedDeps({ stores, lines, broken }),
+        ledger: ledgerWith(ledger),
+        ...deps,
+      });
       return {
         reply,
         over,

@@ -52,8 +52,12 @@ function connectionsTo(port: number): string[] {
   return rows.filter(([, local, , state]) => local?.endsWith(`:${hex}`) && state === "01").map((row) => row[9] ?? "");
 }
 
-/** With `patience`, milliseconds that replace the parent's usual ones. */
-export async function startSeveral(count: number, patience?: Record<string, number>): Promise<Several> {
+/** With `patience`, milliseconds that replace the parent's usual ones. All of it ends with the test, or when `atEnd` says. */
+export async function startSeveral(
+  count: number,
+  patience?: Record<string, number>,
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<Several> {
   const redis = await startRedis();
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-several-"));
   const environment = {
@@ -65,7 +69,7 @@ export async function startSeveral(count: number, patience?: Record<string, numb
   };
   const program = patience && ["test/support/several-processes.ts", JSON.stringify(patience)];
   const gateway = await spawnGateway(environment, undefined, program);
-  onTestFinished(async () => {
+  atEnd(async () => {
     await gateway.kill();
     await redis.dispose();
     rmSync(dataDir, { recursive: true, force: true });

@@ -3,14 +3,13 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
 import { type JsonSchema, requiredParams, tableOf } from "../../src/run/params-schema.ts";
 import { createShop, type ShopAction } from "../../src/run/shop.ts";
 import { bodySchema, openApiDocument } from "../../src/web/openapi.ts";
 import { LIVE } from "../catalog/stock.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 interface Operation {
   operationId: string;
@@ -38,15 +37,7 @@ let actions: readonly ShopAction[];
 beforeAll(async () => {
   gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
   document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
-  catalog = await loadCatalog({
-    env: {},
-    clock: systemClock,
-    sandboxOrigin: null,
-    contact: null,
-    overlayDir: null,
-    markupPercent: 0,
-    allowLoss: false,
-  });
+  catalog = await shippedCatalog({ sandboxOrigin: null });
   actions = createShop(() => catalog, []).all(LIVE);
 });
 

@@ -1,27 +1,6 @@
 // Tools, JSON schemas and reasoning of OpenAI chat requests, as the messages wire has them.
 import { describe, expect, it } from "vitest";
-import type { ChatBody, ChatContext } from "../../../src/upstream/dialects/dialect.ts";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { chatContext } from "../../support/dialect-replay.ts";
-
-const HI = { role: "user", content: "Hi" };
-
-function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return messages.request({ messages: [HI], ...body } as ChatBody, chatContext(changes)).body;
-}
-
-function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return messages.unsupported({ messages: [HI], ...body } as ChatBody, chatContext(changes));
-}
-
-const WEATHER = {
-  type: "function",
-  function: {
-    name: "get_weather",
-    description: "Tells the weather.",
-    parameters: { type: "object", properties: { city: { type: "string" } } },
-  },
-};
+import { HI, refused, sent, WEATHER } from "./messages-asking.ts";
 
 describe("tools", () => {
   it("are declared with their schemas", () => {

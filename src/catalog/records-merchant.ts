@@ -1,0 +1,71 @@
+// Merchants of one shape: normalized records behind a search by filters and a look-up by id, paid call by call.
+import { z } from "zod";
+import { action, type JsonObject } from "./action.ts";
+import type { AdapterSpec } from "./adapter.ts";
+import { noAuth } from "./auth.ts";
+
+/** What an adapter waits for (`waitsFor`) whose merchant takes a payment for each call instead of a key. */
+export const paidCallByCall =
+  "This merchant is paid call by call over the Machine Payments Protocol, which the gateway does not speak yet.";
+
+export interface RecordsMerchantSpec {
+  readonly name: string;
+  readonly docs: string;
+  readonly origin: string;
+  /** Where the records are: searched at this path, and one of them a level below it. */
+  readonly path: string;
+  /** A record as the merchant answers it, for the examples. */
+  readonly record: JsonObject & { readonly id: string };
+  readonly search: MerchantAction & { readonly filters: JsonObject };
+  readonly get: MerchantAction;
+}
+
+/** The merchant takes what the caller pays: `cents` is price and upstream cost alike. */
+interface MerchantAction {
+  readonly description: string;
+  readonly keywords: readonly string[];
+  readonly cents: number;
+}
+
+const common = { category: "open-data", effect: "read" } as const;
+
+function sold({ description, keywords, cents }: MerchantAction) {
+  return { ...common, description, keywords, price: { mode: "fixed", cents }, upstreamCents: cents } as const;
+}
+
+/** The adapter of such a merchant. */
+export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
+  const { name, docs, origin, path, record, search, get } = spec;
+  const listing = new URL("/openapi.json", origin);
+  return {
+    name,
+    docs,
+    origin,
+    auth: noAuth,
+    waitsFor: paidCallByCall,
+    actions: {
+      search: action({
+        ...sold(search),
+        params: z.strictObject({
+          filters: z
+            .record(z.string().regex(/^[a-z]\w{0,40}$/), z.union([z.string().min(1).max(500), z.number(), z.boolean()]))
+            .refine((filters) => Object.keys(filters).length > 0, "needs a filter")
+            .describe(`The merchant's own query parameters by name; ${listing} lists them.`),
+        }),
+        request: { method: "GET", path, params: (p) => p.filters },
+        example: { params: { filters: search.filters }, answers: [{ results: [record], total: 1 }] },
+      }),
+      get: action({
+        ...sold(get),
+        params: z.strictObject({
+          id: z
+            .string()
+            .regex(/^[A-Za-z0-9][\w.:-]{0,127}$/, "must be an id as a search gives it")
+            .describe("The record's id, as a search gives it."),
+        }),
+        request: { method: "GET", path: `${path}/{id}` },
+        example: { params: { id: record.id }, answers: [record] },
+      }),
+    },
+  };
+}

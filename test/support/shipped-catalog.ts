@@ -1,0 +1,18 @@
+// The catalog that is shipped, as a gateway without any settings has it.
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
+import { systemClock } from "../../src/clock.ts";
+
+/** `changes` are settings that a test gives it. */
+export function shippedCatalog(changes: Partial<LoadOptions> = {}): Promise<Catalog> {
+  return loadCatalog({
+    env: {},
+    clock: systemClock,
+    sandboxOrigin: "http://sandbox.test",
+    contact: null,
+    overlayDir: null,
+    markupPercent: 0,
+    allowLoss: false,
+    ...changes,
+  });
+}
