@@ -32,7 +32,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   micro,
 };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]
-npm run bench -- profile unary|streams|actions|spliced [--subjects=bare]`;
+npm run bench -- profile unary|streams|actions|spliced|redis [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
