@@ -142,7 +142,11 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   ): Promise<readonly string[]> {
     await note(accountId);
     const detail = creditDetail(reference, reason);
-    return run("credit", accountKey(accountId), [...time().args, id, kind, amount, reference, detail]);
+    const key = accountKey(accountId);
+    const reply = await run("credit", key, [...time().args, id, kind, amount, reference, detail]);
+    // No spool remembers it: what a failover could take back is not acknowledged. Whoever repeats it is told of the first.
+    if (await link.waitForReplicas(key)) return reply;
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: 1, cause: new Error("no replica has it yet") });
   }
 
   async function expire(accountId: string, countMax: number): Promise<string[]> {

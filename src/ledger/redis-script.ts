@@ -14,6 +14,8 @@ export interface LedgerLink {
   ): { run(keys: readonly string[], args: readonly string[]): Promise<unknown> };
   /** Runs a command that reads, or that may be sent twice. */
   call(command: string, ...args: readonly string[]): Promise<unknown>;
+  /** Whether all that was written on the key's server before this call is on a replica; true where there are none. */
+  waitForReplicas(key: string): Promise<boolean>;
   /** How long the server has been up, in milliseconds. */
   uptimeMs(): Promise<number>;
 }

@@ -22,6 +22,8 @@ export interface DeliveryOptions {
   readonly onBroken: (error: unknown) => void;
   /** The store was away when an intent was to be told. */
   readonly onAway: () => void;
+  /** The store has answered what it was told. */
+  readonly onReached: () => void;
   /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
   readonly onForfeit: (intent: Intent, outcome: string) => void;
 }
@@ -71,7 +73,7 @@ interface Backlog {
   isAnswered: boolean;
 }
 
-export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: DeliveryOptions): Delivery {
+export function delivery({ ledger, spool, onBroken, onAway, onReached, onForfeit }: DeliveryOptions): Delivery {
   const backlog = new Map<string, Backlog>();
   const stop = new AbortController();
   let awake = new AbortController();
@@ -86,6 +88,7 @@ export function delivery({ ledger, spool, onBroken, onAway, onForfeit }: Deliver
   }
 
   function note(stored: StoredIntent, told: Told): void {
+    onReached();
     const { intent, outcome: before } = stored;
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))

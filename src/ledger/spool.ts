@@ -34,6 +34,8 @@ export interface SpooledLedger extends Ledger {
 /** Holds that this process has placed and not ended. Those that another process ends are forgotten in their turn. */
 const PLACED_MAX = 100_000;
 const STARTING_RETRY_SECONDS = 1;
+/** Renewals of a lease in its time. */
+const HEARTBEATS = 4;
 
 /** What must be known of a hold to charge for it where the store has lost it. */
 function originOf(request: ReserveRequest): HoldOrigin {
@@ -49,6 +51,26 @@ function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOu
   const chargedNano = origin === null ? amountNano : least(amountNano, origin.amountNano);
   const absorbedNano = minus(amountNano, chargedNano);
   return { outcome: "spooled", chargedNano, chargedCents: centsUp(chargedNano), absorbedNano, balanceNano: null };
+}
+
+/**
+ * A store that was away for all has let leases end that nobody could renew, and holds that spools have not ended yet: for a
+ * lease after an outage nothing is swept. What is shorter than the time between two heartbeats has let no lease end.
+ */
+function outages(clock: Clock, leaseMs: number) {
+  let sinceMs: number | null = null;
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    sawAway(): void {
+      const nowMs = clock.elapsedMs();
+      sinceMs ??= nowMs;
+      if (nowMs - sinceMs >= leaseMs / HEARTBEATS) freshUntilMs = nowMs + leaseMs;
+    },
+    sawBack(): void {
+      sinceMs = null;
+    },
+    isFresh: () => clock.elapsedMs() < freshUntilMs,
+  };
 }
 
 /** Remembers what this process's holds were placed with. */
@@ -99,28 +121,29 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
   let recovered = false;
-  let awayMs = Number.NEGATIVE_INFINITY;
+  const outage = outages(clock, leaseMs);
   const post = delivery({
     ledger,
     spool,
     onBroken,
-    onAway: sawAway,
+    onAway: outage.sawAway,
+    onReached: outage.sawBack,
     onForfeit(intent, hold) {
       if (intent.op === "post")
         onForfeit({ transactionId: intent.request.holdId, amountNano: intent.request.amountNano, hold });
     },
   });
 
-  function sawAway(): void {
-    awayMs = clock.elapsedMs();
-  }
-
   /** Passes an answer on, and remembers when there was none. */
   async function watched<T>(answer: Promise<T>): Promise<T> {
-    return answer.catch((error: unknown) => {
-      if (isAway(error)) sawAway();
+    try {
+      const value = await answer;
+      outage.sawBack();
+      return value;
+    } catch (error) {
+      if (isAway(error)) outage.sawAway();
       throw error;
-    });
+    }
   }
 
   async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
@@ -158,12 +181,8 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
     },
     renew: (holds, lease) => watched(ledger.renew(holds, lease)),
-    /**
-     * A store that was away for all has let leases end that nobody could renew, and holds that spools have not ended yet: for
-     * a lease after it was away nothing is swept.
-     */
     sweep(countMax, onlyOwner) {
-      if (clock.elapsedMs() - awayMs < leaseMs) return Promise.resolve([]);
+      if (outage.isFresh()) return Promise.resolve([]);
       return watched(onlyOwner === undefined ? ledger.sweep(countMax) : ledger.sweep(countMax, onlyOwner));
     },
     async recover() {

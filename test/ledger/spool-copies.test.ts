@@ -4,11 +4,12 @@ import { manualClock, systemClock } from "../../src/clock.ts";
 import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
 import { KEEP_MS, openSpool, type Spool } from "../../src/ledger/spool-file.ts";
 import type { SpoolPage } from "../../src/ledger/spool-unit.ts";
+import { nano } from "../../src/money.ts";
 import { eventually } from "../support/gateway.ts";
 import { startRedis } from "../support/redis.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { CENT } from "./requests.ts";
-import { cost, startSpooled } from "./spooled.ts";
+import { CREDIT_CENTS, cost, startSpooled } from "./spooled.ts";
 import { NO_BOUNDS } from "./store.ts";
 
 const LONG_MS = 3 * KEEP_MS;
@@ -120,4 +121,16 @@ it("without replicas nothing is waited for", async () => {
   spool.end(await spool.append({ op: "post", request: cost("tx_1", 1), origin: null }), "posted");
   expect(await idsOf(spool, { endedWithinMs: KEEP_MS })).toEqual(["tx_1"]);
   expect([await idsOf(spool, "alone"), waits]).toEqual([[], []]);
+});
+
+it("a top-up is acknowledged when a replica has it, and counts once however often it is asked for meanwhile", async () => {
+  const { ledger, way, other } = await startReplicated();
+  const topUp = (id: string) => ledger.topUp("ada", id, nano(5 * CENT), "invoice 7");
+  way.blackHole();
+  await expect(topUp("tx_first")).rejects.toMatchObject({ code: "ledger_unavailable" });
+  way.pass();
+  way.cut();
+  const told = await eventually(() => topUp("tx_second").catch(() => undefined), "the replica to follow again", 30_000);
+  expect(told.outcome).toBe("exists");
+  expect((await other.account("ada"))?.grantedNano).toBe((CREDIT_CENTS + 5) * CENT);
 });

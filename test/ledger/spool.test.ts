@@ -1,7 +1,8 @@
 // What callers and the ledger see of a Redis that is away, slow or full. Titles name the rows of the failure table.
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import type { PostOutcome } from "../../src/ledger/ledger.ts";
+import { GatewayError } from "../../src/errors.ts";
+import type { PostOutcome, SharedLedger } from "../../src/ledger/ledger.ts";
 import { nano } from "../../src/money.ts";
 import { eventually } from "../support/gateway.ts";
 import { CENT } from "./requests.ts";
@@ -188,6 +189,20 @@ describe("Redis away for longer than a lease", () => {
     expect(await ledger.renew([ada("tx_running")], LEASE_MS)).toEqual([]);
     expect(await other.transaction("ada", "tx_ended")).toMatchObject({ amountNano: 3 * CENT });
     expect(await other.holdState(ada("tx_running"))).toBe("held");
+  });
+
+  it("a command that is lost now and then is no outage: holds of the dead end within lease and sweep", async () => {
+    let sent = 0;
+    const lost = new GatewayError("ledger_unavailable", { retryAfterSeconds: 1 });
+    const wrap = (store: SharedLedger): SharedLedger => ({
+      ...store,
+      sweep: (countMax) => (sent++ % 2 === 0 ? Promise.reject(lost) : other.sweep(countMax)),
+    });
+    const { ledger, other } = await startSpooled({}, { wrap, leaseMs: 60_000 });
+    expect(await other.reserve({ ...request("tx_dead", 5), leaseMs: 200 })).toEqual({ outcome: "held" });
+    const swept = async () => (await ledger.sweep(10).catch((): string[] => [])).includes("tx_dead") || undefined;
+    await eventually(swept, "the sweep");
+    expect(await other.holdState(ada("tx_dead"))).toBe("expired");
   });
 });
 

@@ -23,8 +23,9 @@ let account: TestAccount;
 
 beforeAll(async () => {
   gateway = await startTestGateway({
-    FIRST_TOKEN_SECONDS: "0.4",
-    LAST_FIRST_TOKEN_SECONDS: "1",
+    FIRST_TOKEN_SECONDS: "1",
+    // Far above what a busy machine needs, and below what the silent faults take.
+    LAST_FIRST_TOKEN_SECONDS: "4",
     CHUNK_GAP_SECONDS: "0.8",
   });
   account = await gateway.account();

@@ -29,6 +29,8 @@ export interface FleetDoctor {
   readonly findings: readonly unknown[];
 }
 
+const START_TRIES = 10;
+
 export interface Fleet {
   readonly sandbox: Sandbox;
   /** Those that are running now. */
@@ -68,10 +70,12 @@ export async function startFleet(
     const settings = { REDIS_URL: redisUrl, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error", DRAIN_SECONDS: "5" };
     // One machine, and so one archive for all of them.
     const archive = { ARCHIVE_URL: `file://${join(folder, "archive.db")}` };
-    gateways.set(
-      at,
-      await spawnGateway({ ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) }),
-    );
+    const all = { ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) };
+    for (let tries = 1; !gateways.has(at); tries++) {
+      // One that cannot reach its Redis at its start ends, and whoever sees to it starts it again.
+      const one = await spawnGateway(all).catch((error) => (tries < START_TRIES ? null : Promise.reject(error)));
+      if (one !== null) gateways.set(at, one);
+    }
   }
   async function kill(at: number): Promise<void> {
     const one = gateways.get(at);
