@@ -18,9 +18,14 @@ export interface KillDisk {
   readonly afterKill?: (folder: string) => void;
 }
 
+/** Some commits of a slow disk. */
+const KILL_MS_MAX = 20;
 const CHILD = fileURLToPath(new URL("./kill-child.ts", import.meta.url));
 
-/** Runs the child until it has said `charges` charges, kills it, and answers all it has said. */
+/**
+ * Runs the child until it has said `charges` charges, kills it some moments later, wherever it is then, and answers all it has
+ * said.
+ */
 async function runAndKill(
   file: string,
   run: string,
@@ -35,7 +40,7 @@ async function runAndKill(
   for await (const line of createInterface({ input: child.stdout })) {
     const [holdId = "", amount = ""] = line.split(" ");
     acked.set(holdId, Number(amount));
-    if (acked.size === charges) child.kill("SIGKILL");
+    if (acked.size === charges) setTimeout(() => child.kill("SIGKILL"), Math.random() * KILL_MS_MAX);
   }
   expect(acked.size).toBeGreaterThanOrEqual(charges);
   return acked;

@@ -10,7 +10,8 @@ function ops.reserve(KEYS_, A)
   local day = math.floor(now / DAY_MS)
   local asked = { 'granted', 'spent', 'held', 'cap', 'frozen', 'clk', 'window', 'taken' }
   for slot = 17, #A, 3 do asked[#asked + 1] = 'slot:' .. A[slot] end
-  local from = key and ask_period(asked, key, A[5], day)
+  local day_text = int(day)
+  local from = key and ask_period(asked, key, A[5], day_text, day)
   local account = redis.call('HMGET', name, unpack(asked))
   if not account[1] then return { 'unknown_account' } end
   local call = base .. ':c:' .. A[4]
@@ -29,7 +30,8 @@ function ops.reserve(KEYS_, A)
     -- The clock went back over midnight. The account's time did not.
     day = math.floor(at / DAY_MS)
     local again = {}
-    ask_period(again, key, A[5], day)
+    day_text = int(day)
+    ask_period(again, key, A[5], day_text, day)
     days = days_in(again, redis.call('HMGET', name, unpack(again)), 0)
   end
   local row = A[10] ~= '' and base .. ':i:' .. A[10] or ''
@@ -63,7 +65,7 @@ function ops.reserve(KEYS_, A)
 
   write_days(writes, days, A[8], nil, amount)
   redis.call('HSET', name, unpack(writes))
-  write_hold(call, A[6], '0', day, A[5], A[8], A[15], A[16], table.concat(scopes, '\t'), A[10], A[9])
+  write_hold(call, A[6], '0', day_text, A[5], A[8], A[15], A[16], table.concat(scopes, '\t'), A[10], A[9])
   redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', A[5] .. ':used', at) end
   if row ~= '' then
@@ -159,7 +161,7 @@ end
 local function room_for(name, hold)
   local key = key_of(base_of(name) .. ':k', hold.key) or {}
   local asked = { 'granted', 'spent', 'held', 'cap' }
-  local from = ask_period(asked, key, hold.key, hold.day)
+  local from = ask_period(asked, key, hold.key, hold.day, tonumber(hold.day))
   local account = redis.call('HMGET', name, unpack(asked))
   local days = days_in(asked, account, from)
   local room = num(account[1]) - num(account[2]) - num(account[3])
@@ -176,7 +178,7 @@ function ops.settle_orphan(KEYS_, A)
   local state = state_in(redis.call('GET', call_key(name, A[4])))
   if (state and state ~= 'expired') or redis.call('EXISTS', name) == 0 then return ops.post(KEYS_, A) end
   local at, now = account_time(name, A)
-  local day = math.floor(math.min(tonumber(A[11]), at) / DAY_MS)
+  local day = int(math.floor(math.min(tonumber(A[11]), at) / DAY_MS))
   local hold = { amount = 0, key = A[8], inference = A[9], meta = A[10], day = day, slots = '' }
   local wanted = tonumber(A[5])
   local charged = math.min(wanted, tonumber(A[12]), room_for(name, hold))
@@ -200,7 +202,7 @@ function ops.extend(KEYS_, A)
     local key = key_of(base .. ':k', hold.key)
     if not key then return { 'unknown_key' } end
     local asked, day = { 'granted', 'spent', 'held', 'cap', 'frozen' }, tonumber(hold.day)
-    local from = ask_period(asked, key, hold.key, day)
+    local from = ask_period(asked, key, hold.key, hold.day, day)
     local account = redis.call('HMGET', name, unpack(asked))
     if account[5] == '1' then return { 'frozen' } end
     if key.paused then return { 'paused' } end

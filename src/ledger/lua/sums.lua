@@ -1,15 +1,16 @@
 -- What an account, its keys and its days hold and have spent, and whether there is room for more.
 
 -- Adds to the fields to be read what a key and all inference have spent and hold on a day; and what the key has on the other days
--- from `first` up to `last`, where these are given. Answers where they begin.
-local function ask_days(asked, key_id, day, first, last)
+-- from `first` up to `last`, where these are given. `text` is the day as it stands in names. Answers where they begin.
+local function ask_days(asked, key_id, text, day, first, last)
   local of_key, from = 'key:' .. key_id .. ':', #asked
-  local own, all = of_key .. day, 'inference:' .. day
+  local own, all = of_key .. text, 'inference:' .. text
   asked[from + 1], asked[from + 2], asked[from + 3], asked[from + 4] = own .. 's', own .. 'h', all .. 's', all .. 'h'
   for other = first or 0, (last or 0) - 1 do
     if other ~= day then
-      asked[#asked + 1] = of_key .. other .. 's'
-      asked[#asked + 1] = of_key .. other .. 'h'
+      local name = of_key .. int(other)
+      asked[#asked + 1] = name .. 's'
+      asked[#asked + 1] = name .. 'h'
     end
   end
   return from
@@ -49,11 +50,11 @@ local function key_of(keys, id)
 end
 
 -- The days that a wish for money of this key has to be compared with: its whole period where it has a ceiling.
-local function ask_period(asked, key, key_id, day)
-  if not key.ceiling then return ask_days(asked, key_id, day) end
+local function ask_period(asked, key, key_id, text, day)
+  if not key.ceiling then return ask_days(asked, key_id, text) end
   local first, last = period_of(key.period, day)
   key.ends = last
-  return ask_days(asked, key_id, day, first, last)
+  return ask_days(asked, key_id, text, day, first, last)
 end
 
 -- Ceiling, inference cap and balance, in this order; nil where the amount has room.
