@@ -20,10 +20,8 @@ export interface DeliveryOptions {
   readonly spool: Spool;
   /** An intent cannot be told: it is left in the spool for the next start, and for the doctor. */
   readonly onBroken: (error: unknown) => void;
-  /** The store was away when an intent was to be told. */
-  readonly onAway: () => void;
-  /** The store has answered what it was told. */
-  readonly onReached: () => void;
+  /** Passes the store's answers on, and takes note of when there are none. */
+  readonly watched: <T>(answer: Promise<T>) => Promise<T>;
   /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
   readonly onForfeit: (intent: Intent, outcome: string) => void;
 }
@@ -73,13 +71,15 @@ interface Backlog {
   isAnswered: boolean;
 }
 
-export function delivery({ ledger, spool, onBroken, onAway, onReached, onForfeit }: DeliveryOptions): Delivery {
+export function delivery({ ledger, spool, onBroken, watched, onForfeit }: DeliveryOptions): Delivery {
   const backlog = new Map<string, Backlog>();
   const stop = new AbortController();
   let awake = new AbortController();
   let driving: Promise<void> | null = null;
   let repeating: Promise<void> | null = null;
   let repeatAgain = false;
+
+  const tell = (intent: Intent): Promise<Told> => watched(tellStore(ledger, intent));
 
   async function rest(failed: number): Promise<void> {
     const signal = AbortSignal.any([stop.signal, awake.signal]);
@@ -88,7 +88,6 @@ export function delivery({ ledger, spool, onBroken, onAway, onReached, onForfeit
   }
 
   function note(stored: StoredIntent, told: Told): void {
-    onReached();
     const { intent, outcome: before } = stored;
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
@@ -100,10 +99,9 @@ export function delivery({ ledger, spool, onBroken, onAway, onReached, onForfeit
   /** Tells what has waited; answers whether it has to wait on. */
   async function tellLate(waiting: Waiting): Promise<boolean> {
     try {
-      note(waiting.stored, await tellStore(ledger, waiting.stored.intent));
+      note(waiting.stored, await tell(waiting.stored.intent));
       return false;
     } catch (error) {
-      if (isAway(error)) onAway();
       if (isAway(error) || ++waiting.broken < BROKEN_TRIES_MAX) return true;
       onBroken(error);
       return false;
@@ -158,10 +156,9 @@ export function delivery({ ledger, spool, onBroken, onAway, onReached, onForfeit
   async function tellAnew(stored: StoredIntent): Promise<void> {
     for (let failed = 0; !stop.signal.aborted; await rest(++failed)) {
       try {
-        return note(stored, await tellStore(ledger, stored.intent));
+        return note(stored, await tell(stored.intent));
       } catch (error) {
         if (!isAway(error)) return onBroken(error);
-        onAway();
       }
     }
   }
@@ -183,7 +180,7 @@ export function delivery({ ledger, spool, onBroken, onAway, onReached, onForfeit
   }
 
   return {
-    tell: (intent) => tellStore(ledger, intent),
+    tell,
     waits(accountId) {
       const waiting = backlog.get(accountId);
       return waiting !== undefined && (waiting.queue.length > 0 || !waiting.isAnswered);

@@ -61,13 +61,20 @@ function outages(clock: Clock, leaseMs: number) {
   let sinceMs: number | null = null;
   let freshUntilMs = Number.NEGATIVE_INFINITY;
   return {
-    sawAway(): void {
-      const nowMs = clock.elapsedMs();
-      sinceMs ??= nowMs;
-      if (nowMs - sinceMs >= leaseMs / HEARTBEATS) freshUntilMs = nowMs + leaseMs;
-    },
-    sawBack(): void {
-      sinceMs = null;
+    /** Passes an answer on, and remembers when there was none to what was sent just now. */
+    async watched<T>(answer: Promise<T>): Promise<T> {
+      const sentMs = clock.elapsedMs();
+      try {
+        const value = await answer;
+        sinceMs = null;
+        return value;
+      } catch (error) {
+        if (!isAway(error)) throw error;
+        const nowMs = clock.elapsedMs();
+        sinceMs = Math.min(sinceMs ?? sentMs, sentMs);
+        if (nowMs - sinceMs >= leaseMs / HEARTBEATS) freshUntilMs = nowMs + leaseMs;
+        throw error;
+      }
     },
     isFresh: () => clock.elapsedMs() < freshUntilMs,
   };
@@ -121,30 +128,17 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
   let recovered = false;
-  const outage = outages(clock, leaseMs);
+  const { watched, isFresh } = outages(clock, leaseMs);
   const post = delivery({
     ledger,
     spool,
     onBroken,
-    onAway: outage.sawAway,
-    onReached: outage.sawBack,
+    watched,
     onForfeit(intent, hold) {
       if (intent.op === "post")
         onForfeit({ transactionId: intent.request.holdId, amountNano: intent.request.amountNano, hold });
     },
   });
-
-  /** Passes an answer on, and remembers when there was none. */
-  async function watched<T>(answer: Promise<T>): Promise<T> {
-    try {
-      const value = await answer;
-      outage.sawBack();
-      return value;
-    } catch (error) {
-      if (isAway(error)) outage.sawAway();
-      throw error;
-    }
-  }
 
   async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
     if (!recovered) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS });
@@ -182,7 +176,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     },
     renew: (holds, lease) => watched(ledger.renew(holds, lease)),
     sweep(countMax, onlyOwner) {
-      if (outage.isFresh()) return Promise.resolve([]);
+      if (isFresh()) return Promise.resolve([]);
       return watched(onlyOwner === undefined ? ledger.sweep(countMax) : ledger.sweep(countMax, onlyOwner));
     },
     async recover() {
