@@ -274,6 +274,9 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     };
     for (const [field, by] of Object.entries(more)) await link.call("HINCRBY", accountKey(accountId), field, by);
     for (const [field, { spent }] of sums.days) await link.call("HINCRBY", accountKey(accountId), field, spent);
+    // Its keys add up the days of their periods again.
+    const keyIds = keyIdsOf(await fieldsOf(link, `${base}:k`));
+    if (keyIds.length > 0) await link.call("HDEL", `${base}:k`, ...keyIds.map((keyId) => `${keyId}:past`));
     if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
     await link.call("HSET", accountKey(accountId), "seq", sums.count, "archived", sums.count, "clk", clockMs);
   }

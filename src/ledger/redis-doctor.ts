@@ -19,6 +19,7 @@ function number(fields: Fields, name: string): number {
 /** What an account's parts said at one moment. */
 interface Seen {
   readonly account: Fields;
+  readonly keys: Fields;
   readonly holds: readonly { readonly id: string; readonly hold: HoldRow | null }[];
   /** Those that are in Redis; the rest is in the archive. */
   readonly postings: readonly NumberedPosting[];
@@ -40,6 +41,7 @@ async function inParts<Item, Result>(items: readonly Item[], read: (item: Item) 
 async function readAccount(link: LedgerLink, accountId: string, archive: Archive): Promise<Seen> {
   const base = accountBase(accountId);
   const account = await fieldsOf(link, accountKey(accountId));
+  const keys = await fieldsOf(link, `${base}:k`);
   const holdIds = (await link.call("HKEYS", `${base}:l`)) as string[];
   const postingIds = (await link.call("ZRANGE", `${base}:x`, "0", "-1")) as string[];
   const held = await readCalls(link, accountId, holdIds);
@@ -61,7 +63,7 @@ async function readAccount(link: LedgerLink, accountId: string, archive: Archive
     const charge = await archive.transaction(accountId, id);
     return [id, charge?.kind === "charge" ? charge.amountNano : 0] as const;
   });
-  return { account, holds, postings, archived, ahead, refunded: new Map(refunded) };
+  return { account, keys, holds, postings, archived, ahead, refunded: new Map(refunded) };
 }
 
 /** Whether the account has changed since it was read: then what was read is of several moments, and proves nothing. */
@@ -173,6 +175,25 @@ function checkHolds({ account, holds, postings }: Seen, say: Say): void {
   if (granted > GRANTED_NANO_MAX) say("I3", `granted ${granted} is more than can be counted exactly`);
 }
 
+/** I4: what a key remembers of the days before the account's own is what they add up to. */
+function checkPasts({ account, keys }: Seen, say: Say): void {
+  for (const [name, past] of keys) {
+    if (!name.endsWith(":past")) continue;
+    const scope = `key:${name.slice(0, -":past".length)}`;
+    const [first = 0, end = 0, spent, held] = past.split(" ").map(Number);
+    const of = (what: string) =>
+      Array.from({ length: end - first }, (_, at) => number(account, `${scope}:${first + at}${what}`)).reduce(
+        (sum, value) => sum + value,
+        0,
+      );
+    if (of("s") !== spent || of("h") !== held)
+      say(
+        "I4",
+        `${scope} remembers ${spent} spent and ${held} held before day ${end}, its days say ${of("s")} and ${of("h")}`,
+      );
+  }
+}
+
 /** Examines every account while calls go on; one that changes under the examination is read again. */
 export async function examineRedis(
   link: LedgerLink,
@@ -190,6 +211,7 @@ export async function examineRedis(
       checkArchive(seen, say);
       checkPostings(seen, say);
       checkHolds(seen, say);
+      checkPasts(seen, say);
       if (findings.length > 0 && tries < TRIES - 1 && (await hasChanged(link, accountId, seen))) continue;
       report.accounts += 1;
       report.holds += seen.holds.length;

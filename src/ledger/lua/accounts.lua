@@ -52,7 +52,7 @@ end
 function ops.delete_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
   if redis.call('HEXISTS', keys, A[1]) == 0 then return { 'missing' } end
-  redis.call('HDEL', keys, A[1], A[1] .. ':paused', A[1] .. ':ceiling', A[1] .. ':period', A[1] .. ':used', A[1] .. ':created')
+  redis.call('HDEL', keys, A[1], A[1] .. ':paused', A[1] .. ':ceiling', A[1] .. ':period', A[1] .. ':used', A[1] .. ':created', A[1] .. ':past')
   if A[2] ~= '' then redis.call('HDEL', keys, 'external:' .. A[2]) end
   return { 'deleted' }
 end

@@ -11,7 +11,7 @@ function ops.reserve(KEYS_, A)
   local asked = { 'granted', 'spent', 'held', 'cap', 'frozen', 'clk', 'window', 'taken' }
   for slot = 17, #A, 3 do asked[#asked + 1] = 'slot:' .. A[slot] end
   local day_text = int(day)
-  local from = key and ask_period(asked, key, A[5], day_text, day)
+  local from = ask_days(asked, A[5], day_text)
   local account = redis.call('HMGET', name, unpack(asked))
   if not account[1] then return { 'unknown_account' } end
   local call = base .. ':c:' .. A[4]
@@ -31,8 +31,16 @@ function ops.reserve(KEYS_, A)
     day = math.floor(at / DAY_MS)
     local again = {}
     day_text = int(day)
-    ask_period(again, key, A[5], day_text, day)
+    ask_days(again, A[5], day_text)
     days = days_in(again, redis.call('HMGET', name, unpack(again)), 0)
+  end
+  local past
+  if key.ceiling then
+    local first, last = period_of(key.period, day)
+    key.ends = last
+    local spent, held
+    spent, held, past = past_of(name, key, A[5], first, day)
+    days.period_spent, days.period_held = days.spent + spent, days.held + held
   end
   local row = A[10] ~= '' and base .. ':i:' .. A[10] or ''
   if row ~= '' then
@@ -68,6 +76,7 @@ function ops.reserve(KEYS_, A)
   write_hold(call, A[6], '0', day_text, A[5], A[8], A[15], A[16], table.concat(scopes, '\t'), A[10], A[9])
   redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', A[5] .. ':used', at) end
+  if past then redis.call('HSET', base .. ':k', A[5] .. ':past', past) end
   if row ~= '' then
     redis.call('DEL', row)
     redis.call('HSET', row, 'state', 'held', 'fingerprint', A[11], 'hold', A[4], 'effect', A[15], 'lapses', at + tonumber(A[12]))
@@ -92,6 +101,7 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
   end
   write_days(writes, days_in(asked, account, from), hold.inference, charged, -hold.amount)
   redis.call('HDEL', base .. ':l', id)
+  forget_past(name, hold.key, hold.day, account[5])
   if not charged then
     redis.call('HSET', name, unpack(writes))
     return
@@ -201,7 +211,7 @@ function ops.extend(KEYS_, A)
   if more > 0 then
     local key = key_of(base .. ':k', hold.key)
     if not key then return { 'unknown_key' } end
-    local asked, day = { 'granted', 'spent', 'held', 'cap', 'frozen' }, tonumber(hold.day)
+    local asked, day = { 'granted', 'spent', 'held', 'cap', 'frozen', 'clk' }, tonumber(hold.day)
     local from = ask_period(asked, key, hold.key, hold.day, day)
     local account = redis.call('HMGET', name, unpack(asked))
     if account[5] == '1' then return { 'frozen' } end
@@ -215,6 +225,7 @@ function ops.extend(KEYS_, A)
     local writes = { 'held', num(account[3]) + more }
     write_days(writes, days, hold.inference, nil, more)
     redis.call('HSET', name, unpack(writes))
+    forget_past(name, hold.key, day, account[6])
   end
   hold.amount = hold.amount + more
   hold.accrued = math.min(hold.amount, math.max(hold.accrued, tonumber(A[6])))

@@ -42,11 +42,38 @@ end
 
 -- A key's row is kept as JSON that only its owner reads whole; what admission asks for stands before it.
 local function key_of(keys, id)
-  local row = redis.call('HMGET', keys, id .. ':paused', id .. ':ceiling', id .. ':period', id .. ':used')
+  local row = redis.call('HMGET', keys, id .. ':paused', id .. ':ceiling', id .. ':period', id .. ':used', id .. ':past')
   if not row[1] then return nil end
   local ceiling = row[2]
   if not ceiling or ceiling == '' then ceiling = nil end
-  return { paused = row[1] == '1', ceiling = ceiling and tonumber(ceiling) or nil, period = row[3] or 'day', used = num(row[4]) }
+  return { paused = row[1] == '1', ceiling = ceiling and tonumber(ceiling) or nil, period = row[3] or 'day', used = num(row[4]),
+    past = row[5] or '' }
+end
+
+-- What a key has spent and holds on the days of its period before `day`. It is remembered with the key as `past`, which is what the
+-- third result is then to be: a month has too many days to be added up at every call.
+local function past_of(name, key, key_id, first, day)
+  if first == day then return 0, 0 end
+  local of_first, of_day, spent, held = string.match(key.past, '^(%d+) (%d+) (%d+) (%d+)$')
+  if of_first and tonumber(of_first) == first and tonumber(of_day) == day then return tonumber(spent), tonumber(held) end
+  local asked = {}
+  for other = first, day - 1 do
+    local field = 'key:' .. key_id .. ':' .. int(other)
+    asked[#asked + 1] = field .. 's'
+    asked[#asked + 1] = field .. 'h'
+  end
+  local values = redis.call('HMGET', name, unpack(asked))
+  spent, held = 0, 0
+  for at = 1, #values, 2 do
+    spent = spent + num(values[at])
+    held = held + num(values[at + 1])
+  end
+  return spent, held, table.concat({ int(first), int(day), int(spent), int(held) }, ' ')
+end
+
+-- Whoever changes a day before the account's own makes its key add up the days again.
+local function forget_past(name, key_id, day, clk)
+  if tonumber(day) < math.floor(num(clk) / DAY_MS) then redis.call('HDEL', base_of(name) .. ':k', key_id .. ':past') end
 end
 
 -- The days that a wish for money of this key has to be compared with: its whole period where it has a ceiling.
