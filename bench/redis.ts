@@ -53,6 +53,18 @@ async function barePairs(client: Redis): Promise<Pair> {
   };
 }
 
+/** Two scripts that do nothing: what the server takes for being asked at all, on this machine and today. */
+async function emptyPairs(client: Redis): Promise<Pair> {
+  const sha = String(await client.script("LOAD", "return { 'held' }"));
+  return async (accountId) => {
+    const from = performance.now();
+    await client.evalsha(sha, 1, accountKey(accountId));
+    const took = performance.now() - from;
+    await client.evalsha(sha, 1, accountKey(accountId));
+    return took;
+  };
+}
+
 function ledgerPairs(ledger: Ledger): Pair {
   return async (accountId, at) => {
     const id = newId();
@@ -161,13 +173,17 @@ async function memory(client: Redis, ledger: Ledger): Promise<Row[]> {
 
 async function compare(client: Redis, ledger: Ledger): Promise<Row[]> {
   for (let at = 0; at < ACCOUNTS; at++) await openAccount(ledger, at);
-  const [bare, ours] = [await barePairs(client), ledgerPairs(ledger)];
+  const [bare, empty, ours] = [await barePairs(client), await emptyPairs(client), ledgerPairs(ledger)];
   const ratios: number[] = [];
   const p50s: number[] = [];
   const micros: number[] = [];
+  const idle: number[] = [];
   let last = { bare: 0, ours: 0, p50: 0 };
   let [sent, answered] = [0, 0];
   for (let round = 0; round <= ROUNDS; round++) {
+    await client.config("RESETSTAT");
+    const nothing = await closedLoop(empty);
+    idle.push((await scriptMicros(client)) / nothing.holdMs.length);
     const floor = await closedLoop(bare);
     await client.config("RESETSTAT");
     const seen = await closedLoop(ours);
@@ -189,6 +205,7 @@ async function compare(client: Redis, ledger: Ledger): Promise<Row[]> {
     atLeast(NAME, "hold + post over a bare client's", median(ratios), 0.8, "x"),
     atMost(NAME, "p50 of a hold over a bare client's, 64 in flight", median(p50s), 1.2, "x"),
     atMost(NAME, "the server's time for hold + post", median(micros), 45, " us"),
+    told(NAME, "the server's time for two scripts that do nothing", `${median(idle).toFixed(1)} us`),
     told(NAME, "bytes for hold + post, to the server and back", `${sent.toFixed(0)} and ${answered.toFixed(0)}`),
     atMost(NAME, `p50 of a hold at ${OPEN_PER_SECOND}/s, open loop`, quantile(open, 0.5), 1, " ms"),
   ];

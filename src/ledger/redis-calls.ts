@@ -46,7 +46,7 @@ export interface HoldRow {
   readonly slots: readonly string[];
 }
 
-/** The lines of `write_hold`; null where it is no hold. */
+/** The lines of `hold_text`; null where it is no hold. */
 export function holdRow(text: string | null): HoldRow | null {
   const [state, amount, , day = "", keyId = "", inference, , , slots = ""] = (text ?? "").split("\n");
   if (state !== "held") return null;

@@ -20,7 +20,7 @@ local function end_idempotency(account, key, hold_id, state)
 end
 
 -- A call is kept as lines, of which the first is its state: `held`, `posted`, `voided` or `expired`. What follows is written by
--- `write_hold` and `write_posting`; in the place of a posting that is in the archive stand its amounts alone.
+-- `hold_text` and `write_posting`; in the place of a posting that is in the archive stand its amounts alone.
 local HOLD = '^held\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$'
 local POSTED = '^posted\n([^\n]*)\n[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n([^\n]*)\n'
 local CREATED = '^posted\n[^\n]*\n([^\n]*)'
@@ -29,8 +29,8 @@ local function state_in(text)
   return text and string.match(text, '^%a+') or nil
 end
 
-local function write_hold(call, amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta)
-  redis.call('SET', call, table.concat({ 'held', amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta }, '\n'))
+local function hold_text(amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta)
+  return table.concat({ 'held', amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta }, '\n')
 end
 
 local function hold_in(text)

@@ -1,9 +1,7 @@
 -- The life of a hold: placed, extended, renewed, and ended once, by whoever comes first.
 
--- ARGV: gateway time, leapt, given time, hold id, key id, amount, lease ms, inference, meta, idempotency key, fingerprint, keep ms,
---       window limit, window seconds, effect, on expire; then scope, most and code of each slot
-function ops.reserve(KEYS_, A)
-  local name = KEYS_[1]
+-- Places a hold that is not known yet; what refuses it may be that it is.
+local function place(name, A)
   local base = base_of(name)
   local now, leapt = clock(A[1], A[2], A[3])
   local key = key_of(base .. ':k', A[5])
@@ -14,9 +12,6 @@ function ops.reserve(KEYS_, A)
   local from = ask_days(asked, A[5], day_text)
   local account = redis.call('HMGET', name, unpack(asked))
   if not account[1] then return { 'unknown_account' } end
-  local call = base .. ':c:' .. A[4]
-  local known = state_in(redis.call('GET', call))
-  if known then return { 'exists', known } end
   if not key then return { 'unknown_key' } end
   if account[5] == '1' then return { 'frozen' } end
   if key.paused then return { 'paused' } end
@@ -71,9 +66,11 @@ function ops.reserve(KEYS_, A)
   })
   if refused then return refused end
 
+  local hold = hold_text(A[6], '0', day_text, A[5], A[8], A[15], A[16], table.concat(scopes, '\t'), A[10], A[9])
+  local known = redis.call('SET', base .. ':c:' .. A[4], hold, 'NX', 'GET')
+  if known then return { 'exists', state_in(known) } end
   write_days(writes, days, A[8], nil, amount)
   redis.call('HSET', name, unpack(writes))
-  write_hold(call, A[6], '0', day_text, A[5], A[8], A[15], A[16], table.concat(scopes, '\t'), A[10], A[9])
   redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', A[5] .. ':used', at) end
   if past then redis.call('HSET', base .. ':k', A[5] .. ':past', past) end
@@ -84,6 +81,15 @@ function ops.reserve(KEYS_, A)
     redis.call('PEXPIRE', row, tonumber(A[12]) + TOMBSTONE_MS)
   end
   return { 'held' }
+end
+
+-- ARGV: gateway time, leapt, given time, hold id, key id, amount, lease ms, inference, meta, idempotency key, fingerprint, keep ms,
+--       window limit, window seconds, effect, on expire; then scope, most and code of each slot
+function ops.reserve(KEYS_, A)
+  local outcome = place(KEYS_[1], A)
+  if outcome[1] == 'held' or outcome[1] == 'unknown_account' then return outcome end
+  local known = state_in(redis.call('GET', call_key(KEYS_[1], A[4])))
+  return known and { 'exists', known } or outcome
 end
 
 -- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
@@ -230,8 +236,8 @@ function ops.extend(KEYS_, A)
   hold.amount = hold.amount + more
   hold.accrued = math.min(hold.amount, math.max(hold.accrued, tonumber(A[6])))
   local _, now = account_time(name, A)
-  write_hold(call, int(hold.amount), int(hold.accrued), hold.day, hold.key, hold.inference, hold.effect, hold.on_expire,
-    hold.slots, hold.idempotency, hold.meta)
+  redis.call('SET', call, hold_text(int(hold.amount), int(hold.accrued), hold.day, hold.key, hold.inference, hold.effect,
+    hold.on_expire, hold.slots, hold.idempotency, hold.meta))
   redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
   return { 'extended', int(hold.amount) }
 end
