@@ -2,7 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dayOf, periodEnd } from "../../src/ledger/windows.ts";
 import { nano, ZERO } from "../../src/money.ts";
-import { CENT, charge, holdRequest, newAccount, newKey, postRequest } from "./requests.ts";
+import { booksContract } from "./contract-books.ts";
+import { idempotencyContract } from "./contract-idempotency.ts";
+import { stageOf } from "./contract-stage.ts";
+import { CENT, charge, holdRequest, newAccount, postRequest } from "./requests.ts";
 import type { TestStore } from "./store.ts";
 
 const DAY_MS = 86_400_000;
@@ -12,7 +15,6 @@ const OPEN_MS_MAX = 300_000;
 export function ledgerContract(name: string, open: () => Promise<TestStore>): void {
   describe(`${name}: the ledger's contract`, () => {
     let store: TestStore;
-    let made = 0;
     beforeAll(async () => {
       store = await open();
     }, OPEN_MS_MAX);
@@ -22,15 +24,8 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       for (let ended = 1; ended > 0; ) ended = (await store.ledger.sweep(1_000)).length;
     });
 
-    /** An account of its own for each test. */
-    async function account(cents: number, more: Parameters<typeof newAccount>[2] = {}) {
-      const accountId = `account-${made++}`;
-      expect(await store.ledger.openAccount(newAccount(accountId, cents, more))).toBe("opened");
-      const hold = (id: string | number, cents: number) => ({
-        ...{ accountId, holdId: `${accountId}.${id}`, cents, nowMs: store.clock.epochMs() },
-      });
-      return { accountId, keyId: `${accountId}.key`, hold };
-    }
+    const stage = stageOf(() => store);
+    const { account } = stage;
 
     /** 512 at once, of which the bound has room for 100. */
     async function stampede(to: Awaited<ReturnType<typeof account>>): Promise<Map<string, number>> {
@@ -214,91 +209,8 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       expect(await store.ledger.reserve(holdRequest(to.hold("a", 1), { nowMs }))).toEqual({ outcome: "clock_skew" });
     });
 
-    describe("idempotency keys", () => {
-      const request = (
-        hold: Parameters<typeof holdRequest>[0],
-        more: Parameters<typeof holdRequest>[1] & { fingerprint?: string } = {},
-      ) => {
-        const { fingerprint = "body", ...rest } = more;
-        return holdRequest(hold, { idempotency: { key: "order 7", fingerprint, keepMs: DAY_MS }, ...rest });
-      };
-
-      test("in flight, another body, done, and lapsed", async () => {
-        const to = await account(100);
-        const { ledger } = store;
-        expect(await ledger.reserve(request(to.hold("a", 1)))).toEqual({ outcome: "held" });
-        expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "idempotency_in_progress" });
-        const other = request(to.hold("b", 1), { fingerprint: "another" });
-        expect(await ledger.reserve(other)).toEqual({ outcome: "idempotency_mismatch" });
-        await ledger.post(postRequest(to.hold("a", 1)));
-        const done = { outcome: "idempotency_done", holdId: to.hold("a", 0).holdId };
-        expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual(done);
-        store.clock.advance(DAY_MS);
-        expect(await ledger.reserve(request(to.hold("c", 1)))).toEqual({ outcome: "held" });
-      });
-
-      test("what was voided runs again; a read that expired too; a write that expired never", async () => {
-        const to = await account(100);
-        const { ledger } = store;
-        await ledger.reserve(request(to.hold("a", 1)));
-        await ledger.void(to.hold("a", 0), "failed");
-        const other = request(to.hold("b", 1), { fingerprint: "another" });
-        expect(await ledger.reserve(other)).toEqual({ outcome: "held" });
-        store.clock.advance(60_000);
-        await ledger.sweep(100);
-        expect(await ledger.reserve(request(to.hold("c", 1), { effect: "write" }))).toEqual({ outcome: "held" });
-        store.clock.advance(60_000);
-        await ledger.sweep(100);
-        const unknown = { outcome: "idempotency_unknown", holdId: to.hold("c", 0).holdId };
-        expect(await ledger.reserve(request(to.hold("d", 1)))).toEqual(unknown);
-      });
-
-      test.each([
-        ["answered", "idempotency_done"],
-        ["unknown", "idempotency_unknown"],
-      ] as const)("what was voided as %s is never run again: %s", async (fate, outcome) => {
-        const to = await account(100);
-        const { ledger } = store;
-        await ledger.reserve(request(to.hold("a", 1), { effect: "write" }));
-        await ledger.void(to.hold("a", 0), "failed", fate);
-        expect(await ledger.account(to.accountId)).toMatchObject({ spentNano: 0, heldNano: 0 });
-        const kept = { outcome, holdId: to.hold("a", 0).holdId };
-        expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual(kept);
-        const other = request(to.hold("b", 1), { fingerprint: "another" });
-        expect(await ledger.reserve(other)).toEqual({ outcome: "idempotency_mismatch" });
-        expect(await ledger.void(to.hold("a", 0), "again")).toEqual({ outcome: "exists" });
-        expect((await ledger.doctor()).findings).toEqual([]);
-        const again = await store.reopen();
-        expect(await again.reserve(request(to.hold("b", 1)))).toEqual(kept);
-      });
-
-      test.each(["answered", "unknown"] as const)(
-        "what was voided as %s is free after a day, swept or not",
-        async (fate) => {
-          const to = await account(100);
-          const { ledger, clock } = store;
-          await ledger.reserve(request(to.hold("a", 1)));
-          await ledger.void(to.hold("a", 0), "failed", fate);
-          clock.advance(DAY_MS - 1);
-          await ledger.sweep(1_000);
-          expect(await ledger.reserve(request(to.hold("b", 1)))).not.toEqual({ outcome: "held" });
-          clock.advance(1);
-          expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "held" });
-          await ledger.void(to.hold("b", 0), "failed", fate);
-          clock.advance(DAY_MS);
-          await ledger.sweep(1_000);
-          const other = request(to.hold("c", 1), { fingerprint: "another" });
-          expect(await ledger.reserve(other)).toEqual({ outcome: "held" });
-          expect((await ledger.doctor()).findings).toEqual([]);
-        },
-      );
-
-      test("a refusal is not remembered", async () => {
-        const to = await account(1);
-        await store.ledger.reserve(request(to.hold("a", 2)));
-        expect(await store.ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "held" });
-      });
-    });
+    idempotencyContract(stage);
+    booksContract(stage);
 
     describe("leases", () => {
       test("a hold whose lease has ended is voided, or posted as far as it was used", async () => {
@@ -353,122 +265,6 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         store.clock.advance(1);
         expect(await ledger.sweep(100, "process-2")).toEqual([to.hold("job", 0).holdId]);
       });
-    });
-
-    test("credit is added once for each reference, and never more than can be counted", async () => {
-      const to = await account(10);
-      const { ledger } = store;
-      const twice = [1, 2].map((id) =>
-        ledger.topUp(to.accountId, `${to.accountId}.t${id}`, nano(5 * CENT), "invoice 1"),
-      );
-      expect(await Promise.all(twice)).toEqual([
-        { outcome: "credited", balanceNano: 15 * CENT },
-        { outcome: "exists", balanceNano: 15 * CENT },
-      ]);
-      expect(await ledger.topUp(to.accountId, "t3", nano(9e15), "invoice 2")).toEqual({ outcome: "too_much" });
-      expect(await ledger.topUp("nobody", "t4", nano(1), "invoice 3")).toEqual({ outcome: "unknown_account" });
-    });
-
-    test("a charge is given back once, as credit: what was spent stays spent", async () => {
-      const to = await account(10);
-      const { ledger } = store;
-      await charge(ledger, to.hold("a", 4));
-      const id = to.hold("a", 0).holdId;
-      const refund = { outcome: "refunded", refundId: `${id}.r1`, amountNano: 4 * CENT };
-      expect(await ledger.refund(id, `${id}.r1`, "wrong answer")).toEqual(refund);
-      expect(await ledger.refund(id, `${id}.r2`, "wrong answer")).toEqual({ ...refund, outcome: "exists" });
-      expect(await ledger.refund(`${id}.r1`, "r3", "a refund")).toEqual({ outcome: "unknown_transaction" });
-      expect(await ledger.account(to.accountId)).toMatchObject({ grantedNano: 14 * CENT, spentNano: 4 * CENT });
-      expect(await ledger.transaction(null, `${id}.r1`)).toMatchObject({
-        ...{ kind: "refund", amountNano: 4 * CENT, chargedCents: 0, reference: id, reason: "wrong answer" },
-      });
-    });
-
-    test("transactions are listed newest first, by account and by key, page by page", async () => {
-      const to = await account(100);
-      const { ledger } = store;
-      const { accountId } = to;
-      const second = `${accountId}.second`;
-      await ledger.createKey(accountId, newKey(second));
-      for (let at = 0; at < 7; at++) {
-        const hold = to.hold(at, 1);
-        await ledger.reserve(holdRequest(hold, at % 3 === 0 ? { keyId: second } : {}));
-        await ledger.post(postRequest(hold));
-      }
-      const list = async (keyId: string | null, limit: number) => {
-        const ids: string[] = [];
-        let cursor: string | null = null;
-        do {
-          const page = await ledger.transactions({ accountId, keyId, limit, cursor });
-          expect(page.rows.length).toBeLessThanOrEqual(limit);
-          ids.push(...page.rows.map((row) => row.transactionId.slice(accountId.length + 1)));
-          cursor = page.next;
-        } while (cursor !== null);
-        return ids;
-      };
-      expect(await list(second, 2)).toEqual(["6", "3", "0"]);
-      expect(await list(to.keyId, 3)).toEqual(["5", "4", "2", "1"]);
-      expect((await list(null, 3)).slice(0, 7)).toEqual(["6", "5", "4", "3", "2", "1", "0"]);
-      const stranger = await account(1);
-      const foreign = { accountId: stranger.accountId, keyId: null, limit: 5 };
-      const page = await ledger.transactions({ accountId, keyId: null, limit: 1, cursor: null });
-      expect((await ledger.transactions({ ...foreign, cursor: page.next })).rows).toEqual([]);
-      expect((await ledger.transactions({ ...foreign, cursor: "nonsense" })).rows).toEqual([]);
-      expect(await ledger.transaction(stranger.accountId, to.hold(0, 0).holdId)).toBeNull();
-    });
-
-    test("keys are made, found by their secret, changed, rotated and revoked", async () => {
-      const to = await account(10);
-      const { ledger } = store;
-      const { accountId } = to;
-      const wish = newKey(`${accountId}.agent`, { externalId: "agent-1", label: "agent" });
-      expect(await ledger.createKey(accountId, wish)).toBe("created");
-      expect(await ledger.createKey(accountId, newKey("other", { externalId: "agent-1" }))).toBe("external_id_taken");
-      expect(await ledger.createKey("nobody", newKey("x"))).toBe("unknown_account");
-      const row = {
-        keyId: wish.keyId,
-        accountId,
-        primary: false,
-        label: "agent",
-        externalId: "agent-1",
-        paused: false,
-      };
-      expect(await ledger.keyByHash(wish.secretHash)).toMatchObject({ ...row, lastUsedAtMs: null });
-      const free = { services: null, models: null, expiresAtMs: null };
-      expect(await ledger.keyByHash(wish.secretHash)).toMatchObject(free);
-      await ledger.patchKey(accountId, wish.keyId, { paused: true });
-      const held = await ledger.reserve(holdRequest(to.hold("a", 1), { keyId: wish.keyId }));
-      expect(held).toEqual({ outcome: "paused" });
-      await ledger.patchKey(accountId, wish.keyId, { paused: false });
-      await ledger.reserve(holdRequest(to.hold("b", 1), { keyId: wish.keyId }));
-      expect((await ledger.keyByHash(wish.secretHash))?.lastUsedAtMs).toBe(store.clock.epochMs());
-      await ledger.rotateKey(accountId, wish.keyId, "new secret", "tg_sk_ne...ew");
-      expect(await ledger.keyByHash(wish.secretHash)).toBeNull();
-      expect(await ledger.keyByHash("new secret")).toMatchObject({ keyId: wish.keyId, hint: "tg_sk_ne...ew" });
-      expect(await ledger.deleteKey(accountId, to.keyId)).toBe(false);
-      expect(await ledger.deleteKey(accountId, wish.keyId)).toBe(true);
-      expect(await ledger.keyByHash("new secret")).toBeNull();
-      expect(await ledger.post(postRequest(to.hold("b", 1)))).toMatchObject({ outcome: "posted" });
-      expect(await ledger.createKey(accountId, newKey("heir", { externalId: "agent-1" }))).toBe("created");
-      expect((await ledger.keys(accountId)).map((key) => key.keyId).sort()).toEqual([to.keyId, "heir"].sort());
-    });
-
-    test("what a key may call, and until when, is kept as it was said", async () => {
-      const to = await account(10);
-      const { accountId } = to;
-      const keyId = `${accountId}.agent`;
-      const limits = { services: ["files", "exa/search"], models: ["core/cheap"], expiresAtMs: 1_900_000_000_000 };
-      await store.ledger.createKey(accountId, newKey(keyId, limits));
-      const seen = async () => (await store.ledger.keys(accountId)).find((key) => key.keyId === keyId);
-      expect(await seen()).toMatchObject(limits);
-      await store.ledger.patchKey(accountId, keyId, { services: [], expiresAtMs: null });
-      const changed = { services: [], models: ["core/cheap"], expiresAtMs: null };
-      expect(await seen()).toMatchObject(changed);
-      await store.ledger.rotateKey(accountId, keyId, `new secret of ${keyId}`, "tg_sk_ne...ew");
-      expect(await seen()).toMatchObject(changed);
-      await store.reopen();
-      expect(await seen()).toMatchObject(changed);
-      expect(await store.ledger.keyByHash(`new secret of ${keyId}`)).toEqual(await seen());
     });
 
     test("an account is opened once, and can be changed and frozen", async () => {
