@@ -197,6 +197,7 @@ async function compare(client: Redis, ledger: Ledger): Promise<Row[]> {
     micros.push(perPair);
     last = { bare: floor.pairsPerSecond, ours: seen.pairsPerSecond, p50: quantile(seen.holdMs, 0.5) };
   }
+  const bareOpen = await openLoop(bare);
   const open = await openLoop(ours);
   if (failed > 0) process.stderr.write(`  ${failed} holds or posts had no answer in time: the machine is too busy\n`);
   const rates = `${last.ours.toFixed(0)} and ${last.bare.toFixed(0)} pairs/s`;
@@ -207,6 +208,7 @@ async function compare(client: Redis, ledger: Ledger): Promise<Row[]> {
     atMost(NAME, "the server's time for hold + post", median(micros), 45, " us"),
     told(NAME, "the server's time for two scripts that do nothing", `${median(idle).toFixed(1)} us`),
     told(NAME, "bytes for hold + post, to the server and back", `${sent.toFixed(0)} and ${answered.toFixed(0)}`),
+    told(NAME, `p50 of a bare client's hold at ${OPEN_PER_SECOND}/s`, `${quantile(bareOpen, 0.5).toFixed(2)} ms`),
     atMost(NAME, `p50 of a hold at ${OPEN_PER_SECOND}/s, open loop`, quantile(open, 0.5), 1, " ms"),
   ];
 }
