@@ -29,7 +29,7 @@ export function keepConnected(client: RedisClient, { graceMs, onReady, onBroken 
   let again: NodeJS.Timeout | undefined;
 
   function lose(): void {
-    if (grace !== null) return;
+    if (grace !== null || closed) return;
     back = Promise.withResolvers<boolean>();
     grace = setTimeout(back.resolve, graceMs, false);
   }

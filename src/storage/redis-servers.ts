@@ -47,6 +47,7 @@ async function problemsOf(server: Redis): Promise<string[]> {
   const found: string[] = [];
   const version = info.get("redis_version") ?? "unknown";
   if (!(Number.parseInt(version, 10) >= MAJOR_MIN)) found.push(`version ${version} is too old: ${MAJOR_MIN} is needed`);
+  if (info.get("arch_bits") === "32") found.push("it is built for 32 bits, in which sums of money do not fit");
   const settings = await settingsOf(server);
   if (settings === null) return [...found, "its settings cannot be read: CONFIG GET is refused"];
   for (const [name, value, why] of NEEDED) {
