@@ -60,6 +60,7 @@ function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOu
 function outages(clock: Clock, leaseMs: number) {
   let sinceMs: number | null = null;
   let freshUntilMs = Number.NEGATIVE_INFINITY;
+  let unrenewedUntilMs = Number.NEGATIVE_INFINITY;
   return {
     /** Passes an answer on, and remembers when there was none to what was sent just now. */
     async watched<T>(answer: Promise<T>): Promise<T> {
@@ -76,7 +77,16 @@ function outages(clock: Clock, leaseMs: number) {
         throw error;
       }
     },
-    isFresh: () => clock.elapsedMs() < freshUntilMs,
+    /** The same for a heartbeat: until one has come through, this process's own holds may look like those of a dead one. */
+    async watchedBeat<T>(answer: Promise<T>): Promise<T> {
+      const value = await answer.catch((error: unknown) => {
+        if (isAway(error)) unrenewedUntilMs = clock.elapsedMs() + leaseMs;
+        throw error;
+      });
+      unrenewedUntilMs = Number.NEGATIVE_INFINITY;
+      return value;
+    },
+    isFresh: () => clock.elapsedMs() < Math.max(freshUntilMs, unrenewedUntilMs),
   };
 }
 
@@ -128,7 +138,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
   let recovered = false;
-  const { watched, isFresh } = outages(clock, leaseMs);
+  const { watched, watchedBeat, isFresh } = outages(clock, leaseMs);
   const post = delivery({
     ledger,
     spool,
@@ -174,7 +184,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       placed.delete(holdId);
       return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
     },
-    renew: (holds, lease) => watched(ledger.renew(holds, lease)),
+    renew: (holds, lease) => watchedBeat(watched(ledger.renew(holds, lease))),
     sweep(countMax, onlyOwner) {
       if (isFresh()) return Promise.resolve([]);
       return watched(onlyOwner === undefined ? ledger.sweep(countMax) : ledger.sweep(countMax, onlyOwner));
