@@ -15,7 +15,8 @@ const KEPT_MAX = 10_000;
 /** What a failover could take back must not be in the archive yet. */
 const AGE_MS_MIN = 5_000;
 const ROUND_MS = 1_000;
-const ACCOUNTS_MAX = 500;
+/** Accounts of one index in a round. */
+const ACCOUNTS_MAX = 50;
 const ACCOUNTS_AT_ONCE = 4;
 /** Of an account that has moved as many in one look, so many more are on their way. */
 const HOT_COUNT = 500;
@@ -138,10 +139,12 @@ export function exportPostings(options: ExportOptions): PostingExport {
     }
     const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ACCOUNTS_MAX]));
     behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
+    const next = due.values();
     const worker = async () => {
-      for (let next = due.shift(); next !== undefined && !stopped; next = due.shift()) {
+      for (const one of next) {
+        if (stopped) return;
         await run("exporter", EXPORTER, [self, EXPORTER_MS]);
-        await moveNoted(next);
+        await moveNoted(one);
       }
     };
     await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, worker));

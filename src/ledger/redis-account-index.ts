@@ -12,7 +12,8 @@ const NOTE_MS = 15_000;
 /** An account that was looked at is looked at again after so long: a shorter lease is noted for every hold. */
 const LOOK_AGAIN_MS = 30_000;
 const NOTES_MAX = 100_000;
-const DUE_MAX = 500;
+/** Accounts of one index in a sweep, so that a sweep of all of them stays short. */
+const DUE_MAX = 50;
 const SCAN_COUNT = "500";
 
 export interface AccountIndex {
@@ -123,16 +124,16 @@ export function accountIndex(
     },
     async overdue(step) {
       const { due, errors } = await dueOf((leases) => run("due", leases, [...time().args, DUE_MAX]));
-      const deal = async ({ leases, accountId, score }: Due) => {
-        const goesOn = await step(accountId);
-        const [next = ""] = await run("first_end", accountKey(accountId), []);
-        await run("looked", leases, [...time().args, accountId, score, next]);
-        return goesOn;
-      };
-      for (const one of due) {
-        // An account on a server that is away keeps no other waiting.
-        const goesOn = await deal(one).catch((error: unknown) => errors.push(error) > 0);
-        if (!goesOn) break;
+      for (const { leases, accountId, score } of due) {
+        try {
+          const goesOn = await step(accountId);
+          const [next = ""] = await run("first_end", accountKey(accountId), []);
+          await run("looked", leases, [...time().args, accountId, score, next]);
+          if (!goesOn) break;
+        } catch (error) {
+          // An account on a server that is away keeps no other waiting.
+          errors.push(error);
+        }
       }
       if (errors.length > 0) throw errors[0];
     },

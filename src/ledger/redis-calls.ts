@@ -18,24 +18,15 @@ interface HoldMeta {
 
 /** What a posting says beside its amounts: a charge what was served, a credit why it was given. */
 interface PostDetail {
-  readonly upstreamNano: number;
-  readonly provider: string | null;
-  readonly served: string | null;
-  readonly usage: TokenUsage | null;
-  readonly estimated: boolean;
-  readonly priceVersion: string | null;
+  readonly upstreamNano?: number;
+  readonly provider?: string | null;
+  readonly served?: string | null;
+  readonly usage?: TokenUsage | null;
+  readonly estimated?: boolean;
+  readonly priceVersion?: string | null;
   readonly reference?: string;
   readonly reason?: string;
 }
-
-const NO_DETAIL: PostDetail = {
-  upstreamNano: 0,
-  provider: null,
-  served: null,
-  usage: null,
-  estimated: false,
-  priceVersion: null,
-};
 
 /** What a live hold is counted in. */
 export interface HoldRow {
@@ -64,9 +55,9 @@ export function postingRow(accountId: string, transactionId: string, text: strin
   const lines = (text ?? "").split("\n");
   const [state, kind, created, keyId, amount, cents, absorbed, seq, day, inference, absorbReason, ended] = lines;
   if (state !== "posted" || !created) return null;
-  const [, , , , , , , , , , , , metaText, detailText] = lines;
+  const [metaText, detailText] = lines.slice(12);
   const meta = metaText ? (JSON.parse(metaText) as HoldMeta) : null;
-  const detail = detailText ? (JSON.parse(detailText) as PostDetail) : NO_DETAIL;
+  const detail = JSON.parse(detailText || "{}") as PostDetail;
   const {
     upstreamNano = 0,
     provider = null,

@@ -181,6 +181,8 @@ function checkPasts({ account, keys }: Seen, say: Say): void {
     if (!name.endsWith(":past")) continue;
     const scope = `key:${name.slice(0, -":past".length)}`;
     const [first = 0, end = 0, spent, held] = past.split(" ").map(Number);
+    // A key that nobody has used since still remembers days that have left Redis; it will add up others.
+    if (first < number(account, "days_from")) continue;
     const of = (what: string) =>
       Array.from({ length: end - first }, (_, at) => number(account, `${scope}:${first + at}${what}`)).reduce(
         (sum, value) => sum + value,

@@ -86,7 +86,7 @@ function outages(clock: Clock, leaseMs: number) {
       unrenewedUntilMs = Number.NEGATIVE_INFINITY;
       return value;
     },
-    isFresh: () => clock.elapsedMs() < Math.max(freshUntilMs, unrenewedUntilMs),
+    holdsBackSweeps: () => clock.elapsedMs() < Math.max(freshUntilMs, unrenewedUntilMs),
   };
 }
 
@@ -138,7 +138,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
   let recovered = false;
-  const { watched, watchedBeat, isFresh } = outages(clock, leaseMs);
+  const { watched, watchedBeat, holdsBackSweeps } = outages(clock, leaseMs);
   const post = delivery({
     ledger,
     spool,
@@ -186,7 +186,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     },
     renew: (holds, lease) => watchedBeat(watched(ledger.renew(holds, lease))),
     sweep(countMax, onlyOwner) {
-      if (isFresh()) return Promise.resolve([]);
+      if (holdsBackSweeps()) return Promise.resolve([]);
       return watched(onlyOwner === undefined ? ledger.sweep(countMax) : ledger.sweep(countMax, onlyOwner));
     },
     async recover() {

@@ -300,6 +300,21 @@ test("day sums that no ceiling asks for any more leave Redis; the others stay, a
   await ledger.createKey(accountId, newKey(second));
   await ledger.reserve(holdRequest(jobs, { keyId: second, inference: false, leaseMs: 200 * DAY_MS, owner: "job:1" }));
   const firstDay = Math.floor(clock.epochMs() / DAY_MS);
+  // A key that remembers a month, and is not used any more.
+  const third = `${accountId}.third`;
+  await ledger.createKey(accountId, newKey(third));
+  await ledger.patchKey(accountId, third, { ceilingNano: nano(100 * CENT), ceilingPeriod: "month" });
+  const pastSpent = async () => {
+    const past = (await link.call("HGET", `{a:${accountId}}:k`, `${third}:past`)) as string | null;
+    return Number(past?.split(" ")[2] ?? 0);
+  };
+  for (let day = 1; (await pastSpent()) === 0; day++) {
+    const hold = { accountId, holdId: `${accountId}.third.${day}`, cents: 1, nowMs: clock.epochMs() };
+    await ledger.reserve(holdRequest(hold, { keyId: third, inference: false }));
+    await ledger.post(postRequest(hold));
+    clock.advance(DAY_MS);
+  }
+  const fromDay = Math.floor(clock.epochMs() / DAY_MS);
   // Half a year in steps that a clock guard believes.
   for (let month = 1; month <= 4; month++) {
     clock.advance(30 * DAY_MS);
@@ -309,10 +324,11 @@ test("day sums that no ceiling asks for any more leave Redis; the others stay, a
   const names = (await link.call("HKEYS", days)) as string[];
   expect(names.filter((name) => name.includes(`.key:${firstDay}`))).toEqual([]);
   expect(names).toContain(`key:${second}:${firstDay}h`);
-  expect(names).toContain(`inference:${firstDay + 60}s`);
+  expect(names).toContain(`inference:${fromDay + 60}s`);
   await ledger.patchKey(accountId, `${accountId}.key`, { ceilingNano: nano(10 * CENT), ceilingPeriod: "month" });
   const key = (await ledger.keys(accountId)).find(({ primary }) => primary);
   expect(key?.periodSpentNano).toBe(2 * CENT);
+  expect(await pastSpent()).toBeGreaterThan(0);
   expect(await findings()).toEqual([]);
   await ledger.void(jobs, "done");
   await exporter().flush(only(accountId));

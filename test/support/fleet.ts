@@ -73,7 +73,9 @@ export async function startFleet(
     const all = { ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) };
     for (let tries = 1; !gateways.has(at); tries++) {
       // One that cannot reach its Redis at its start ends, and whoever sees to it starts it again.
-      const one = await spawnGateway(all).catch((error) => (tries < START_TRIES ? null : Promise.reject(error)));
+      const one = await spawnGateway(all).catch((error: Error) =>
+        tries < START_TRIES && /cannot be reached/.test(error.message) ? null : Promise.reject(error),
+      );
       if (one !== null) gateways.set(at, one);
     }
   }
