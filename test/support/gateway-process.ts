@@ -20,7 +20,7 @@ export interface GatewayProcess {
   readonly url: string;
   readonly adminUrl: string;
   readonly pid: number;
-  /** Settles with the first line on standard error, from now on, that fits. */
+  /** Settles with the first line on standard error, from now on, that fits; rejects where it ends without one. */
   says(pattern: RegExp): Promise<string>;
   send(signal: NodeJS.Signals): void;
   readonly exited: Promise<Exit>;
@@ -52,6 +52,7 @@ export async function spawnGateway(
   const child = spawnNode(program, { PORT: "0", ADMIN_PORT: "0", ...environment });
   child.stdout.resume();
   const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);
+  const closed = once(child, "close");
   const stop = () => child.kill("SIGKILL");
   // A test that ran out of time may be between two gateways.
   process.once("exit", stop);
@@ -76,11 +77,17 @@ export async function spawnGateway(
   return {
     ...addresses,
     pid: child.pid ?? 0,
-    async says(pattern) {
-      for (;;) {
-        const [line] = (await once(heard, "line")) as [string];
-        if (pattern.test(line)) return line;
-      }
+    // A listener that stays: lines that arrive in one piece are heard one after the other, before anybody's `await` goes on.
+    says(pattern) {
+      return new Promise((resolve, reject) => {
+        const listen = (line: string): void => {
+          if (!pattern.test(line)) return;
+          heard.off("line", listen);
+          resolve(line);
+        };
+        heard.on("line", listen);
+        void closed.then(() => reject(new Error(`the gateway ended and never said ${pattern}: ${said.join("\n")}`)));
+      });
     },
     send: (name) => void child.kill(name),
     exited,
