@@ -7,6 +7,7 @@ import { accountOf, type Delivery, delivery, isAway, noteOf } from "./spool-deli
 import { examineSpool } from "./spool-doctor.ts";
 import type { Spool, SpoolState } from "./spool-file.ts";
 import type { Intent, StoredIntent } from "./spool-unit.ts";
+import { type UnwrittenEnds, unwrittenEnds } from "./spool-unwritten.ts";
 import type { Told } from "./tell-store.ts";
 
 export interface SpooledLedgerOptions {
@@ -108,16 +109,40 @@ function placedHolds() {
   };
 }
 
-/**
- * Tells the store of an end of a call once it is durable here. Null: the store is away and will be told. Where the spool
- * itself cannot be written, the store is all there is: rejects where that is away too.
- */
-async function tellDurably(intent: Intent, spool: Spool, post: Delivery): Promise<Told | null> {
+/** What becomes of a call whose caller is told that it has failed: it costs nothing, and a write may have been made all the same. */
+function asFailed(intent: Intent): Intent {
+  if (intent.op === "void") return intent;
+  const { origin, request } = intent;
+  const { accountId, holdId } = request;
+  const keyFate = origin?.effect === "write" ? "unknown" : "free";
+  return { op: "void", hold: { accountId, holdId }, reason: "neither spool nor store", keyFate, origin };
+}
+
+/** Tells the store of an end of a call that the spool could not take. Rejects where the store is away too: the call has failed then. */
+async function tellUnwritten(intent: Intent, post: Delivery, unwritten: UnwrittenEnds): Promise<Told> {
+  try {
+    const told = await post.tell(intent);
+    unwritten.keep(intent, noteOf(told));
+    return told;
+  } catch (error) {
+    unwritten.keep(asFailed(intent), null);
+    throw error;
+  }
+}
+
+interface Ways {
+  readonly spool: Spool;
+  readonly post: Delivery;
+  readonly unwritten: UnwrittenEnds;
+}
+
+/** Tells the store of an end of a call once it is durable here. Null: the store is away and will be told. */
+async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Promise<Told | null> {
   let stored: StoredIntent;
   try {
     stored = await spool.append(intent);
   } catch {
-    return post.tell(intent);
+    return tellUnwritten(intent, post, unwritten);
   }
   if (post.waits(accountOf(intent))) {
     post.postpone(stored);
@@ -150,6 +175,13 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     },
   });
 
+  const ways = { spool, post, unwritten: unwrittenEnds({ spool, delivery: post, onBroken }) };
+
+  function repeat(): void {
+    ways.unwritten.repeat();
+    post.repeat();
+  }
+
   async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
     if (!recovered) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS });
     spool.requireRoom();
@@ -174,13 +206,13 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       nano(request.amountNano);
       nano(request.upstreamNano);
       const origin = placed.get(request.holdId);
-      const told = await tellDurably({ op: "post", request, origin }, spool, post);
+      const told = await tellDurably({ op: "post", request, origin }, ways);
       placed.delete(request.holdId);
       return told === null ? spooled(request, origin) : (told as PostOutcome);
     },
     async void({ accountId, holdId }: HoldRef, reason, keyFate = "free") {
       const origin = placed.get(holdId);
-      const told = await tellDurably({ op: "void", hold: { accountId, holdId }, reason, keyFate, origin }, spool, post);
+      const told = await tellDurably({ op: "void", hold: { accountId, holdId }, reason, keyFate, origin }, ways);
       placed.delete(holdId);
       return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
     },
@@ -193,9 +225,9 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       await post.recover();
       recovered = true;
       // Whether the store is the one that answered the last process is not known.
-      post.repeat();
+      repeat();
     },
-    repeat: () => post.repeat(),
+    repeat,
     spoolState: () => spool.state(),
     async doctor(given) {
       const report = await ledger.doctor(given);
@@ -203,6 +235,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       return { ...report, findings: [...report.findings, ...(await examineSpool({ spool, ledger, leaseMs, nowMs }))] };
     },
     async close() {
+      await ways.unwritten.close();
       await post.close();
       await spool.close();
       await ledger.close();

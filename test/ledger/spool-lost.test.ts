@@ -6,31 +6,10 @@ import { spooledLedger } from "../../src/ledger/spool.ts";
 import { openSpool } from "../../src/ledger/spool-file.ts";
 import { nano } from "../../src/money.ts";
 import { eventually } from "../support/gateway.ts";
-import { startRedis } from "../support/redis.ts";
 import { CENT, newAccount, newKey } from "./requests.ts";
-import { AWAY, ada, charged, cost, failing, LEASE_MS, request, startSpooled } from "./spooled.ts";
+import { AWAY, ada, charged, cost, failing, LEASE_MS, request, startSpooled, startWithReplica } from "./spooled.ts";
 
 describe("Redis loses acked writes (everysec, failover)", () => {
-  /** A replica that has seen nothing since it was cut off, and then takes over. */
-  async function startWithReplica() {
-    const parts = await startSpooled();
-    const replica = await startRedis({ replicaof: `127.0.0.1 ${parts.redis.port}` });
-    const behind = async () => {
-      const info = String(await parts.redis.send("INFO", "replication"));
-      return /slave0:.*state=online/.test(info) && Number(await parts.redis.send("WAIT", "1", "1000")) === 1;
-    };
-    await eventually(async () => ((await behind()) ? true : undefined), "the replica to follow");
-    return {
-      ...parts,
-      cutOff: () => replica.send("REPLICAOF", "NO", "ONE"),
-      async takeOver() {
-        await parts.redis.kill();
-        parts.proxy.leadTo(replica.port);
-      },
-      replica,
-    };
-  }
-
   it("charges that were acknowledged and lost are posted again, holds and all", async () => {
     const { ledger, hold, cutOff, takeOver, replica } = await startWithReplica();
     expect(await hold("tx_held", 5)).toEqual({ outcome: "held" });
@@ -54,7 +33,6 @@ describe("Redis loses acked writes (everysec, failover)", () => {
     });
     expect(await ledger.account("ada")).toMatchObject({ heldNano: 0, spentNano: 7 * CENT });
     expect((await ledger.doctor()).findings).toEqual([]);
-    await replica.dispose();
   });
 
   it("a write that may have happened is not run again, though the server has forgotten its key", async () => {
@@ -72,7 +50,6 @@ describe("Redis loses acked writes (everysec, failover)", () => {
     );
     const again = { ...write, ...ada("tx_again"), nowMs: systemClock.epochMs() };
     expect(await ledger.reserve(again)).toEqual({ outcome: "idempotency_unknown", holdId: "tx_write" });
-    await replica.dispose();
   });
 });
 

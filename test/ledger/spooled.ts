@@ -8,7 +8,7 @@ import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { type SpooledLedger, type SpooledLedgerOptions, spooledLedger } from "../../src/ledger/spool.ts";
 import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
-import { openSpool, type SpoolOptions } from "../../src/ledger/spool-file.ts";
+import { openSpool, type Spool, type SpoolOptions } from "../../src/ledger/spool-file.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
 import { type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
@@ -36,11 +36,14 @@ export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMa
   readonly spoolClock?: Clock;
   /** Puts something between the spool and the store. */
   readonly wrap?: (store: SharedLedger) => SharedLedger;
+  /** Puts something before the spool. */
+  readonly wrapSpool?: (spool: Spool) => Spool;
 }
 
 /** Opens the ledger as a gateway does, and replays what is in the folder's spool. */
 export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
-  const { wrap = (store) => store, leaseMs = LEASE_MS, spoolClock = systemClock, ...bounds } = options;
+  const { leaseMs = LEASE_MS, spoolClock = systemClock, ...others } = options;
+  const { wrap = (store) => store, wrapSpool = (spool) => spool, ...bounds } = others;
   const forfeits: Forfeit[] = [];
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => broken.push(error);
@@ -49,7 +52,7 @@ export async function openSpooled(url: string, folder: string, options: OpenOpti
     ...{ file: join(folder, "spool.db"), clock: spoolClock, disk: NO_BOUNDS, ...bounds },
     onFatal: onBroken,
   });
-  const spool = keptUntilCopied(file, link);
+  const spool = wrapSpool(keptUntilCopied(file, link));
   const store = wrap(redisLedger({ link, clock: systemClock, leaseMs }));
   const onForfeit = (lost: Forfeit) => forfeits.push(lost);
   const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs, onBroken, onForfeit });
@@ -105,6 +108,27 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
     async told() {
       await allTold(opened.ledger);
       await eventually(() => other.account("ada").catch(() => undefined), "the other process to reach the server");
+    },
+  };
+}
+
+/** With a replica, which can be cut off, and then take over without what it has not seen. */
+export async function startWithReplica(options: OpenOptions = {}) {
+  const parts = await startSpooled({}, options);
+  const replica = await startRedis({ replicaof: `127.0.0.1 ${parts.redis.port}` });
+  onTestFinished(() => replica.dispose());
+  const follows = async () => {
+    const info = String(await parts.redis.send("INFO", "replication"));
+    return /slave0:.*state=online/.test(info) && Number(await parts.redis.send("WAIT", "1", "1000")) === 1;
+  };
+  await eventually(async () => ((await follows()) ? true : undefined), "the replica to follow");
+  return {
+    ...parts,
+    replica,
+    cutOff: () => replica.send("REPLICAOF", "NO", "ONE"),
+    async takeOver() {
+      await parts.redis.kill();
+      parts.proxy.leadTo(replica.port);
     },
   };
 }

@@ -161,8 +161,9 @@ function answered(tried: Try, evidence: Evidence, postings: Postings): string[] 
   return found;
 }
 
-/** Its disk was full when the call ended, and then the store forgot it too. */
-function lostTwice({ holdId, gateway, fromMs, toMs }: Try, { store, outages }: Evidence): boolean {
+/** Its disk was full when the call ended, then the store forgot it too, and its process died before there was room. */
+function lostTwice({ holdId, gateway, owner, fromMs, toMs }: Try, { store, outages }: Evidence): boolean {
+  if (owner.alive) return false;
   const isFull = outages.some(
     (one) => one.what === "disk" && one.gateway === gateway && one.fromMs <= toMs && one.toMs >= fromMs,
   );
