@@ -11,6 +11,7 @@ const HEAVY = [
   "test/ledger/spool.test.ts",
   "test/run/vendor-faults.test.ts",
   "test/cli/migrate.test.ts",
+  "test/cli/restore.test.ts",
   "test/run/run-idempotency.test.ts",
   "test/ledger/spool-kill.test.ts",
   "test/redis/tour.test.ts",

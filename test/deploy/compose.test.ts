@@ -1,0 +1,105 @@
+// The compose file: three gateways, their proxy, and a Redis that keeps what it is told.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { openRedis } from "../../src/storage/redis-link.ts";
+import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { CLOSE_SECONDS, DEPLOY, expectSettings, read, yaml } from "./deployed.ts";
+
+interface Service {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly stop_grace_period?: string;
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, null>>;
+}
+
+interface Prometheus {
+  readonly scrape_configs: readonly { readonly static_configs: readonly { readonly targets: readonly string[] }[] }[];
+}
+
+/** A variable of the operator's stands for itself, or for what it is without one. */
+function filled(value: string): string {
+  return value.replace(
+    /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}/g,
+    (_, name: string, or?: string) => or ?? `${name}-of-the-operator`,
+  );
+}
+
+describe("the compose file", () => {
+  const [compose = { services: {}, volumes: {} }] = yaml<Compose>("compose.yaml");
+  const services = Object.entries(compose.services);
+  const gateways = services.filter(([name]) => name.startsWith("gateway-"));
+
+  test("starts three gateways with settings that there are, each with a folder of its own, and time to drain", () => {
+    expect(gateways).toHaveLength(3);
+    const own = gateways.map(([, { volumes }]) => volumes?.find((volume) => volume.endsWith(":/var/lib/tollgate")));
+    expect(new Set(own).size).toBe(3);
+    for (const [, { environment, stop_grace_period: grace }] of gateways) {
+      const values = Object.entries(environment ?? {}).map(([name, value]) => [name, filled(value)]);
+      expectSettings(Object.fromEntries(values));
+      const { drainMs } = readConfig(Object.fromEntries(values));
+      expect(Number.parseInt(String(grace), 10)).toBeGreaterThan(drainMs / 1000 + CLOSE_SECONDS);
+    }
+  });
+
+  test("mounts what there is, and names what it declares", () => {
+    const volumes = services.flatMap(([, service]) => service.volumes ?? []);
+    const sources = volumes.map((volume) => volume.split(":")[0] ?? "");
+    const files = sources.filter((source) => source.startsWith("./"));
+    expect(files.filter((source) => !existsSync(join(DEPLOY, source)))).toEqual([]);
+    const named = new Set(sources.filter((source) => !source.startsWith(".")));
+    expect([...named].sort()).toEqual(Object.keys(compose.volumes).sort());
+    const needed = services.flatMap(([, { depends_on: on = {} }]) => (Array.isArray(on) ? on : Object.keys(on)));
+    expect(needed.filter((name) => !services.some(([known]) => known === name))).toEqual([]);
+  });
+
+  test("has the proxy and Prometheus ask every gateway", () => {
+    const names = gateways.map(([name]) => name);
+    const nginx = read("nginx.conf");
+    expect([...nginx.matchAll(/server (\S+):8080 resolve/g)].map(([, name]) => name)).toEqual(names);
+    const [prometheus] = yaml<Prometheus>("prometheus/prometheus.yml");
+    expect(prometheus?.scrape_configs[0]?.static_configs[0]?.targets).toEqual(names.map((name) => `${name}:8081`));
+  });
+
+  test("has a proxy whose lines end, whose blocks close, and that holds no stream back", () => {
+    const lines = read("nginx.conf")
+      .split("\n")
+      .map((line) => line.trim());
+    expect(lines.filter((line) => line !== "" && !/^#|[;{}]$/.test(line))).toEqual([]);
+    const count = (sign: string) => lines.filter((line) => line.endsWith(sign) && !line.startsWith("#")).length;
+    expect(count("{")).toBe(count("}"));
+    expect(lines).toContain("proxy_buffering off;");
+    expect(lines.join()).not.toContain("non_idempotent");
+    const seconds = Number(/proxy_read_timeout (\d+)s/.exec(read("nginx.conf"))?.[1]);
+    expect(seconds).toBeGreaterThan(readConfig({}).wholeMsMax / 1000);
+  });
+});
+
+test(
+  "Redis with these settings loses no money, says the gateway",
+  async () => {
+    const settings = read("redis.conf")
+      .split("\n")
+      .filter((line) => /^[a-z]/.test(line) && !/^(dir|bind|protected-mode) /.test(line));
+    const pairs = settings.map((line) => [
+      line.slice(0, line.indexOf(" ")),
+      line.slice(line.indexOf(" ") + 1).replace(/^""$/, ""),
+    ]);
+    // What is safe must come from the file.
+    const unsafe = { appendonly: "no", appendfsync: "everysec", "maxmemory-policy": "allkeys-lru" };
+    const server = await startRedis({ ...unsafe, ...Object.fromEntries(pairs) });
+    const link = await openRedis(server.url, { onBroken() {} });
+    onTestFinished(async () => {
+      await link.close();
+      await server.dispose();
+    });
+    expect(await link.problems()).toEqual([]);
+  },
+  REDIS_MS_MAX,
+);
