@@ -8,6 +8,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["test/faults/**"],
     pool: "forks",
+    globalSetup: ["test/support/run-folder.ts"],
     // Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy.
     maxWorkers: Math.min(8, availableParallelism() + 1),
     // A process runs one file after another: starting it and reading the sources anew for each took a quarter of all the work.

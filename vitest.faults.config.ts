@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/faults/**/*.test.ts"],
     pool: "forks",
+    globalSetup: ["test/support/run-folder.ts"],
     execArgv: ["--disable-warning=ExperimentalWarning"],
     fileParallelism: false,
     // What runs side by side within a file is waiting for clocks, not working.

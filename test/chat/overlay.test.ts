@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { endWithTests } from "../support/end-with-tests.ts";
 import { eventually } from "../support/gateway.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
 
@@ -79,6 +80,7 @@ beforeAll(async () => {
     },
     stdio: ["ignore", "ignore", "pipe"],
   });
+  endWithTests(gateway);
   gateway.stderr?.setEncoding("utf8").on("data", (text: string) => {
     said += text;
   });

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
+import { endWithTests } from "../support/end-with-tests.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
@@ -128,6 +129,7 @@ describe("the command itself", () => {
 
   test("runs the sandbox upstream until it is told to stop", async () => {
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "sandbox", "--port", "0"]);
+    endWithTests(child);
     const closed = once(child, "close");
     const [chunk] = (await once(child.stdout, "data")) as [Buffer];
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString())?.[0] ?? "";

@@ -11,6 +11,7 @@ import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
 import { openLedgerThread } from "../ledger/store.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
+import { endWithTests } from "../support/end-with-tests.ts";
 import { frailDisk } from "../support/frail-disk.ts";
 import { doctorOffline, spawnGateway } from "../support/gateway-process.ts";
 
@@ -26,6 +27,7 @@ test.skipIf(!possible)("after a failed write the store gives up, and what was ac
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CHILD, file, "run"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
+  endWithTests(child);
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   let said = "";
   child.stderr.on("data", (text) => {

@@ -8,8 +8,12 @@ import { openS3Store, type S3Options } from "../../src/files/s3-store.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
 import { fileId, fileStoreContract, parts, whole } from "./store-contract.ts";
 
+/** Of all stores here, whose own folders are in it. */
+const waiting = mkdtempSync(join(tmpdir(), "tollgate-s3-waiting-"));
+afterAll(() => rmSync(waiting, { recursive: true }));
+
 function optionsFor(s3: TestS3, more: Partial<S3Options> = {}): S3Options {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-s3-waiting-"));
+  const folder = mkdtempSync(join(waiting, "store-"));
   return { endpoint: s3.endpoint, bucket: BUCKET, region: "us-east-1", ...KEYS, folder, clock: systemClock, ...more };
 }
 
@@ -20,10 +24,7 @@ fileStoreContract("s3", async () => {
     store: await openS3Store(options),
     kept: () => [...s3.objects(), ...readdirSync(join(options.folder, "incoming"))],
     reopen: () => openS3Store(options),
-    async dispose() {
-      await s3.close();
-      rmSync(options.folder, { recursive: true });
-    },
+    dispose: () => s3.close(),
   };
 });
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { endWithTests } from "../support/end-with-tests.ts";
 import type { FrailDisk } from "../support/frail-disk.ts";
 import { openLedgerThread } from "./store.ts";
 
@@ -36,6 +37,7 @@ async function runAndKill(
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...environment },
   });
+  endWithTests(child);
   const acked = new Map<string, number>();
   for await (const line of createInterface({ input: child.stdout })) {
     const [holdId = "", amount = ""] = line.split(" ");

@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import { writeSync } from "node:fs";
+import { join } from "node:path";
 import { COST, openStage } from "../support/scripted-plan.ts";
 import { holdRequest } from "./requests.ts";
 import { LEASE_MS, openSpooled } from "./spooled.ts";
@@ -28,7 +29,8 @@ const { ledger } = await openSpooled(url, folder, {
     },
   }),
 });
-const stage = await openStage();
+// It is never closed: its folder goes with the test's.
+const stage = await openStage(join(folder, "stage"));
 const running = stage.begin({
   deps: { leaseMs: LEASE_MS },
   ledger: {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { endWithTests } from "../support/end-with-tests.ts";
 import { COST } from "../support/scripted-plan.ts";
 import { allResolved, openSpooled, type SpooledTest, startSpooled } from "./spooled.ts";
 
@@ -18,6 +19,7 @@ function startChild({ redis, folder }: SpooledTest, name: string, point: string)
   mkdirSync(own);
   const words = ["--disable-warning=ExperimentalWarning", CHILD, redis.url, own, name, point];
   const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
+  endWithTests(child);
   const said: string[] = [];
   const lines = createInterface({ input: child.stdout }).on("line", (line) => said.push(line));
   const died = Promise.all([once(child, "exit"), once(lines, "close")]).then(([[, signal]]) => signal);

@@ -1,7 +1,7 @@
 // The parent of several processes, with small children whose lives are told: who is replaced, when, and when it is over.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -19,8 +19,25 @@ interface Wish {
   readonly drainMsMax?: number;
 }
 
-async function supervised({ count = 2, part = "good", patience = {}, drainMsMax = 5_000 }: Wish = {}) {
-  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-supervisor-"));
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-supervisor-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The children so far, oldest first: process id and folder. */
+function startedIn(dataDir: string) {
+  return readdirSync(dataDir)
+    .map((name) => name.split(" "))
+    .filter(([word]) => word === "started")
+    .map(([, born, pid, folder]) => ({ born: Number(born), pid: Number(pid), folder }))
+    .sort((one, other) => one.born - other.born || one.pid - other.pid);
+}
+
+async function supervised(
+  { count = 2, part = "good", patience = {}, drainMsMax = 5_000 }: Wish = {},
+  dataDir = newFolder(),
+) {
   const play = (next: Part): void => writeFileSync(join(dataDir, "part"), next);
   play(part);
   const said: string[] = [];
@@ -42,18 +59,8 @@ async function supervised({ count = 2, part = "good", patience = {}, drainMsMax 
   onTestFinished(async () => {
     play("good");
     await supervisor.drain();
-    rmSync(dataDir, { recursive: true, force: true });
   });
-  /** The children so far, oldest first: process id and folder. */
-  const started = () =>
-    readdirSync(dataDir)
-      .filter((name) => name.startsWith("started-"))
-      .map((name) => ({
-        pid: Number(name.slice("started-".length)),
-        folder: basename(readFileSync(join(dataDir, name), "utf8")),
-      }))
-      .sort((one, other) => one.pid - other.pid);
-  return { supervisor, play, said, givenUp: givenUp.promise, started };
+  return { supervisor, play, said, givenUp: givenUp.promise, started: () => startedIn(dataDir) };
 }
 
 function alive(pid: number): boolean {
@@ -75,7 +82,11 @@ test("starts as many as there should be, each with a folder of its own", async (
 });
 
 test("a start where one ends before it listens is no start, and leaves none behind", async () => {
-  await expect(supervised({ part: "stillborn" })).rejects.toThrow("a process ended before it listened");
+  const dataDir = newFolder();
+  const start = supervised({ part: "stillborn but one" }, dataDir);
+  await expect(start).rejects.toThrow("a process ended before it listened");
+  const pids = startedIn(dataDir).map(({ pid }) => pid);
+  expect(pids.map(alive)).toEqual([false, false]);
 });
 
 test("a child that dies is replaced, in the same folder", async () => {

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { endWithTests } from "../support/end-with-tests.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 
 const COMMAND_MS = 60_000;
@@ -20,6 +21,7 @@ test("a process ends when it has closed its connection to Redis, however patient
     console.log("closed");`;
   const flags = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", program];
   const child = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
+  endWithTests(child);
   const exited = once(child, "exit");
   await once(child.stdout, "data");
   const closedMs = performance.now();

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { Random } from "../../src/sandbox/vocabulary.ts";
@@ -195,6 +195,10 @@ export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, w
   }
 
   const lanes = Array.from({ length: workers }, lane);
+  // Also where the test does not come to its `stop`.
+  onTestFinished(() => {
+    over = true;
+  });
   return {
     acknowledged,
     endings,

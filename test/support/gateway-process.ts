@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { endWithTests } from "./end-with-tests.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NODE_OPTIONS = ["--disable-warning=ExperimentalWarning"];
@@ -36,11 +37,13 @@ export interface GatewayProcess {
 }
 
 function spawnNode(words: readonly string[], environment: Readonly<Record<string, string>>) {
-  return spawn(process.execPath, [...NODE_OPTIONS, ...words], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...words], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  endWithTests(child);
+  return child;
 }
 
 /** Starts a gateway on `DATA_DIR`; with `signal`, it is killed when that aborts, even while it starts. */
@@ -54,9 +57,6 @@ export async function spawnGateway(
   const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);
   const closed = once(child, "close");
   const stop = () => child.kill("SIGKILL");
-  // A test that ran out of time may be between two gateways.
-  process.once("exit", stop);
-  void exited.then(() => process.off("exit", stop));
   signal?.addEventListener("abort", stop);
   const said: string[] = [];
   const drains = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ export async function spawnGateway(
     pid: child.pid ?? 0,
     // A listener that stays: lines that arrive in one piece are heard one after the other, before anybody's `await` goes on.
     says(pattern) {
-      return new Promise((resolve, reject) => {
+      const line = new Promise<string>((resolve, reject) => {
         const listen = (line: string): void => {
           if (!pattern.test(line)) return;
           heard.off("line", listen);
@@ -88,6 +88,9 @@ export async function spawnGateway(
         heard.on("line", listen);
         void closed.then(() => reject(new Error(`the gateway ended and never said ${pattern}: ${said.join("\n")}`)));
       });
+      // A test that fails before it waits for the line fails by that alone.
+      line.catch(() => {});
+      return line;
     },
     send: (name) => void child.kill(name),
     exited,

@@ -24,7 +24,9 @@ export async function startGuarded(
   } = {},
 ): Promise<GuardedServer> {
   const child = spawn("/bin/sh", ["-c", GUARD, "sh", program, ...words], { ...as, stdio: ["pipe", "pipe", "pipe"] });
+  let over = false;
   const exited = once(child, "exit").then(() => {
+    over = true;
     child.stdin.destroy();
   });
   const said: string[] = [];
@@ -40,5 +42,17 @@ export async function startGuarded(
     void exited.then(() => reject(new Error(`${program} did not start: ${said.join("\n")}`)));
   });
   const serverPid = await pid.promise;
-  return { exited, signal: (name) => void process.kill(serverPid, name) };
+  return {
+    exited,
+    signal(name) {
+      // Where it has ended by itself its number may be another process's by now.
+      if (over) return;
+      try {
+        process.kill(serverPid, name);
+      } catch (error) {
+        // It has ended, and this is not known here yet.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    },
+  };
 }

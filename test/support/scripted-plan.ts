@@ -174,9 +174,8 @@ export function scriptedDeps({
   };
 }
 
-/** Opens the stores and an account with a dollar. */
-export async function openStage(): Promise<Stage> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-stage-"));
+/** Opens the stores and an account with a dollar. The folder goes when it is closed. */
+export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-stage-"))): Promise<Stage> {
   const stores = await openStores(readConfig({ DATA_DIR: folder }), {
     onFatal(error) {
       throw error;

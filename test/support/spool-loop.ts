@@ -13,6 +13,7 @@ import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { openRedis } from "../../src/storage/redis-link.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { allResolved, openSpooled } from "../ledger/spooled.ts";
+import { endWithTests } from "./end-with-tests.ts";
 import { eventually } from "./gateway.ts";
 import type { SpoolStage, StartStage } from "./spool-stage.ts";
 
@@ -51,6 +52,7 @@ function startProcess(url: string, folder: string, run: string, acknowledged: Ch
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...words], {
     stdio: ["pipe", "pipe", "inherit"],
   });
+  endWithTests(child);
   const began = Promise.withResolvers<void>();
   const lines = createInterface({ input: child.stdout }).on("line", (line) => {
     began.resolve();
@@ -89,10 +91,11 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
   let runs = 0;
   const start = (place: number) =>
     startProcess(stage.url, join(folder, String(place)), `run${runs++}`, acknowledged, lost);
+  const processes: ReturnType<typeof startProcess>[] = [];
   try {
     for (const name of RICH) await checker.openAccount(newAccount(name, 1_000_000));
     await checker.openAccount(newAccount(POOR, 1));
-    const processes = Array.from({ length: plan.processes }, (_, place) => start(place));
+    for (let place = 0; place < plan.processes; place++) processes.push(start(place));
     await Promise.all(processes.map(({ began }) => began));
     for (let round = 0; round < plan.rounds; round++) {
       await wait(200 + random() * 1_300);
@@ -124,6 +127,8 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
     expect(lost).toEqual([]);
     return await compare(checker, acknowledged);
   } finally {
+    for (const { kill } of processes) kill();
+    await Promise.all(processes.map(({ over }) => over));
     await side.close();
     await stage.dispose();
     rmSync(folder, { recursive: true, force: true });
