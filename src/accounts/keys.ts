@@ -116,20 +116,25 @@ export async function createKey(
   return { status: 201, body: { ...keyRow(key), api_key: secret } };
 }
 
-/** What the body asks to change, or what is wrong with it for this key. */
+/**
+ * What the body asks to change, or what is wrong with it for this key. What it does not name is left out: somebody else may be
+ * changing that at the same time.
+ */
 function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch | GatewayError {
   const cents = body.ceiling_cents === undefined ? body.ceiling : body.ceiling_cents;
   const newPeriod = body.ceiling_period ?? body.period;
   const ceilingNano = cents === undefined ? key.ceilingNano : cents === null ? null : nanoFromCents(cents);
   if (newPeriod !== undefined && ceilingNano === null) return badField("ceiling_period", "needs a ceiling_cents");
+  const ceilingPeriod = ceilingNano === null ? null : (newPeriod ?? (key.ceilingPeriod === null ? PERIOD : undefined));
+  const bounds = cents !== undefined || newPeriod !== undefined;
   return {
     ...(body.label === undefined ? {} : { label: body.label }),
     ...(body.paused === undefined ? {} : { paused: body.paused }),
     ...(body.services === undefined ? {} : { services: body.services }),
     ...(body.models === undefined ? {} : { models: body.models }),
     ...(body.expires_at === undefined ? {} : { expiresAtMs: body.expires_at }),
-    ceilingNano,
-    ceilingPeriod: ceilingNano === null ? null : (newPeriod ?? key.ceilingPeriod ?? PERIOD),
+    ...(cents === undefined ? {} : { ceilingNano }),
+    ...(bounds && ceilingPeriod !== undefined ? { ceilingPeriod } : {}),
   };
 }
 
@@ -173,11 +178,11 @@ export async function revokeKey(
   key: { readonly accountId: string; readonly keyId: string },
 ): Promise<Answer | GatewayError> {
   const before = await find(books, key.accountId, key.keyId);
-  if (before === undefined) return noSuchKey(key.keyId);
-  if (before.primary) {
+  if (before?.primary) {
     const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
     return new GatewayError("conflict", { detail: { detail } });
   }
+  // Also where it is not there: the ledger may still have to see to it that it stays away.
   const revoked = await books.deleteKey(key.accountId, key.keyId);
   return revoked ? { status: 200, body: { id: key.keyId, revoked: true } } : noSuchKey(key.keyId);
 }

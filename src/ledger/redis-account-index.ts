@@ -33,9 +33,9 @@ interface Note {
   readonly leaseMs: number;
 }
 
-/** Only for the list of all accounts; fixed for ever. */
-function shardOf(accountId: string): number {
-  return hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS;
+/** The part of the list of all accounts that an account stands in; fixed for ever. */
+export function accountsWith(accountId: string): string {
+  return `accounts:${hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS}`;
 }
 
 /**
@@ -92,7 +92,7 @@ export function accountIndex(
   const notes = new Map<string, Note>();
   return {
     async register(accountId) {
-      await link.call("SADD", `accounts:${shardOf(accountId)}`, accountId);
+      await link.call("SADD", accountsWith(accountId), accountId);
     },
     async *all() {
       for (let shard = 0; shard < SHARDS; shard++) {

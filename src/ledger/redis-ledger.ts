@@ -1,31 +1,17 @@
 // The ledger as many processes share it: every transition is one script in Redis, and all of an account lies in one slot.
-import type { AccountRow, KeyPatch, KeyRow, NewKey, PostingRow, RefundOutcome, TopUpOutcome } from "../account-rows.ts";
+import type { AccountRow, PostingRow, RefundOutcome, TopUpOutcome } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
 import { add, type Nano, nano, ZERO } from "../money.ts";
 import { type Archive, NO_ARCHIVE, shownPosting } from "./archive.ts";
 import type { LedgerTotals, SharedLedger, VoidOutcome } from "./ledger.ts";
-import { accountIndex } from "./redis-account-index.ts";
+import { accountIndex, accountsWith } from "./redis-account-index.ts";
 import { withArchive } from "./redis-archived.ts";
 import { creditDetail, listPostings, readPosting } from "./redis-calls.ts";
 import { examineRedis } from "./redis-doctor.ts";
+import { newKeyArgs, pointTo, redisKeys, waitForCopies } from "./redis-keys.ts";
 import { orphanTransitions, postArgs } from "./redis-orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./redis-replies.ts";
-import {
-  ABOUT,
-  accountBase,
-  accountKey,
-  changedKey,
-  fieldsOf,
-  type KeyProfile,
-  keyIdsOf,
-  profileOf,
-  readAccount,
-  type StoredKey,
-  secretKey,
-  storedKey,
-  withPeriodSums,
-} from "./redis-rows.ts";
+import { ABOUT, accountBase, accountKey, readAccount, secretKey } from "./redis-rows.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "./redis-script.ts";
 
 export interface RedisLedgerOptions {
@@ -39,7 +25,6 @@ export interface RedisLedgerOptions {
   readonly archive?: Archive;
 }
 
-const KEY_WRITES_MAX = 5;
 const TOTALS_KEPT_MS = 10_000;
 const NO_DETAIL = JSON.stringify({
   ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
@@ -51,58 +36,11 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const run = ledgerScripts(link);
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
+  const copied = waitForCopies(link);
   let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
 
   async function account(accountId: string): Promise<AccountRow | null> {
     return readAccount(link, accountId);
-  }
-
-  /** The account's own time, which never falls. */
-  async function accountNow(accountId: string): Promise<number> {
-    const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
-    return Math.max(Number(clk ?? 0), time().nowMs);
-  }
-
-  async function key(accountId: string, keyId: string): Promise<StoredKey | null> {
-    const names = [keyId, ...["paused", "ceiling", "period", "used", "created"].map((name) => `${keyId}:${name}`)];
-    const values = (await link.call("HMGET", `${accountBase(accountId)}:k`, ...names)) as (string | null)[];
-    const fields = new Map(
-      names.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const])),
-    );
-    return storedKey(accountId, keyId, fields);
-  }
-
-  async function shown(stored: StoredKey | null): Promise<KeyRow | null> {
-    return stored === null ? null : withPeriodSums(link, stored, await accountNow(stored.row.accountId));
-  }
-
-  /** Changes a key where it still is what it was read as; somebody else's change in between is read and built upon. */
-  async function change(
-    accountId: string,
-    keyId: string,
-    patch: KeyPatch & Partial<KeyProfile>,
-  ): Promise<StoredKey | null> {
-    for (let tries = 0; tries < KEY_WRITES_MAX; tries++) {
-      const before = await key(accountId, keyId);
-      if (before === null) return null;
-      const { profile, paused, ceiling, period } = changedKey(before, patch);
-      const args = [keyId, before.text, profile, paused, ceiling, period];
-      const [outcome] = await run("write_key", accountKey(accountId), args);
-      if (outcome === "written") return key(accountId, keyId);
-      if (outcome === "missing") return null;
-    }
-    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: 1 });
-  }
-
-  function newKeyArgs(newKey: NewKey, primary: boolean): readonly string[] {
-    const { keyId, ceilingNano, ceilingPeriod, externalId } = newKey;
-    const profile = JSON.stringify(profileOf(newKey, primary));
-    return [keyId, profile, ceilingNano === null ? "" : String(ceilingNano), ceilingPeriod ?? "", externalId ?? ""];
-  }
-
-  /** A secret leads to its key before the key is there: a key that is acknowledged can always be found. */
-  async function point(secretHash: string, accountId: string, keyId: string): Promise<void> {
-    await link.call("SET", secretKey(secretHash), JSON.stringify([accountId, keyId]));
   }
 
   /** Where a transaction is known by its id alone, accounts are asked one after the other: people do that, calls never. */
@@ -144,9 +82,9 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     const detail = creditDetail(reference, reason);
     const key = accountKey(accountId);
     const reply = await run("credit", key, [...time().args, id, kind, amount, reference, detail]);
-    // No spool remembers it: what a failover could take back is not acknowledged. Whoever repeats it is told of the first.
-    if (await link.waitForReplicas(key)) return reply;
-    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: 1, cause: new Error("no replica has it yet") });
+    // Whoever is refused here and repeats it is told of the first.
+    await copied(key);
+    return reply;
   }
 
   async function expire(accountId: string, countMax: number): Promise<string[]> {
@@ -166,13 +104,17 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       nano(creditNano);
       const before = await account(accountId);
       if (before !== null) return "exists";
+      const places = [accountKey(accountId), accountsWith(accountId), secretKey(primaryKey.secretHash)];
+      // Asked before as well: whoever is refused is told no secret, and an account that nobody can use is better not opened.
+      await copied(...places);
       await index.register(accountId);
       await note(accountId);
-      await point(primaryKey.secretHash, accountId, primaryKey.keyId);
+      await pointTo(link, primaryKey.secretHash, accountId, primaryKey.keyId);
       const opening = [`open_${accountId}`, creditNano, creditDetail("opening credit", "")];
       const limits = [inferenceCapNano, requestsPerMinute, inFlightMax];
       const args = [...time().args, ...opening, name, kind, ...limits, ...newKeyArgs(primaryKey, true), ABOUT];
       const [outcome] = await run("open", accountKey(accountId), args);
+      await copied(...places);
       return outcome === "opened" ? "opened" : "exists";
     },
     account,
@@ -194,49 +136,11 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         in_flight: patch.inFlightMax,
       }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
       if (fields.length > 0) await link.call("HSET", accountKey(accountId), ...fields);
+      await copied(accountKey(accountId));
       return account(accountId);
     },
 
-    async createKey(accountId, newKey) {
-      if ((await account(accountId)) === null) return "unknown_account";
-      await point(newKey.secretHash, accountId, newKey.keyId);
-      const [outcome] = await run("create_key", accountKey(accountId), [...time().args, ...newKeyArgs(newKey, false)]);
-      if (outcome !== "created") await link.call("DEL", secretKey(newKey.secretHash));
-      return outcome as "created" | "unknown_account" | "external_id_taken";
-    },
-    async keyByHash(secretHash) {
-      const pointer = (await link.call("GET", secretKey(secretHash))) as string | null;
-      if (pointer === null) return null;
-      const [accountId, keyId] = JSON.parse(pointer) as [string, string];
-      const found = await key(accountId, keyId);
-      // A pointer outlives the secret that it was made for; the key says which secret is its own.
-      return found?.profile.secretHash === secretHash ? shown(found) : null;
-    },
-    async keys(accountId) {
-      const fields = await fieldsOf(link, `${accountBase(accountId)}:k`);
-      const nowMs = await accountNow(accountId);
-      const stored = keyIdsOf(fields).map((keyId) => storedKey(accountId, keyId, fields));
-      const rows = await Promise.all(
-        stored.filter((one) => one !== null).map((one) => withPeriodSums(link, one, nowMs)),
-      );
-      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.keyId < b.keyId ? -1 : 1));
-    },
-    patchKey: async (accountId, keyId, patch) => shown(await change(accountId, keyId, patch)),
-    async rotateKey(accountId, keyId, secretHash, hint) {
-      const before = await key(accountId, keyId);
-      if (before === null) return null;
-      await point(secretHash, accountId, keyId);
-      const after = await change(accountId, keyId, { secretHash, hint });
-      await link.call("DEL", secretKey(before.profile.secretHash));
-      return shown(after);
-    },
-    async deleteKey(accountId, keyId) {
-      const before = await key(accountId, keyId);
-      if (before === null || before.profile.primary) return false;
-      const [outcome] = await run("delete_key", accountKey(accountId), [keyId, before.profile.externalId ?? ""]);
-      await link.call("DEL", secretKey(before.profile.secretHash));
-      return outcome === "deleted";
-    },
+    ...redisKeys(link, run, time),
 
     reserve(request) {
       nano(request.amountNano);

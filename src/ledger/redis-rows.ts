@@ -87,11 +87,13 @@ export function profileOf(key: NewKey, primary: boolean): KeyProfile {
   return { secretHash, hint, label, externalId, primary, services, models, expiresAtMs };
 }
 
+type WrittenKey = readonly [profile: string, paused: string, ceiling: string, period: string];
+
 /** A key as it is kept, before its period's sums are added. */
 export interface StoredKey {
   readonly profile: KeyProfile;
-  /** The profile's text: a change is made only where it is still this. */
-  readonly text: string;
+  /** All that can be changed of it, as it is written: a change is made only where it is still this. */
+  readonly written: WrittenKey;
   readonly row: Omit<KeyRow, "periodSpentNano" | "periodHeldNano">;
 }
 
@@ -99,18 +101,19 @@ export function storedKey(accountId: string, keyId: string, fields: Fields): Sto
   const text = fields.get(keyId);
   if (text === undefined) return null;
   const profile = JSON.parse(text) as KeyProfile;
+  const paused = fields.get(`${keyId}:paused`) ?? "";
   const ceiling = fields.get(`${keyId}:ceiling`) ?? "";
   const period = fields.get(`${keyId}:period`) ?? "";
   const used = fields.get(`${keyId}:used`);
   const { secretHash: _, ...shown } = profile;
   return {
     profile,
-    text,
+    written: [text, paused, ceiling, period],
     row: {
       ...shown,
       keyId,
       accountId,
-      paused: fields.get(`${keyId}:paused`) === "1",
+      paused: paused === "1",
       ceilingNano: ceiling === "" ? null : nano(Number(ceiling)),
       ceilingPeriod: period === "" ? null : (period as KeyRow["ceilingPeriod"]),
       createdAtMs: Number(fields.get(`${keyId}:created`)),
@@ -119,21 +122,19 @@ export function storedKey(accountId: string, keyId: string, fields: Fields): Sto
   };
 }
 
-/** The fields of a key that admission reads, after a change. */
-export function changedKey(key: StoredKey, patch: KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>) {
+/** What is to be written of a key that is changed. */
+export function changedKey(
+  key: StoredKey,
+  patch: KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>,
+): WrittenKey {
   const {
     paused = key.row.paused,
     ceilingNano = key.row.ceilingNano,
     ceilingPeriod = key.row.ceilingPeriod,
     ...rest
   } = patch;
-  const profile = { ...key.profile, ...rest };
-  return {
-    profile: JSON.stringify(profile),
-    paused: paused ? "1" : "0",
-    ceiling: ceilingNano === null ? "" : String(ceilingNano),
-    period: ceilingPeriod ?? "",
-  };
+  const profile = JSON.stringify({ ...key.profile, ...rest });
+  return [profile, paused ? "1" : "0", ceilingNano === null ? "" : String(ceilingNano), ceilingPeriod ?? ""];
 }
 
 /** All ids of keys among the fields of an account's keys. */

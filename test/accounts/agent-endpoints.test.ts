@@ -1,5 +1,7 @@
 // An account's keys: made, changed, paused, rotated and revoked by its primary key.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { revokeKey } from "../../src/accounts/keys.ts";
+import { GatewayError } from "../../src/errors.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { type Account, openAccount, openAgent } from "./open-account.ts";
 
@@ -235,6 +237,17 @@ describe("PATCH /api/v1/agents/{id}", () => {
   });
 });
 
+test("of changes that are made at the same time none takes another back", async () => {
+  const { id } = await agent({ ceiling_cents: 100, ceiling_period: "day" });
+  const changes = [{ ceiling_cents: 5 }, { period: "week" }, { label: "two" }, { paused: true }];
+  const path = `/api/v1/agents/${id}`;
+  for (const { status } of await Promise.all(changes.map((body) => gate.call(own.key, "PATCH", path, body))))
+    expect(status).toBe(200);
+  const { body } = await gate.call(own.key, "GET", "/api/v1/agents");
+  const after = { ceiling_cents: 5, ceiling_period: "week", label: "two", paused: true };
+  expect(body.agents).toContainEqual(expect.objectContaining({ id, ...after }));
+});
+
 describe("rotating and revoking", () => {
   test("rotate swaps the secret in place; the old one stops at once", async () => {
     const { id, key } = await agent({ ceiling_cents: 100 });
@@ -261,6 +274,12 @@ describe("rotating and revoking", () => {
     });
     expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(401);
     expect((await gate.call(own.key, "DELETE", `/api/v1/agents/${id}`)).status).toBe(404);
+  });
+
+  test("a revocation that the ledger could not acknowledge is not taken for one that it could when it is repeated", async () => {
+    const refused = new GatewayError("ledger_unavailable");
+    const books = { ...gate.ledger, deleteKey: () => Promise.reject(refused) };
+    await expect(revokeKey(books, { accountId: own.id, keyId: "key_gone" })).rejects.toBe(refused);
   });
 
   test("the primary key cannot be revoked", async () => {

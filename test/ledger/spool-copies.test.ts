@@ -1,35 +1,17 @@
 // What a replica has not got is remembered by the spool for as long as it takes: whoever takes over is told of it.
 import { expect, it, onTestFinished } from "vitest";
-import { manualClock, systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/clock.ts";
 import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
 import { KEEP_MS, openSpool, type Spool } from "../../src/ledger/spool-file.ts";
 import type { SpoolPage } from "../../src/ledger/spool-unit.ts";
 import { nano } from "../../src/money.ts";
 import { eventually } from "../support/gateway.ts";
-import { startRedis } from "../support/redis.ts";
-import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { CENT } from "./requests.ts";
-import { CREDIT_CENTS, cost, startSpooled } from "./spooled.ts";
+import { CREDIT_CENTS, cost, startReplicated, startSpooled } from "./spooled.ts";
 import { NO_BOUNDS } from "./store.ts";
 
 const LONG_MS = 3 * KEEP_MS;
 const LOOK_MS = 100;
-
-/** A primary whose replica follows by a way that can be closed, and a ledger behind a spool that knows of both. */
-async function startReplicated() {
-  const clock = manualClock(systemClock.epochMs());
-  const parts = await startSpooled();
-  const way = await startTcpProxy(parts.redis.port);
-  const replica = await startRedis({ replicaof: `127.0.0.1 ${way.port}` });
-  onTestFinished(async () => {
-    await replica.dispose();
-    await way.close();
-  });
-  const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
-  await eventually(copied, "the replica to follow", 15_000);
-  const opened = await parts.reopen({ spoolClock: clock });
-  return { ...parts, ...opened, clock, way, replica };
-}
 
 async function idsOf(spool: Spool, which: SpoolPage["which"]): Promise<string[]> {
   const ids: string[] = [];

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, manualClock, systemClock } from "../../src/clock.ts";
 import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { type SpooledLedger, type SpooledLedgerOptions, spooledLedger } from "../../src/ledger/spool.ts";
@@ -131,6 +131,22 @@ export async function startWithReplica(options: OpenOptions = {}) {
       parts.proxy.leadTo(replica.port);
     },
   };
+}
+
+/** A primary whose replica follows by a way that can be closed, and a ledger behind a spool that knows of both. */
+export async function startReplicated() {
+  const clock = manualClock(systemClock.epochMs());
+  const parts = await startSpooled();
+  const way = await startTcpProxy(parts.redis.port);
+  const replica = await startRedis({ replicaof: `127.0.0.1 ${way.port}` });
+  onTestFinished(async () => {
+    await replica.dispose();
+    await way.close();
+  });
+  const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
+  await eventually(copied, "the replica to follow", 15_000);
+  const opened = await parts.reopen({ spoolClock: clock });
+  return { ...parts, ...opened, clock, way, replica };
 }
 
 export function request(holdId: string, cents: number) {

@@ -38,13 +38,17 @@ function ops.create_key(KEYS_, A)
   return { 'created' }
 end
 
--- Replaces what a key is, where it still is what it was read as. ARGV: key id, profile before, profile, paused, ceiling, period
+-- Replaces what a key is, where it still is what it was read as. ARGV: key id; profile, paused, ceiling and period before; then the same
+-- as they are to be
 function ops.write_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
-  local before = redis.call('HGET', keys, A[1])
-  if not before then return { 'missing' } end
-  if before ~= A[2] then return { 'changed' } end
-  redis.call('HSET', keys, A[1], A[3], A[1] .. ':paused', A[4], A[1] .. ':ceiling', A[5], A[1] .. ':period', A[6])
+  local names = { A[1], A[1] .. ':paused', A[1] .. ':ceiling', A[1] .. ':period' }
+  local before = redis.call('HMGET', keys, unpack(names))
+  if not before[1] then return { 'missing' } end
+  for at = 1, #names do
+    if (before[at] or '') ~= A[1 + at] then return { 'changed' } end
+  end
+  redis.call('HSET', keys, names[1], A[6], names[2], A[7], names[3], A[8], names[4], A[9])
   return { 'written' }
 end
 

@@ -1,0 +1,149 @@
+// Keys of accounts in Redis, as people make, change and revoke them: acknowledged when a failover cannot take it back.
+import type { KeyPatch, KeyRow, NewKey } from "../account-rows.ts";
+import { GatewayError } from "../errors.ts";
+import type { Ledger } from "./ledger.ts";
+import {
+  accountBase,
+  accountKey,
+  changedKey,
+  fieldsOf,
+  type KeyProfile,
+  keyIdsOf,
+  profileOf,
+  readAccount,
+  type StoredKey,
+  secretKey,
+  storedKey,
+  withPeriodSums,
+} from "./redis-rows.ts";
+import type { LedgerLink, RunTransition, TransitionTime } from "./redis-script.ts";
+
+const KEY_WRITES_MAX = 5;
+const RETRY_AFTER_SECONDS = 1;
+
+type Keys = Pick<Ledger, "createKey" | "keyByHash" | "keys" | "patchKey" | "rotateKey" | "deleteKey">;
+
+/**
+ * Makes what waits until all that was written on these keys' servers is on a replica. What people do passes no spool, so what a
+ * failover could take back is not acknowledged: they are told so, and repeat it.
+ */
+export function waitForCopies(link: LedgerLink): (...keys: readonly string[]) => Promise<void> {
+  return async (...keys) => {
+    const copied = await Promise.all(keys.map((key) => link.waitForReplicas(key)));
+    if (!copied.includes(false)) return;
+    const cause = new Error("no replica has it yet");
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+  };
+}
+
+/** A secret leads to its key before the key is there: a key that is acknowledged can always be found. */
+export async function pointTo(link: LedgerLink, secretHash: string, accountId: string, keyId: string): Promise<void> {
+  await link.call("SET", secretKey(secretHash), JSON.stringify([accountId, keyId]));
+}
+
+/** What the scripts that make a key are told of it. */
+export function newKeyArgs(newKey: NewKey, primary: boolean): readonly string[] {
+  const { keyId, ceilingNano, ceilingPeriod, externalId } = newKey;
+  const profile = JSON.stringify(profileOf(newKey, primary));
+  return [keyId, profile, ceilingNano === null ? "" : String(ceilingNano), ceilingPeriod ?? "", externalId ?? ""];
+}
+
+export function redisKeys(link: LedgerLink, run: RunTransition, time: () => TransitionTime): Keys {
+  const copied = waitForCopies(link);
+
+  /** The account's own time, which never falls. */
+  async function accountNow(accountId: string): Promise<number> {
+    const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+    return Math.max(Number(clk ?? 0), time().nowMs);
+  }
+
+  async function key(accountId: string, keyId: string): Promise<StoredKey | null> {
+    const names = [keyId, ...["paused", "ceiling", "period", "used", "created"].map((name) => `${keyId}:${name}`)];
+    const values = (await link.call("HMGET", `${accountBase(accountId)}:k`, ...names)) as (string | null)[];
+    const fields = new Map(
+      names.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const])),
+    );
+    return storedKey(accountId, keyId, fields);
+  }
+
+  async function shown(stored: StoredKey | null): Promise<KeyRow | null> {
+    return stored === null ? null : withPeriodSums(link, stored, await accountNow(stored.row.accountId));
+  }
+
+  /** Changes a key where it still is what it was read as; somebody else's change in between is read and built upon. */
+  async function change(
+    accountId: string,
+    keyId: string,
+    patch: KeyPatch & Partial<KeyProfile>,
+  ): Promise<StoredKey | null> {
+    for (let tries = 0; tries < KEY_WRITES_MAX; tries++) {
+      const before = await key(accountId, keyId);
+      if (before === null) return null;
+      const args = [keyId, ...before.written, ...changedKey(before, patch)];
+      const [outcome] = await run("write_key", accountKey(accountId), args);
+      if (outcome === "written") return key(accountId, keyId);
+      if (outcome === "missing") return null;
+    }
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+
+  return {
+    async createKey(accountId, newKey) {
+      if ((await readAccount(link, accountId)) === null) return "unknown_account";
+      const places = [accountKey(accountId), secretKey(newKey.secretHash)];
+      // Asked before as well: whoever is refused is told no secret, and a key that nobody can use is better not made.
+      await copied(...places);
+      await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
+      const [outcome] = await run("create_key", accountKey(accountId), [...time().args, ...newKeyArgs(newKey, false)]);
+      if (outcome === "created") await copied(...places);
+      else await link.call("DEL", secretKey(newKey.secretHash));
+      return outcome as "created" | "unknown_account" | "external_id_taken";
+    },
+    async keyByHash(secretHash) {
+      const pointer = (await link.call("GET", secretKey(secretHash))) as string | null;
+      if (pointer === null) return null;
+      const [accountId, keyId] = JSON.parse(pointer) as [string, string];
+      const found = await key(accountId, keyId);
+      // A pointer outlives the secret that it was made for; the key says which secret is its own.
+      return found?.profile.secretHash === secretHash ? shown(found) : null;
+    },
+    async keys(accountId) {
+      const fields = await fieldsOf(link, `${accountBase(accountId)}:k`);
+      const nowMs = await accountNow(accountId);
+      const stored = keyIdsOf(fields).map((keyId) => storedKey(accountId, keyId, fields));
+      const rows = await Promise.all(
+        stored.filter((one) => one !== null).map((one) => withPeriodSums(link, one, nowMs)),
+      );
+      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.keyId < b.keyId ? -1 : 1));
+    },
+    async patchKey(accountId, keyId, patch) {
+      const after = await change(accountId, keyId, patch);
+      if (after !== null) await copied(accountKey(accountId));
+      return shown(after);
+    },
+    async rotateKey(accountId, keyId, secretHash, hint) {
+      const before = await key(accountId, keyId);
+      if (before === null) return null;
+      const places = [accountKey(accountId), secretKey(secretHash)];
+      // Asked before as well: whoever is refused afterwards has lost the old secret and is not told the new one.
+      await copied(...places);
+      await pointTo(link, secretHash, accountId, keyId);
+      const after = await change(accountId, keyId, { secretHash, hint });
+      await link.call("DEL", secretKey(before.profile.secretHash));
+      await copied(...places);
+      return shown(after);
+    },
+    async deleteKey(accountId, keyId) {
+      const before = await key(accountId, keyId);
+      if (before?.profile.primary) return false;
+      if (before !== null) {
+        // It was there: where it is missing now, this is the second time that it was sent, or somebody else revoked it meanwhile.
+        await run("delete_key", accountKey(accountId), [keyId, before.profile.externalId ?? ""]);
+        await link.call("DEL", secretKey(before.profile.secretHash));
+      }
+      // That a key is not there is also waited for: whoever asks again after a refusal must not be told what may not last.
+      await copied(accountKey(accountId));
+      return before !== null;
+    },
+  };
+}
