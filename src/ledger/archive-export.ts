@@ -5,7 +5,7 @@ import type { Archive } from "./archive.ts";
 import { type Due, dueOf } from "./redis-account-index.ts";
 import { postingRow } from "./redis-calls.ts";
 import { accountKey } from "./redis-rows.ts";
-import { type LedgerLink, ledgerScripts, type RunTransition, transitionClock } from "./redis-script.ts";
+import { type LedgerLink, ledgerScripts, transitionClock } from "./redis-script.ts";
 import { type Every, everyInterval, steady } from "./sweep.ts";
 
 /** Postings in one step: a commit of the archive, and some milliseconds of Redis. */
@@ -22,6 +22,8 @@ const ACCOUNTS_AT_ONCE = 4;
 const HOT_COUNT = 500;
 const HOT_LOOK_MS = 1_000;
 const BUSY_LOOK_MS = 30_000;
+const ALONE_LOOK_MS = 5_000;
+const NOT_COPIED = "no replica of Redis has the latest postings";
 /** A process that dies while it moves postings keeps the others from it for so long. */
 const EXPORTER_MS = 15_000;
 /** Which process moves postings; it lapses by itself. */
@@ -68,12 +70,18 @@ export async function claimArchive(link: LedgerLink, { id }: Archive): Promise<v
 
 interface Moved {
   readonly count: number;
+  /** What is left could be taken back by a failover, and stays: no replica has it. */
+  readonly isAlone: boolean;
   /** When to look again, in the server's ms; null: not before somebody places a hold. */
   readonly nextMs: number | null;
 }
 
-/** The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. */
-function postingMover(run: RunTransition, time: () => { readonly args: readonly string[] }, archive: Archive) {
+/**
+ * The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. What the archive has
+ * and Redis has forgotten could not be told to Redis again, whose postings would take its numbers: so a replica has it first.
+ */
+function postingMover(link: LedgerLink, time: () => { readonly args: readonly string[] }, archive: Archive) {
+  const run = ledgerScripts(link);
   return async (
     accountId: string,
     { ageMs, keptMax, ageMsMin }: { readonly ageMs: number; readonly keptMax: number; readonly ageMsMin: number },
@@ -88,8 +96,9 @@ function postingMover(run: RunTransition, time: () => { readonly args: readonly 
           ...(count >= HOT_COUNT ? [Number(now) + HOT_LOOK_MS] : []),
           ...(busy === "1" ? [Number(now) + BUSY_LOOK_MS] : []),
         ];
-        return { count, nextMs: looks.length === 0 ? null : Math.min(...looks) };
+        return { count, isAlone: false, nextMs: looks.length === 0 ? null : Math.min(...looks) };
       }
+      if (!(await link.waitForReplicas(key))) return { count, isAlone: true, nextMs: Number(now) + ALONE_LOOK_MS };
       const postings = readPairs(accountId, Number(archived), pairs);
       const conflict = await archive.append(postings);
       if (conflict !== null) throw new Error(conflict);
@@ -114,16 +123,24 @@ export function exportPostings(options: ExportOptions): PostingExport {
   const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
   const run = ledgerScripts(link);
   const time = transitionClock(clock, options.clockIsServers ?? false);
-  const move = postingMover(run, time, archive);
+  const move = postingMover(link, time, archive);
   const self = randomUUID();
   let behind: number | null = null;
   let stopped = false;
+  let someAlone = false;
+
+  /** Says once that postings wait, until some have moved. */
+  function tellAlone(isAlone: boolean): void {
+    if (isAlone && !someAlone) onBroken(new Error(`${NOT_COPIED}: they stay in Redis until one has them`));
+    someAlone = isAlone;
+  }
 
   async function moveNoted({ leases, accountId, score }: Due): Promise<void> {
     let next: number | string;
     try {
-      const { nextMs } = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs) });
-      next = nextMs ?? "";
+      const moved = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs) });
+      if (moved.isAlone || moved.count > 0) tellAlone(moved.isAlone);
+      next = moved.nextMs ?? "";
     } catch (error) {
       onBroken(error);
       next = time().nowMs + BUSY_LOOK_MS;
@@ -156,8 +173,12 @@ export function exportPostings(options: ExportOptions): PostingExport {
   return {
     async flush(accountIds) {
       let count = 0;
-      for await (const accountId of accountIds)
-        count += (await move(accountId, { ageMs: 0, keptMax: 0, ageMsMin: 0 })).count;
+      for await (const accountId of accountIds) {
+        const moved = await move(accountId, { ageMs: 0, keptMax: 0, ageMsMin: 0 });
+        if (moved.isAlone)
+          throw new Error(`${NOT_COPIED}: repeat this when one follows, or take it away from the primary`);
+        count += moved.count;
+      }
       return count;
     },
     behindMs: () => behind,

@@ -1,17 +1,28 @@
 // What a replica has not got is remembered by the spool for as long as it takes: whoever takes over is told of it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { exportPostings } from "../../src/ledger/archive-export.ts";
+import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
+import { leasesWith } from "../../src/ledger/redis-account-index.ts";
 import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
 import { KEEP_MS, openSpool, type Spool } from "../../src/ledger/spool-file.ts";
 import type { SpoolPage } from "../../src/ledger/spool-unit.ts";
 import { nano } from "../../src/money.ts";
 import { eventually } from "../support/gateway.ts";
+import { startRedis } from "../support/redis.ts";
 import { CENT } from "./requests.ts";
 import { CREDIT_CENTS, cost, startReplicated, startSpooled } from "./spooled.ts";
 import { NO_BOUNDS } from "./store.ts";
 
 const LONG_MS = 3 * KEEP_MS;
 const LOOK_MS = 100;
+
+function aheadBy(ms: number): Clock {
+  return { ...systemClock, epochMs: () => systemClock.epochMs() + ms };
+}
 
 async function idsOf(spool: Spool, which: SpoolPage["which"]): Promise<string[]> {
   const ids: string[] = [];
@@ -56,6 +67,52 @@ it("charges that the replica never had are there after it has taken over, once, 
   const charges = Object.fromEntries(rows.map(({ transactionId, amountNano }) => [transactionId, amountNano / CENT]));
   expect(charges).toMatchObject({ tx_copied: 1, tx_lost: 2, tx_unseen: 3, tx_held: 4 });
   expect(await ledger.account("ada")).toMatchObject({ spentNano: 10 * CENT, heldNano: 0 });
+  expect((await ledger.doctor()).findings).toEqual([]);
+});
+
+it("what no replica has stays out of the archive: after a failover no charge is there alone, and none twice", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-copies-"));
+  const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal() {} });
+  onTestFinished(async () => {
+    await archive.close();
+    rmSync(folder, { recursive: true });
+  });
+  const { ledger, link, hold, redis, proxy, way, replica } = await startReplicated({ archive });
+  const rounds: (() => void)[] = [];
+  const errors: string[] = [];
+  const mover = exportPostings({
+    ...{ link, archive, clock: aheadBy(LONG_MS), clockIsServers: true, ageMs: 0 },
+    onBroken: (error) => errors.push(String(error)),
+    every(_, run) {
+      rounds.push(run);
+      return () => {};
+    },
+  });
+  onTestFinished(() => mover.stop());
+  const moved = async (count: number) => {
+    for (const round of rounds) round();
+    return (await archive.last("ada")) === count || undefined;
+  };
+  for (const id of ["tx_1", "tx_2"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
+  expect(await ledger.post(cost("tx_1", 1))).toMatchObject({ outcome: "posted" });
+  await eventually(() => moved(2), "the opening credit and the first charge to move", 15_000);
+
+  way.blackHole();
+  expect(await hold("tx_3", 5)).toEqual({ outcome: "held" });
+  for (const id of ["tx_3", "tx_2"]) expect(await ledger.post(cost(id, 2))).toMatchObject({ outcome: "posted" });
+  await link.call("ZADD", `${leasesWith("ada")}:archive`, "1", "ada");
+  await eventually(async () => (await moved(4)) ?? (errors.length > 0 || undefined), "a round of the exporter", 15_000);
+  expect([await archive.last("ada"), errors]).toEqual([2, [expect.stringContaining("no replica")]]);
+
+  await redis.kill();
+  await replica.send("REPLICAOF", "NO", "ONE");
+  proxy.leadTo(replica.port);
+  const spent = async () => (await ledger.account("ada").catch(() => null))?.spentNano === 5 * CENT || undefined;
+  await eventually(spent, "all charges", 15_000);
+  const next = await startRedis({ replicaof: `127.0.0.1 ${replica.port}` });
+  onTestFinished(() => next.dispose());
+  await link.call("ZADD", `${leasesWith("ada")}:archive`, "1", "ada");
+  await eventually(() => moved(4), "all charges to move", 15_000);
   expect((await ledger.doctor()).findings).toEqual([]);
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { type Clock, manualClock, systemClock } from "../../src/clock.ts";
+import type { Archive } from "../../src/ledger/archive.ts";
 import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { type SpooledLedger, type SpooledLedgerOptions, spooledLedger } from "../../src/ledger/spool.ts";
@@ -34,6 +35,8 @@ export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMa
   readonly leaseMs?: number;
   /** The spool's own time; the store goes by the system's. */
   readonly spoolClock?: Clock;
+  /** Where the store's postings go. */
+  readonly archive?: Archive;
   /** Puts something between the spool and the store. */
   readonly wrap?: (store: SharedLedger) => SharedLedger;
   /** Puts something before the spool. */
@@ -42,7 +45,7 @@ export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMa
 
 /** Opens the ledger as a gateway does, and replays what is in the folder's spool. */
 export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
-  const { leaseMs = LEASE_MS, spoolClock = systemClock, ...others } = options;
+  const { leaseMs = LEASE_MS, spoolClock = systemClock, archive, ...others } = options;
   const { wrap = (store) => store, wrapSpool = (spool) => spool, ...bounds } = others;
   const forfeits: Forfeit[] = [];
   const broken: unknown[] = [];
@@ -53,7 +56,7 @@ export async function openSpooled(url: string, folder: string, options: OpenOpti
     onFatal: onBroken,
   });
   const spool = wrapSpool(keptUntilCopied(file, link));
-  const store = wrap(redisLedger({ link, clock: systemClock, leaseMs }));
+  const store = wrap(redisLedger({ link, clock: systemClock, leaseMs, ...(archive === undefined ? {} : { archive }) }));
   const onForfeit = (lost: Forfeit) => forfeits.push(lost);
   const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs, onBroken, onForfeit });
   link.onServerChange(() => ledger.repeat());
@@ -134,7 +137,7 @@ export async function startWithReplica(options: OpenOptions = {}) {
 }
 
 /** A primary whose replica follows by a way that can be closed, and a ledger behind a spool that knows of both. */
-export async function startReplicated() {
+export async function startReplicated(options: OpenOptions = {}) {
   const clock = manualClock(systemClock.epochMs());
   const parts = await startSpooled();
   const way = await startTcpProxy(parts.redis.port);
@@ -145,7 +148,7 @@ export async function startReplicated() {
   });
   const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
   await eventually(copied, "the replica to follow", 15_000);
-  const opened = await parts.reopen({ spoolClock: clock });
+  const opened = await parts.reopen({ spoolClock: clock, ...options });
   return { ...parts, ...opened, clock, way, replica };
 }
 

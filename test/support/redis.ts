@@ -150,7 +150,8 @@ async function startServer(
     },
     async dispose() {
       await end("SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
+      // Its child, which rewrites the file for a replica, may outlive it for a moment.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
 }
