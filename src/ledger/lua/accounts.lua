@@ -20,7 +20,7 @@ end
 function ops.open(KEYS_, A)
   local name = KEYS_[1]
   if redis.call('EXISTS', name) == 1 then return { 'exists' } end
-  local now = clock(A[1], A[2], A[3])
+  local now = money_time(A)
   redis.call('HSET', name, 'name', A[7], 'kind', A[8], 'cap', A[9], 'rpm', A[10], 'in_flight', A[11], 'frozen', '0',
     'created', now, 'about', A[17], 'granted', '0', 'spent', '0', 'held', '0', 'absorbed', '0', 'clk', now, 'seq', '0')
   write_new_key(base_of(name) .. ':k', now, A[12], A[13], '0', A[14], A[15], A[16])
@@ -34,7 +34,7 @@ function ops.create_key(KEYS_, A)
   if redis.call('EXISTS', KEYS_[1]) == 0 then return { 'unknown_account' } end
   if redis.call('HEXISTS', keys, A[4]) == 1 then return { 'created' } end
   if A[8] ~= '' and redis.call('HEXISTS', keys, 'external:' .. A[8]) == 1 then return { 'external_id_taken' } end
-  write_new_key(keys, clock(A[1], A[2], A[3]), A[4], A[5], '0', A[6], A[7], A[8])
+  write_new_key(keys, money_time(A), A[4], A[5], '0', A[6], A[7], A[8])
   return { 'created' }
 end
 
@@ -71,6 +71,6 @@ function ops.credit(KEYS_, A)
   if before then return { 'exists', int(granted - spent), before } end
   local amount = tonumber(A[6])
   if A[5] == 'topup' and granted + amount > GRANTED_MAX then return { 'too_much' } end
-  credit(name, (account_time(name, A)), A[4], A[5], amount, A[7], A[8])
+  credit(name, account_time(name, A), A[4], A[5], amount, A[7], A[8])
   return { 'credited', int(granted + amount - spent), A[4] }
 end

@@ -77,8 +77,18 @@ local function period_of(period, day)
   return first, first + month_length(year, month)
 end
 
+-- Whether the server's clock and the caller's are too far apart to begin or to end anything by them.
+local function is_apart(now, A)
+  return math.abs(now - tonumber(A[1])) > SKEW_MS_MAX
+end
+
+-- The time that money is counted by: the server's, as far as the caller's own clock bears it out. A server that leaps ahead for a
+-- moment would take accounts along for good, out of the periods that run.
+local function money_time(A)
+  return math.min((clock(A[1], A[2], A[3])), tonumber(A[1]) + SKEW_MS_MAX)
+end
+
 -- The account's own time, which never falls.
 local function account_time(key, A)
-  local now = clock(A[1], A[2], A[3])
-  return math.max(num(redis.call('HGET', key, 'clk')), now), now
+  return math.max(num(redis.call('HGET', key, 'clk')), money_time(A))
 end

@@ -15,7 +15,7 @@ local function place(name, A)
   if not key then return { 'unknown_key' } end
   if account[5] == '1' then return { 'frozen' } end
   if key.paused then return { 'paused' } end
-  if leapt or math.abs(now - tonumber(A[1])) > SKEW_MS_MAX then return { 'clock_skew' } end
+  if leapt or is_apart(now, A) then return { 'clock_skew' } end
 
   local at = math.max(num(account[6]), now)
   local days
@@ -138,7 +138,7 @@ function ops.post(KEYS_, A)
   local hold = hold_in(text)
   if hold then
     local words = { detail = A[6], absorb_reason = A[7], reason = '' }
-    return post_hold(KEYS_[1], A[4], hold, (clock(A[1], A[2], A[3])), tonumber(A[5]), words)
+    return post_hold(KEYS_[1], A[4], hold, money_time(A), tonumber(A[5]), words)
   end
   if not text then return { 'missing' } end
   local kind, amount, cents, absorbed = string.match(text, POSTED)
@@ -193,13 +193,13 @@ function ops.settle_orphan(KEYS_, A)
   local name = KEYS_[1]
   local state = state_in(redis.call('GET', call_key(name, A[4])))
   if (state and state ~= 'expired') or redis.call('EXISTS', name) == 0 then return ops.post(KEYS_, A) end
-  local at, now = account_time(name, A)
+  local at = account_time(name, A)
   local day = int(math.floor(math.min(tonumber(A[11]), at) / DAY_MS))
   local hold = { amount = 0, key = A[8], inference = A[9], meta = A[10], day = day, slots = '' }
   local wanted = tonumber(A[5])
   local charged = math.min(wanted, tonumber(A[12]), room_for(name, hold))
   restore_idempotency(name, A[13], A[4], 'posted', at, A[14], A[15], A[16])
-  local cents, balance = end_hold(name, A[4], hold, now, charged, wanted - charged,
+  local cents, balance = end_hold(name, A[4], hold, at, charged, wanted - charged,
     { detail = A[6], absorb_reason = A[17], reason = A[17] })
   return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance) }
 end
@@ -235,7 +235,7 @@ function ops.extend(KEYS_, A)
   end
   hold.amount = hold.amount + more
   hold.accrued = math.min(hold.amount, math.max(hold.accrued, tonumber(A[6])))
-  local _, now = account_time(name, A)
+  local now = clock(A[1], A[2], A[3])
   redis.call('SET', call, hold_text(int(hold.amount), int(hold.accrued), hold.day, hold.key, hold.inference, hold.effect,
     hold.on_expire, hold.slots, hold.idempotency, hold.meta))
   redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
@@ -266,10 +266,11 @@ local function leases_of(name)
   return leases
 end
 
--- ARGV: gateway time, leapt, given time, count. Answers the ids of holds whose lease has ended.
+-- ARGV: gateway time, leapt, given time, count. Answers the ids of holds whose lease has ended; none while the clocks are apart: by the
+-- server's, set ahead, every lease would have ended before it could be renewed.
 function ops.overdue(KEYS_, A)
   local now, leapt = clock(A[1], A[2], A[3])
-  if leapt then return {} end
+  if leapt or is_apart(now, A) then return {} end
   local ended = {}
   for _, lease in ipairs(leases_of(KEYS_[1])) do
     if lease.ends > now or #ended == tonumber(A[4]) then break end
@@ -288,7 +289,7 @@ end
 function ops.expire(KEYS_, A)
   local name, call = KEYS_[1], call_key(KEYS_[1], A[4])
   local leases = base_of(name) .. ':l'
-  local at, now = account_time(name, A)
+  local now = clock(A[1], A[2], A[3])
   local hold = hold_in(redis.call('GET', call))
   local ends = redis.call('HGET', leases, A[4])
   if not hold then
@@ -301,7 +302,7 @@ function ops.expire(KEYS_, A)
     end_idempotency(name, hold.idempotency, A[4], 'expired')
     bury(call, 'expired')
   else
-    post_hold(name, A[4], hold, at, hold.accrued, { detail = A[5], absorb_reason = '', reason = 'its lease ended' })
+    post_hold(name, A[4], hold, money_time(A), hold.accrued, { detail = A[5], absorb_reason = '', reason = 'its lease ended' })
   end
   return { 'ended' }
 end
