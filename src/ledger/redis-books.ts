@@ -254,30 +254,38 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
       if (some.length === 0) break;
       count += some.length;
     }
-    if (sums.count > 0) await addSums(accountId, sums, clockMs);
+    if (sums.count > 0) await addSums(accountId, fields, sums, clockMs);
   }
   return count;
 
   /** A hold of the copy that has been posted since. */
   async function endHold(accountId: string, holdId: string): Promise<void> {
     if ((await ledger.holdState({ accountId, holdId })) !== "held") return;
-    await ledger.void({ accountId, holdId }, "posted since");
+    // Not a free key: whoever asks again under it was charged.
+    await ledger.void({ accountId, holdId }, "posted since", "answered");
     await link.call("DEL", callKey(accountId, holdId));
   }
 
-  async function addSums(accountId: string, sums: Sums, clockMs: number): Promise<void> {
+  async function addSums(
+    accountId: string,
+    fields: ReadonlyMap<string, string>,
+    sums: Sums,
+    clockMs: number,
+  ): Promise<void> {
     const base = accountBase(accountId);
     const { charged, credited, cents, absorbed } = sums;
     const more = {
       ...{ spent: charged, granted: credited, absorbed, archived_charged: charged, archived_credited: credited },
       ...{ archived_cents: cents, archived_absorbed: absorbed },
+      ...Object.fromEntries([...sums.days].map(([field, { spent }]) => [field, spent])),
     };
-    for (const [field, by] of Object.entries(more)) await link.call("HINCRBY", accountKey(accountId), field, by);
-    for (const [field, { spent }] of sums.days) await link.call("HINCRBY", accountKey(accountId), field, spent);
     // Its keys add up the days of their periods again.
     const keyIds = keyIdsOf(await fieldsOf(link, `${base}:k`));
     if (keyIds.length > 0) await link.call("HDEL", `${base}:k`, ...keyIds.map((keyId) => `${keyId}:past`));
     if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
-    await link.call("HSET", accountKey(accountId), "seq", sums.count, "archived", sums.count, "clk", clockMs);
+    // Written as what they come to, and all at once: what is sent twice counts once, and there is no half of it.
+    const sum = Object.entries(more).flatMap(([field, by]) => [field, Number(fields.get(field) ?? 0) + by]);
+    const place = ["seq", sums.count, "archived", sums.count, "clk", clockMs];
+    await link.call("HSET", accountKey(accountId), ...sum, ...place);
   }
 }
