@@ -304,6 +304,8 @@ export interface ErrorOptions {
   /** Replaces the table's `retry`, where only running calls are in the way. */
   readonly retry?: boolean;
   readonly retryAfterSeconds?: number;
+  /** The store was not asked, or has done nothing: there is nothing to undo. */
+  readonly nothingDone?: boolean;
   readonly cause?: unknown;
 }
 

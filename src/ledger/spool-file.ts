@@ -124,7 +124,11 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       if (clock.elapsedMs() - probedMs >= PROBE_MS) probe();
       if (broken === null && open.size < openMax) return;
       const cause = broken ?? new Error(`${open.size} ends of calls wait for the store`);
-      throw new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: RETRY_AFTER_SECONDS });
+      throw new GatewayError("ledger_unavailable", {
+        cause,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+        nothingDone: true,
+      });
     },
     state() {
       const [oldest] = open.values();

@@ -183,7 +183,9 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   }
 
   async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
-    if (!recovered) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS });
+    if (!recovered) {
+      throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS, nothingDone: true });
+    }
     spool.requireRoom();
     const outcome = await watched(ledger.reserve(request));
     post.wake(request.accountId);

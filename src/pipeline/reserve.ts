@@ -147,8 +147,9 @@ export async function reserve(
     if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);
     return refusal(outcome);
   } catch (cause) {
-    // Whether the hold was placed is not known: a void releases it, or keeps it from being placed late.
-    deps.ledger.void(request, "reserve failed").catch(() => {});
+    // Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late.
+    const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
+    if (!nothingDone) deps.ledger.void(request, "reserve failed").catch(() => {});
     return new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: TEMPORARY_SECONDS });
   }
 }

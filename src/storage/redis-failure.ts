@@ -46,6 +46,10 @@ export function deniesFunctions(error: unknown): boolean {
 }
 
 /** What the caller is told where Redis could not be reached, did not answer in time, or refused. */
-export function unavailable(cause: unknown, retryAfterSeconds: number = LOST_RETRY_SECONDS): GatewayError {
-  return new GatewayError("ledger_unavailable", { retryAfterSeconds, cause });
+export function unavailable(
+  cause: unknown,
+  retryAfterSeconds: number = LOST_RETRY_SECONDS,
+  nothingDone = false,
+): GatewayError {
+  return new GatewayError("ledger_unavailable", { retryAfterSeconds, cause, nothingDone });
 }

@@ -172,13 +172,13 @@ function outOfReach({ nodes }: RedisTarget, cause: unknown): string {
 /** Sends, and sends once more where nobody knows whether the first time counted. Never waits for long. */
 function carefulSender({ client, ready }: ReturnType<typeof keepConnected>) {
   async function lastTime<T>(send: () => Promise<T>, cause: unknown): Promise<T> {
-    if (!(await ready())) throw unavailable(cause);
-    return send().catch((error: unknown) => refuse(error));
+    if (!(await ready())) throw unavailable(cause, undefined, cause === null);
+    return send().catch((error: unknown) => refuse(error, cause === null));
   }
 
-  function refuse(error: unknown): never {
+  function refuse(error: unknown, isFirst: boolean): never {
     const meaning = meaningOf(error);
-    if (meaning.kind === "refused") throw unavailable(error, meaning.retryAfterSeconds);
+    if (meaning.kind === "refused") throw unavailable(error, meaning.retryAfterSeconds, isFirst);
     if (meaning.kind === "unknown") throw unavailable(error);
     throw error;
   }
@@ -186,7 +186,7 @@ function carefulSender({ client, ready }: ReturnType<typeof keepConnected>) {
   return <T>(send: () => Promise<T>): Promise<T> => {
     if (client.status !== "ready") return lastTime(send, null);
     return send().catch((error: unknown) =>
-      meaningOf(error).kind === "unknown" ? lastTime(send, error) : refuse(error),
+      meaningOf(error).kind === "unknown" ? lastTime(send, error) : refuse(error, true),
     );
   };
 }

@@ -80,8 +80,10 @@ function whenReady(worker: Worker): Promise<readonly OperationEntry[]> {
   });
 }
 
-function unavailable(detail: string): GatewayError {
-  return new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: new Error(detail) });
+/** `nothingDone`: the thread was not asked, or has said that it rolled back what it was asked. */
+function unavailable(detail: string, nothingDone: boolean): GatewayError {
+  const cause = new Error(detail);
+  return new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause, nothingDone });
 }
 
 class ThreadClient implements SqliteThread {
@@ -118,10 +120,10 @@ class ThreadClient implements SqliteThread {
   }
 
   #call(number: number, argument: unknown): Promise<unknown> {
-    if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message));
-    if (this.#closing !== null) return Promise.reject(unavailable("the store is closed"));
+    if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
+    if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
     const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
-    if (this.#queue.length >= room) return Promise.reject(unavailable("too many operations wait"));
+    if (this.#queue.length >= room) return Promise.reject(unavailable("too many operations wait", true));
     return new Promise((resolve, reject) => {
       this.#queue.push({ number, argument, resolve, reject });
       this.#schedule();
@@ -184,7 +186,7 @@ class ThreadClient implements SqliteThread {
     for (const [at, waiting] of batch.entries()) {
       const error = errors?.[at];
       if (error === undefined) waiting.resolve(values[at]);
-      else waiting.reject(unavailable(error));
+      else waiting.reject(unavailable(error, true));
     }
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
   }
@@ -215,7 +217,7 @@ class ThreadClient implements SqliteThread {
   #break(error: Error): void {
     if (this.#broken !== null) return;
     this.#broken = error;
-    for (const { reject } of [...(this.#running ?? []), ...this.#queue]) reject(unavailable(error.message));
+    for (const { reject } of [...(this.#running ?? []), ...this.#queue]) reject(unavailable(error.message, false));
     for (const { reject } of this.#backups) reject(error);
     this.#closing?.reject(error);
     this.#running = null;

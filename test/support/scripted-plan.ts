@@ -148,7 +148,7 @@ export function scriptedDeps({
   lines,
   broken,
 }: {
-  readonly stores: Stores;
+  readonly stores: Pick<Stores, "ledger" | "records">;
   readonly lines: Record<string, unknown>[];
   readonly broken: unknown[];
 }): PipelineDeps {
