@@ -110,7 +110,7 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
   looks.unref();
 
   const { client } = connection;
-  const replicas = waitOnReplicas(() => connect(() => {}), Math.round(bounds.commandMsMax * REPLICA_SHARE));
+  const replicas = waitOnReplicas(connection, () => connect(() => {}), Math.round(bounds.commandMsMax * REPLICA_SHARE));
   const subscriptions = new Set<Subscription>();
   const careful = carefulSender(connection);
   const runnerOf = luaRunner(client);

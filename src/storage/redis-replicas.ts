@@ -1,12 +1,15 @@
 // Waits until what was written is on a replica too: one wait at a time for each server, shared by all who ask meanwhile.
 import { Cluster, type Redis } from "ioredis";
 import type { RedisConnection } from "./redis-connection.ts";
+import { infoOf } from "./redis-servers.ts";
 import { slotOf, slotTag } from "./redis-slot.ts";
 
 const MARK_MS = 1_000;
 
 interface Waiter {
   readonly key: string;
+  /** The server that was written to; null where that is not known. */
+  readonly writtenTo: Promise<string | null>;
   readonly resolve: (isThere: boolean) => void;
 }
 
@@ -16,15 +19,45 @@ export interface ReplicaWait {
   close(): Promise<void>;
 }
 
-/** `connect` opens a connection of its own, at the first wait: a wait holds up whatever is sent after it. */
-export function waitOnReplicas(connect: () => RedisConnection, waitMsMax: number): ReplicaWait {
+/** Which server a connection leads to, asked once for as long as it lasts; null where it does not say. */
+function serverIds(): (server: Redis | undefined) => Promise<string | null> {
+  const known = new WeakMap<Redis, Promise<string | null>>();
+  return (server) => {
+    if (server === undefined) return Promise.resolve(null);
+    const before = known.get(server);
+    if (before !== undefined) return before;
+    const asked = infoOf(server).then(
+      (info) => info.get("run_id") ?? null,
+      () => {
+        known.delete(server);
+        return null;
+      },
+    );
+    known.set(server, asked);
+    server.once("close", () => known.delete(server));
+    return asked;
+  };
+}
+
+/**
+ * `writer` is what writes. `connect` opens a connection of its own, at the first wait: a wait holds up whatever is sent after it.
+ * While a failover goes on the two can lead to two servers, of which the new one says that its replicas have all that it knows.
+ */
+export function waitOnReplicas(
+  writer: RedisConnection,
+  connect: () => RedisConnection,
+  waitMsMax: number,
+): ReplicaWait {
+  const idOf = serverIds();
   let side: RedisConnection | null = null;
   let waiters: Waiter[] = [];
   let running = false;
 
   async function ask(server: Redis | undefined, asking: readonly Waiter[]): Promise<void> {
+    const id = idOf(server);
     const isThere = server !== undefined && (await markAndWait(server, asking[0]?.key ?? "").catch(() => false));
-    for (const { resolve } of asking) resolve(isThere);
+    const asked = await id;
+    for (const { writtenTo, resolve } of asking) resolve(isThere && asked !== null && (await writtenTo) === asked);
   }
 
   async function markAndWait(server: Redis, key: string): Promise<boolean> {
@@ -50,7 +83,7 @@ export function waitOnReplicas(connect: () => RedisConnection, waitMsMax: number
   return {
     wait(key) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiters.push({ key, resolve });
+      waiters.push({ key, writtenTo: idOf(serverFor(key, writer)), resolve });
       if (!running) void drive();
       return promise;
     },

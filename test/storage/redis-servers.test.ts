@@ -163,6 +163,29 @@ describe("replicas", () => {
     await caughtUp(link);
   });
 
+  test("what was written to an old primary is not taken for what the replicas of the new one have", async () => {
+    const { primary, replica } = await startPair();
+    const third = await started(startRedis({ replicaof: `127.0.0.1 ${replica.port}` }));
+    const proxy = await startTcpProxy(primary.port);
+    ends.unshift(() => proxy.close());
+    const link = await open(`redis://127.0.0.1:${proxy.port}`, patient);
+    // The new primary has a replica; who writes is still at the old one, and asks for the first time.
+    await replica.send("REPLICAOF", "NO", "ONE");
+    await eventually(async () => (await replica.send("WAIT", "1", "100")) === 1 || undefined, "the third", 15_000);
+    proxy.leadTo(replica.port, "keep");
+    await link.call("SET", "k", "late");
+    expect(await link.waitForReplicas("k")).toBe(false);
+    expect([await primary.send("GET", "k"), await third.send("GET", "k")]).toEqual(["late", null]);
+    proxy.cut();
+    await eventually(
+      async () => (await link.call("GET", "k").catch(() => "away")) === null || undefined,
+      "the new one",
+    );
+    await link.call("SET", "k", "again");
+    await caughtUp(link);
+    expect(await third.send("GET", "k")).toBe("again");
+  });
+
   test("without replicas there is nothing to wait for", async () => {
     const own = await started(startRedis());
     const link = await open(own.url);
