@@ -45,9 +45,14 @@ export type Transition = (typeof TRANSITIONS)[number];
 /** Runs a transition on the key of an account; answers the flat list of strings that it makes. */
 export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
 
-/** What ends a hold gives room back, and must be possible where there is none left: a full server refuses only what is new. */
+/**
+ * What ends a hold or moves postings out gives room back, and must be possible where there is none left; so must what keeps the holds of
+ * running calls. A full server refuses only what is new.
+ */
 const ALSO_WHEN_FULL: readonly Transition[] = [
-  ...(["renew", "post", "void", "settle_orphan", "state", "overdue", "first_end", "expire", "looked", "due"] as const),
+  ...(["note", "renew", "post", "void", "settle_orphan", "state"] as const),
+  ...(["overdue", "first_end", "expire", "looked", "due"] as const),
+  ...(["archivable", "trim", "archive_due", "archive_looked", "exporter"] as const),
 ];
 
 const LIBRARY = libraryOf(SOURCE, TRANSITIONS, ALSO_WHEN_FULL);

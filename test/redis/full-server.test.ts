@@ -1,9 +1,15 @@
 // A Redis that is full: new calls are refused before anybody is asked, running ones are still charged.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from "vitest";
+import { manualClock, systemClock } from "../../src/clock.ts";
+import { exportPostings } from "../../src/ledger/archive-export.ts";
+import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
+import { eventually } from "../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
 
 let redis: RedisServer;
@@ -12,6 +18,7 @@ beforeAll(async () => {
   redis = await startRedis();
   link = await openRedis(redis.url, { onBroken: () => {} });
 }, REDIS_MS_MAX);
+afterEach(() => redis.send("CONFIG", "SET", "maxmemory", "0"));
 afterAll(async () => {
   await link.close();
   await redis.dispose();
@@ -30,3 +37,54 @@ it("refuses new holds; those that are there are posted, voided and swept", async
   expect(await ledger.account("ada")).toMatchObject({ spentNano: 2 * CENT, heldNano: 0 });
   expect((await ledger.doctor()).findings).toEqual([]);
 });
+
+it("keeps the holds of calls that run, and ends what it has lost of them", async () => {
+  const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000, archive: await newArchive() });
+  await ledger.openAccount(newAccount("bob", 100));
+  const hold = (id: string) => ({ accountId: "bob", holdId: id, cents: 3, nowMs: systemClock.epochMs() });
+  await ledger.reserve(holdRequest(hold("runs")));
+  await redis.send("CONFIG", "SET", "maxmemory", "1");
+  // Another process, which has not said lately that it holds something.
+  const other = redisLedger({ link, clock: systemClock, leaseMs: 60_000, archive: await newArchive() });
+  expect(await other.renew([hold("runs")], 60_000)).toEqual([]);
+  const origin = holdRequest(hold("lost"));
+  expect(await other.settleOrphan(postRequest(hold("lost")), origin, "orphan")).toMatchObject({ outcome: "posted" });
+});
+
+it("is emptied by the archive", async () => {
+  const archive = await newArchive();
+  const clock = manualClock(systemClock.epochMs());
+  const timed = { link, clock, clockIsServers: true, archive };
+  await redisLedger({ ...timed, leaseMs: 60_000 }).openAccount(newAccount("eve", 100));
+  clock.advance(60_000);
+  await redis.send("CONFIG", "SET", "maxmemory", "1");
+  const errors: unknown[] = [];
+  let tick = () => {};
+  const moving = exportPostings({
+    ...timed,
+    onBroken: (error) => errors.push(error),
+    every(_, run) {
+      tick = run;
+      return () => {};
+    },
+  });
+  onTestFinished(() => moving.stop());
+  const moved = async () => {
+    tick();
+    return (await archive.last("eve")) === 1 && (await link.call("ZCARD", "{a:eve}:x")) === 0 ? true : undefined;
+  };
+  await eventually(moved, "the opening credit to move");
+  expect(errors).toEqual([]);
+});
+
+/** A new archive in a folder of its own; both end with the test. */
+async function newArchive() {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-full-"));
+  const onFatal = (error: unknown) => console.error(error);
+  const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal });
+  onTestFinished(async () => {
+    await archive.close();
+    rmSync(folder, { recursive: true });
+  });
+  return archive;
+}
