@@ -1,10 +1,13 @@
 // Waits until what was written is on a replica too: one wait at a time for each server, shared by all who ask meanwhile.
 import { Cluster, type Redis } from "ioredis";
 import type { RedisConnection } from "./redis-connection.ts";
+import { meaningOf } from "./redis-failure.ts";
 import { infoOf } from "./redis-servers.ts";
 import { slotOf, slotTag } from "./redis-slot.ts";
 
 const MARK_MS = 1_000;
+/** A server that is full takes the mark all the same: what ends a call goes on there, and has to be copied too. */
+const MARK_WHEN_FULL = "#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], '', 'PX', ARGV[1])";
 
 interface Waiter {
   readonly key: string;
@@ -61,10 +64,16 @@ export function waitOnReplicas(
   }
 
   async function markAndWait(server: Redis, key: string): Promise<boolean> {
-    // The wait is for writes of its own connection. A mark comes after all writes that were acknowledged before it.
-    const mark = server.set(`mark:{${slotTag(key)}}`, "", "PX", MARK_MS);
-    const [, replicas] = await Promise.all([mark, server.wait(1, waitMsMax)]);
-    return replicas > 0;
+    const mark = `mark:{${slotTag(key)}}`;
+    const isThere = async (marked: Promise<unknown>) => {
+      // The wait is for writes of its own connection. A mark comes after all writes that were acknowledged before it.
+      const [, replicas] = await Promise.all([marked, server.wait(1, waitMsMax)]);
+      return replicas > 0;
+    };
+    return isThere(server.set(mark, "", "PX", MARK_MS)).catch((error: unknown) => {
+      if (meaningOf(error).kind !== "refused") throw error;
+      return isThere(server.eval(MARK_WHEN_FULL, 1, mark, MARK_MS));
+    });
   }
 
   async function drive(): Promise<void> {

@@ -51,11 +51,20 @@ it("keeps the holds of calls that run, and ends what it has lost of them", async
   expect(await other.settleOrphan(postRequest(hold("lost")), origin, "orphan")).toMatchObject({ outcome: "posted" });
 });
 
-it("is emptied by the archive", async () => {
+it("is emptied by the archive", () => expectEmptied("eve"));
+
+it("is emptied by the archive where a replica has to have what moves", async () => {
+  await startReplica();
+  await expectEmptied("zoe");
+});
+
+async function expectEmptied(name: string): Promise<void> {
   const archive = await newArchive();
   const clock = manualClock(systemClock.epochMs());
-  const timed = { link, clock, clockIsServers: true, archive };
-  await redisLedger({ ...timed, leaseMs: 60_000 }).openAccount(newAccount("eve", 100));
+  const own = await openRedis(redis.url, { onBroken: () => {} });
+  onTestFinished(() => own.close());
+  const timed = { link: own, clock, clockIsServers: true, archive };
+  await redisLedger({ ...timed, leaseMs: 60_000 }).openAccount(newAccount(name, 100));
   clock.advance(60_000);
   await redis.send("CONFIG", "SET", "maxmemory", "1");
   const errors: unknown[] = [];
@@ -71,11 +80,19 @@ it("is emptied by the archive", async () => {
   onTestFinished(() => moving.stop());
   const moved = async () => {
     tick();
-    return (await archive.last("eve")) === 1 && (await link.call("ZCARD", "{a:eve}:x")) === 0 ? true : undefined;
+    return (await archive.last(name)) === 1 && (await link.call("ZCARD", `{a:${name}}:x`)) === 0 ? true : undefined;
   };
   await eventually(moved, "the opening credit to move");
   expect(errors).toEqual([]);
-});
+}
+
+/** A replica that follows the server; it ends with the test. */
+async function startReplica() {
+  const replica = await startRedis({ replicaof: `127.0.0.1 ${redis.port}` });
+  onTestFinished(() => replica.dispose());
+  const follows = async () => (await redis.send("WAIT", "1", "100")) === 1 || undefined;
+  await eventually(follows, "the replica to follow", 15_000);
+}
 
 /** A new archive in a folder of its own; both end with the test. */
 async function newArchive() {
