@@ -23,7 +23,7 @@ export function openUnit(database: DatabaseSync): SqliteUnit {
   if (database.prepare("SELECT id FROM tollgate_archive").get() === undefined) {
     database.prepare("INSERT INTO tollgate_archive VALUES (?)").run(randomUUID());
   }
-  return { operations: operationsOn(database), admissions: [], flush() {}, reload() {} };
+  return { operations: operationsOn(database), admissions: ["append"], flush() {}, reload() {} };
 }
 
 function operationsOn(database: DatabaseSync) {

@@ -1,6 +1,6 @@
 // The archive in a file that the processes of one machine share: one of them writes, all read.
 import type { Clock } from "../clock.ts";
-import { DISK_BOUNDS } from "../storage/disk-guard.ts";
+import { DISK_BOUNDS, type DiskBounds } from "../storage/disk-guard.ts";
 import { openSqliteThread } from "../storage/sqlite-thread.ts";
 import type { Archive } from "./archive.ts";
 import { archiveOn } from "./archive-queries.ts";
@@ -11,9 +11,13 @@ const UNIT = new URL("./archive-sqlite-unit.ts", import.meta.url);
 export interface SqliteArchiveOptions {
   readonly file: string;
   readonly clock: Clock;
+  readonly disk?: DiskBounds;
   /** The file cannot be trusted any more: the process should end. */
   readonly onFatal: (error: Error) => void;
 }
+
+/** Postings can wait in Redis: the last room on a disk, and the ballast there, are for the calls that run. */
+const DISK: DiskBounds = { freeBytesMin: DISK_BOUNDS.freeBytesMin, ballastBytes: 0 };
 
 /** An archive in a file, and how to copy it. */
 export interface SqliteArchive extends Archive {
@@ -22,8 +26,8 @@ export interface SqliteArchive extends Archive {
 }
 
 /** Opens the archive in `file`, which is made where it is missing. */
-export async function openSqliteArchive({ file, clock, onFatal }: SqliteArchiveOptions): Promise<SqliteArchive> {
-  const disk = { freeBytesMin: DISK_BOUNDS.freeBytesMin, ballastBytes: 0 };
+export async function openSqliteArchive(options: SqliteArchiveOptions): Promise<SqliteArchive> {
+  const { file, clock, disk = DISK, onFatal } = options;
   const thread = await openSqliteThread({ file, units: { archive: UNIT }, clock, disk, onFatal, shared: true });
   const call = thread.unit<ArchiveOperations>("archive");
   const archive = archiveOn(await call("id", null), {

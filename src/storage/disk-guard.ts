@@ -43,7 +43,8 @@ export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
       return low;
     },
     dropBallast() {
-      if (!existsSync(ballast)) return false;
+      // One that lies there all the same is another database's.
+      if (bounds.ballastBytes === 0 || !existsSync(ballast)) return false;
       rmSync(ballast);
       low = true;
       return true;

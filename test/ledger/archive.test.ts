@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openPostgresArchive } from "../../src/ledger/archive-postgres.ts";
+import { archiveOn } from "../../src/ledger/archive-queries.ts";
 import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
+import { guardDisk } from "../../src/storage/disk-guard.ts";
 import { POSTGRES_MS_MAX, startPostgres } from "../support/postgres.ts";
 import { freePort } from "../support/redis.ts";
 import { archiveContract, posting } from "./archive-contract.ts";
@@ -57,6 +59,40 @@ test("processes that start together share one new file, and only its owner can r
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await Promise.all(archives.map((archive) => archive.close()));
   rmSync(folder, { recursive: true });
+});
+
+test("where the disk is nearly full postings stay where they are, and the ballast is left to running calls", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+  const file = join(folder, "archive.db");
+  const ample = await openFile(file);
+  await ample.append([posting("a", 1)]);
+  await ample.close();
+  const disk = { freeBytesMin: Number.MAX_SAFE_INTEGER, ballastBytes: 0 };
+  const archive = await openSqliteArchive({ file, clock: systemClock, disk, onFatal: (error) => console.error(error) });
+  await expect(archive.append([posting("a", 2)])).rejects.toMatchObject({ code: "ledger_unavailable" });
+  expect(await archive.last("a")).toBe(1);
+  await archive.close();
+  // The ballast of the spool, which may lie in the same folder.
+  writeFileSync(join(folder, "ballast"), "room for running calls");
+  expect(guardDisk(file, disk).dropBallast()).toBe(false);
+  expect(existsSync(join(folder, "ballast"))).toBe(true);
+  rmSync(folder, { recursive: true });
+});
+
+test("the doctor's sums, which may take long, leave room for whoever else asks", async () => {
+  let [asked, most] = [0, 0];
+  const archive = archiveOn("id", {
+    async query() {
+      most = Math.max(most, ++asked);
+      await new Promise((resolve) => setImmediate(resolve));
+      asked -= 1;
+      return [];
+    },
+    append: () => Promise.resolve(null),
+    close: () => Promise.resolve(),
+  });
+  expect(await archive.sums("a", 10)).toMatchObject({ count: 0, days: [], faults: [] });
+  expect(most).toBe(1);
 });
 
 test("while PostgreSQL is away the archive refuses, and goes on by itself when it is back", {
