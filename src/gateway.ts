@@ -183,12 +183,10 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     ...(stores.spool === null ? {} : { spool: stores.spool }),
   });
 
-  const authenticator = createAuthenticator({ books: ledger, clock, sandbox: config.sandbox });
-  const forget = (accountId: string) => {
-    authenticator.forget(accountId);
-    stores.keysChanged(accountId);
-  };
-  await stores.onKeysChanged((accountId) => authenticator.forget(accountId));
+  const hears = () => stores.hearsChanges();
+  const authenticator = createAuthenticator({ books: ledger, clock, sandbox: config.sandbox, hears });
+  const forget = (accountId: string | null) => authenticator.forget(accountId);
+  await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
   const windows = createRequestWindows({ clock });
   const owner = `gateway-${process.pid}-${Math.floor(clock.epochMs())}`;

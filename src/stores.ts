@@ -7,6 +7,7 @@ import { claimArchive, exportPostings } from "./ledger/archive-export.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openArchive } from "./ledger/open-archive.ts";
 import { redisLedger } from "./ledger/redis-ledger.ts";
+import { CHANGED_CHANNEL } from "./ledger/redis-rows.ts";
 import { spooledLedger } from "./ledger/spool.ts";
 import { keptUntilCopied } from "./ledger/spool-copies.ts";
 import { openSpool, type SpoolState } from "./ledger/spool-file.ts";
@@ -14,12 +15,12 @@ import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite-ledger.ts";
 import type { Records } from "./records/records.ts";
 import { redisRecords } from "./records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
+import type { Subscription } from "./storage/redis-channel.ts";
 import { openRedis, type RedisLink } from "./storage/redis-link.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
 
 /** A hold whose process has gone ends this long after it was last renewed. */
 export const LEASE_MS = 60_000;
-const KEYS_CHANNEL = "tollgate:keys";
 
 export interface Stores {
   readonly ledger: Ledger;
@@ -28,10 +29,10 @@ export interface Stores {
   readonly shared: boolean;
   /** What waits in this process's spool; null where there is none. */
   readonly spool: (() => SpoolState) | null;
-  /** Tells the other processes that an account's keys have changed. */
-  keysChanged(accountId: string): void;
-  /** `forget` hears which account's keys have changed elsewhere; null: any may have. */
+  /** `forget` hears which account has changed, or whose keys have; null: any may have. */
   onKeysChanged(forget: (accountId: string | null) => void): Promise<void>;
+  /** Whether changes that other processes make are heard of at this moment. */
+  hearsChanges(): boolean;
   close(): Promise<void>;
 }
 
@@ -62,8 +63,8 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     records: sqliteRecords(thread),
     shared: false,
     spool: null,
-    keysChanged() {},
     onKeysChanged: () => Promise.resolve(),
+    hearsChanges: () => true,
     close: () => thread.close(),
   };
 }
@@ -96,15 +97,16 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
     const ledger = spooledLedger(books, spool, { clock, leaseMs: LEASE_MS, onBroken, onForfeit });
     link.onServerChange(() => ledger.repeat());
     await ledger.recover();
+    let changes: Subscription | null = null;
     return {
       ledger,
       records: redisRecords(link),
       shared: true,
       spool: () => ledger.spoolState(),
-      keysChanged: (accountId) => void link.publish(KEYS_CHANNEL, accountId).catch(onBroken),
       async onKeysChanged(forget) {
-        await link.subscribe(KEYS_CHANNEL, forget, () => forget(null));
+        changes = await link.subscribe(CHANGED_CHANNEL, forget, () => forget(null));
       },
+      hearsChanges: () => changes?.isListening() ?? false,
       async close() {
         await ledger.close();
         for (const close of opened.reverse()) await close();

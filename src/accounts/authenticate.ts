@@ -6,8 +6,10 @@ import type { Caller } from "../plan.ts";
 import type { KeyBooks } from "./books.ts";
 import { keyHash, looksLikeKey } from "./secrets.ts";
 
-/** Changes made here are seen at once; this is how late those made by another process may be. */
+/** Changes made here are seen at once, those made by another process as soon as it is heard of them. */
 const KNOWN_MS = 60_000;
+/** Where they are not heard of, this is how late they may be. */
+const UNHEARD_MS = 500;
 /** A key that was just made elsewhere is refused at most this long. */
 const UNKNOWN_MS = 5_000;
 /** A caller takes about 500 bytes. */
@@ -30,6 +32,8 @@ export interface AuthenticatorOptions {
   readonly clock: Clock;
   /** False: sandbox keys are refused. */
   readonly sandbox: boolean;
+  /** Whether changes that other processes make are heard of at this moment; when that ends, everything is to be forgotten. */
+  readonly hears?: () => boolean;
 }
 
 function refused(detail: string): GatewayError {
@@ -75,11 +79,9 @@ interface Known {
 /** Remembers for a while, up to a number of entries; the oldest goes first. */
 class Memory<T> {
   readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();
-  readonly #ms: number;
   readonly #countMax: number;
 
-  constructor(ms: number, countMax: number) {
-    this.#ms = ms;
+  constructor(countMax: number) {
     this.#countMax = countMax;
   }
 
@@ -90,12 +92,12 @@ class Memory<T> {
     return undefined;
   }
 
-  set(key: string, value: T, nowMs: number): void {
+  set(key: string, value: T, untilMs: number): void {
     if (this.#entries.size >= this.#countMax) {
       const [oldest] = this.#entries.keys();
       if (oldest !== undefined) this.#entries.delete(oldest);
     }
-    this.#entries.set(key, { value, untilMs: nowMs + this.#ms });
+    this.#entries.set(key, { value, untilMs });
   }
 
   drop(goes: (value: T) => boolean): void {
@@ -124,9 +126,10 @@ function missBudget(clock: Clock) {
   };
 }
 
-export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOptions): Authenticator {
-  const known = new Memory<Known>(KNOWN_MS, KNOWN_COUNT_MAX);
-  const unknown = new Memory<GatewayError>(UNKNOWN_MS, UNKNOWN_COUNT_MAX);
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { books, clock, sandbox, hears = () => true } = options;
+  const known = new Memory<Known>(KNOWN_COUNT_MAX);
+  const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /** Lookups under way, so that a burst with one new key is one lookup. */
   const pending = new Map<string, Promise<Authenticated>>();
   const budget = missBudget(clock);
@@ -151,8 +154,9 @@ export function createAuthenticator({ books, clock, sandbox }: AuthenticatorOpti
       const found = await find(secretHash);
       if (!(found instanceof GatewayError)) budget.giveBack();
       if (before === generation) {
-        if (found instanceof GatewayError) unknown.set(secretHash, found, clock.elapsedMs());
-        else known.set(secretHash, found, clock.elapsedMs());
+        const nowMs = clock.elapsedMs();
+        if (found instanceof GatewayError) unknown.set(secretHash, found, nowMs + UNKNOWN_MS);
+        else known.set(secretHash, found, nowMs + (hears() ? KNOWN_MS : UNHEARD_MS));
       }
       return found instanceof GatewayError ? found : unlessExpired(found);
     } catch (error) {

@@ -127,7 +127,6 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.accountId < b.accountId ? -1 : 1));
     },
     async patchAccount(accountId, patch) {
-      if ((await account(accountId)) === null) return null;
       const fields = Object.entries({
         name: patch.name,
         frozen: patch.frozen === undefined ? undefined : patch.frozen ? "1" : "0",
@@ -135,7 +134,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         rpm: patch.requestsPerMinute,
         in_flight: patch.inFlightMax,
       }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
-      if (fields.length > 0) await link.call("HSET", accountKey(accountId), ...fields);
+      if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
       await copied(accountKey(accountId));
       return account(accountId);
     },

@@ -19,6 +19,9 @@ export function secretKey(secretHash: string): string {
   return `kh:${secretHash}`;
 }
 
+/** Where the scripts name accounts that have changed, or whose keys have. */
+export const CHANGED_CHANNEL = "tollgate:keys";
+
 type Fields = ReadonlyMap<string, string>;
 
 export async function fieldsOf(link: LedgerLink, key: string): Promise<Fields> {

@@ -37,7 +37,7 @@ const TRANSITIONS = [
     "settle_orphan",
     "state",
   ] as const),
-  ...(["open", "create_key", "write_key", "delete_key", "credit", "note", "looked", "due"] as const),
+  ...(["open", "create_key", "write_account", "write_key", "delete_key", "credit", "note", "looked", "due"] as const),
   ...(["archivable", "trim", "archive_due", "archive_looked", "exporter"] as const),
 ];
 export type Transition = (typeof TRANSITIONS)[number];

@@ -2,8 +2,8 @@
 import type { Redis } from "ioredis";
 import { backOffMs } from "./redis-client.ts";
 
-/** A connection that has died without a word is noticed after this long and one unanswered command. */
-const BEAT_MS = 500;
+/** A connection that has died without a word is noticed after this long and one unanswered command: within a second. */
+const BEAT_MS = 250;
 
 export interface ChannelListener {
   readonly onMessage: (text: string) => void;

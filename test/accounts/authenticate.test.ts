@@ -43,7 +43,13 @@ function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"] } = {}) {
     periodSpentNano: nano(0),
     periodHeldNano: nano(0),
   };
-  const state = { lookups: 0, account, keys: new Map([[minted.secretHash, key]]), broken: null as Error | null };
+  const state = {
+    lookups: 0,
+    account,
+    keys: new Map([[minted.secretHash, key]]),
+    broken: null as Error | null,
+    hears: true,
+  };
   const books: KeyBooks = {
     async keyByHash(hash) {
       state.lookups += 1;
@@ -52,7 +58,12 @@ function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"] } = {}) {
     },
     account: async () => state.account,
   };
-  const authenticator = createAuthenticator({ books, clock, sandbox: options.sandbox ?? true });
+  const authenticator = createAuthenticator({
+    books,
+    clock,
+    sandbox: options.sandbox ?? true,
+    hears: () => state.hears,
+  });
   const bearer = `Bearer ${minted.secret}`;
   const setKey = (change: Partial<KeyRow>) => state.keys.set(minted.secretHash, { ...key, ...change });
   return { clock, state, bearer, setKey, authenticator, authenticate: authenticator.authenticate };
@@ -111,6 +122,18 @@ describe("a good key", () => {
     state.account = { ...state.account, frozen: false };
     clock.advance(60_001);
     expect(await authenticate(bearer)).toMatchObject({ frozen: false });
+  });
+
+  test("is read again after half a second while nothing is heard of changes made elsewhere", async () => {
+    const { authenticate, bearer, state, clock } = setUp();
+    state.hears = false;
+    await authenticate(bearer);
+    clock.advance(499);
+    await authenticate(bearer);
+    expect(state.lookups).toBe(1);
+    state.account = { ...state.account, frozen: true };
+    clock.advance(1);
+    expect(await authenticate(bearer)).toMatchObject({ frozen: true });
   });
 
   test("that changes while it is looked up is not remembered as it was", async () => {

@@ -3,6 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { mintKey } from "../../src/accounts/secrets.ts";
+import { systemClock } from "../../src/clock.ts";
+import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import { openRedis } from "../../src/storage/redis-link.ts";
+import { newKey } from "../ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
@@ -99,6 +104,29 @@ it("a key that is paused, limited or revoked at one of them is so at the others 
   await becomes(200, "its end");
   await send("DELETE", `/api/v1/agents/${made.id}`, {});
   await becomes(401, "the revocation");
+});
+
+it("whoever changes a key or an account has told all of them in the same step, though he should die after it", async () => {
+  const account = await first().account();
+  const [, second] = gateways;
+  const made = mintKey(false);
+  const headers = { authorization: `Bearer ${made.secret}` };
+  const becomes = (what: string, isSo: (response: Response) => boolean) =>
+    eventually(async () => isSo(await fetch(`${second?.url}/api/v1/agents`, { headers })) || undefined, what, 1_000);
+  // What a gateway does first; nothing of what it does afterwards.
+  const link = await openRedis(redis.url, { onBroken: () => {} });
+  const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000 });
+  try {
+    const { secretHash, hint } = made;
+    await ledger.createKey(account.accountId, newKey("key_made", { secretHash, hint }));
+    await becomes("the key to be known", ({ status }) => status === 200);
+    await ledger.patchAccount(account.accountId, { requestsPerMinute: 77 });
+    await becomes("the account's new limit", ({ headers }) => headers.get("ratelimit-limit") === "77");
+    await ledger.rotateKey(account.accountId, "key_made", mintKey(false).secretHash, hint);
+    await becomes("the old secret to be refused", ({ status }) => status === 401);
+  } finally {
+    await link.close();
+  }
 });
 
 it("an Idempotency-Key means the same at all of them", async () => {

@@ -1,5 +1,11 @@
 -- Accounts, keys and credits, which people make and calls do not.
 
+-- Tells all processes that what they remember of an account no longer holds, in the step that changes it: whoever changed it may die
+-- before he could say so.
+local function tell_changed(name)
+  redis.call('PUBLISH', 'tollgate:keys', string.sub(name, 4, -4))
+end
+
 local function write_new_key(keys, at, id, profile, paused, ceiling, period, external)
   redis.call('HSET', keys, id, profile, id .. ':paused', paused, id .. ':ceiling', ceiling, id .. ':period', period,
     id .. ':created', int(at))
@@ -38,6 +44,14 @@ function ops.create_key(KEYS_, A)
   return { 'created' }
 end
 
+-- Changes what people decide of an account. ARGV: fields and their values by turns
+function ops.write_account(KEYS_, A)
+  if redis.call('EXISTS', KEYS_[1]) == 0 then return { 'missing' } end
+  tell_changed(KEYS_[1])
+  redis.call('HSET', KEYS_[1], unpack(A))
+  return { 'written' }
+end
+
 -- Replaces what a key is, where it still is what it was read as. ARGV: key id; profile, paused, ceiling and period before; then the same
 -- as they are to be
 function ops.write_key(KEYS_, A)
@@ -48,6 +62,7 @@ function ops.write_key(KEYS_, A)
   for at = 1, #names do
     if (before[at] or '') ~= A[1 + at] then return { 'changed' } end
   end
+  tell_changed(KEYS_[1])
   redis.call('HSET', keys, names[1], A[6], names[2], A[7], names[3], A[8], names[4], A[9])
   return { 'written' }
 end
@@ -56,6 +71,7 @@ end
 function ops.delete_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
   if redis.call('HEXISTS', keys, A[1]) == 0 then return { 'missing' } end
+  tell_changed(KEYS_[1])
   redis.call('HDEL', keys, A[1], A[1] .. ':paused', A[1] .. ':ceiling', A[1] .. ':period', A[1] .. ':used', A[1] .. ':created', A[1] .. ':past')
   if A[2] ~= '' then redis.call('HDEL', keys, 'external:' .. A[2]) end
   return { 'deleted' }
