@@ -196,7 +196,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     owner,
     leaseMs: LEASE_MS,
     onBroken: (err) => log.logger.error({ err }, "leases"),
-    alsoSweep: () => records.sweep(RECORDS_SWEPT_MAX),
+    alsoSweep: async () => (await records.sweep(RECORDS_SWEPT_MAX)) === RECORDS_SWEPT_MAX,
   });
   await leases.recover();
   const onBroken = (err: unknown, request_id: string) => log.logger.error({ err, request_id }, "internal error");

@@ -5,6 +5,8 @@ import type { HoldRef, Ledger } from "./ledger.ts";
 const SWEEP_MS = 5_000;
 /** Holds ended in one operation: a commit stays short, and calls come between. */
 const SWEEP_COUNT = 500;
+/** Rounds of other stores in one sweep, so that holds do not wait for long. */
+const ALSO_ROUNDS_MAX = 20;
 /** Leases renewed in one operation. */
 const RENEW_COUNT = 1_000;
 
@@ -19,8 +21,8 @@ export interface LeaseOptions {
   readonly leaseMs: number;
   /** A sweep or a heartbeat failed; it is tried again at the next beat. */
   readonly onBroken: (error: unknown) => void;
-  /** Other stores with something to sweep, such as the records. */
-  readonly alsoSweep?: () => Promise<unknown>;
+  /** A round in other stores with something to sweep, such as the records; answers whether there may be more. */
+  readonly alsoSweep?: () => Promise<boolean>;
   readonly every?: Every;
 }
 
@@ -68,7 +70,7 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
   const heart = steady(beat, options.onBroken);
   const broom = steady(async () => {
     await sweepAll();
-    await options.alsoSweep?.();
+    for (let rounds = 0; rounds < ALSO_ROUNDS_MAX && (await options.alsoSweep?.()); rounds++);
   }, options.onBroken);
   const stops = [every(quarterMs, heart.run), every(Math.min(SWEEP_MS, quarterMs), broom.run)];
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Every, keepLeases } from "../../src/ledger/sweep.ts";
 import { holdRequest, newAccount } from "./requests.ts";
 import { sqliteStore, type TestStore } from "./store.ts";
@@ -21,7 +21,7 @@ function bell() {
   return { every, rings };
 }
 
-function start(owner: string, more: { alsoSweep?: () => Promise<unknown> } = {}) {
+function start(owner: string, more: { alsoSweep?: () => Promise<boolean> } = {}) {
   const { every, rings } = bell();
   const errors: unknown[] = [];
   const { ledger, clock } = store;
@@ -108,6 +108,7 @@ test("a failed sweep is told, and the next one runs", async () => {
   const alsoSweep = async () => {
     runs += 1;
     if (runs === 1) throw new Error("not now");
+    return false;
   };
   const { leases, broom, errors } = start("p", { alsoSweep });
   broom();
@@ -117,4 +118,23 @@ test("a failed sweep is told, and the next one runs", async () => {
   again.broom();
   await again.leases.stop();
   expect([runs, again.errors]).toEqual([2, []]);
+});
+
+test("of other stores a sweep takes all that is due, and no more in a row than holds can wait for", async () => {
+  const due = { rounds: 0 };
+  let swept = 0;
+  const alsoSweep = async () => {
+    swept += 1;
+    due.rounds -= 1;
+    return due.rounds > 0;
+  };
+  const { leases, broom } = start("p", { alsoSweep });
+  due.rounds = 3;
+  broom();
+  await vi.waitFor(() => expect(due.rounds).toBe(0));
+  due.rounds = 1_000;
+  broom();
+  await leases.stop();
+  expect(swept - 3).toBeGreaterThan(1);
+  expect(swept - 3).toBeLessThan(100);
 });
