@@ -76,16 +76,21 @@ interface Moved {
   readonly nextMs: number | null;
 }
 
+interface Which {
+  readonly ageMs: number;
+  readonly keptMax: number;
+  readonly ageMsMin: number;
+  /** Asked between two batches. */
+  readonly goesOn: () => boolean;
+}
+
 /**
  * The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. What the archive has
  * and Redis has forgotten could not be told to Redis again, whose postings would take its numbers: so a replica has it first.
  */
 function postingMover(link: LedgerLink, time: () => { readonly args: readonly string[] }, archive: Archive) {
   const run = ledgerScripts(link);
-  return async (
-    accountId: string,
-    { ageMs, keptMax, ageMsMin }: { readonly ageMs: number; readonly keptMax: number; readonly ageMsMin: number },
-  ): Promise<Moved> => {
+  return async (accountId: string, { ageMs, keptMax, ageMsMin, goesOn }: Which): Promise<Moved> => {
     const key = accountKey(accountId);
     for (let count = 0; ; ) {
       const reply = await run("archivable", key, [...time().args, BATCH, ageMs, keptMax, ageMsMin]);
@@ -105,6 +110,7 @@ function postingMover(link: LedgerLink, time: () => { readonly args: readonly st
       const [outcome] = await run("trim", key, [...time().args, archived, Number(archived) + postings.length]);
       if (outcome === "changed") throw new Error(`the postings of ${accountId} were moved by somebody else`);
       count += postings.length;
+      if (!goesOn()) return { count, isAlone: false, nextMs: Number(now) };
     }
   };
 }
@@ -138,7 +144,8 @@ export function exportPostings(options: ExportOptions): PostingExport {
   async function moveNoted({ leases, accountId, score }: Due): Promise<void> {
     let next: number | string;
     try {
-      const moved = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs) });
+      const which = { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs), goesOn: () => !stopped };
+      const moved = await move(accountId, which);
       if (moved.isAlone || moved.count > 0) tellAlone(moved.isAlone);
       next = moved.nextMs ?? "";
     } catch (error) {
@@ -173,8 +180,9 @@ export function exportPostings(options: ExportOptions): PostingExport {
   return {
     async flush(accountIds) {
       let count = 0;
+      const all = { ageMs: 0, keptMax: 0, ageMsMin: 0, goesOn: () => true };
       for await (const accountId of accountIds) {
-        const moved = await move(accountId, { ageMs: 0, keptMax: 0, ageMsMin: 0 });
+        const moved = await move(accountId, all);
         if (moved.isAlone)
           throw new Error(`${NOT_COPIED}: repeat this when one follows, or take it away from the primary`);
         count += moved.count;

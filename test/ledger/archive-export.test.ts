@@ -1,6 +1,7 @@
 // Postings move from Redis to the archive, and whoever reads them sees no difference.
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
+import type { Archive } from "../../src/ledger/archive.ts";
 import { claimArchive } from "../../src/ledger/archive-export.ts";
 import { eventually } from "../support/gateway.ts";
 import { only, openArchiveStage } from "./archive-stage.ts";
@@ -77,6 +78,33 @@ test("of several exporters one is at work, and the next goes on when it stops", 
   }, "the second exporter to move them");
   expect(second.behindMs()).not.toBeNull();
   await second.stop();
+});
+
+test("whoever stops ends after the step under way, however much there is to move", async () => {
+  const accountId = await account(100_000);
+  await Promise.all(Array.from({ length: 401 }, (_, at) => charges(accountId, at + 1, at + 1)));
+  clock.advance(70_000);
+  let steps = 0;
+  const slow: Archive = {
+    ...archive,
+    async append(postings) {
+      steps += 1;
+      const kept = await archive.append(postings);
+      if (postings[0]?.accountId === accountId) stopping ??= mover.stop();
+      return kept;
+    },
+  };
+  let stopping: Promise<void> | undefined;
+  const mover = exporter({ archive: slow });
+  await eventually(async () => {
+    mover.tick();
+    return stopping === undefined ? undefined : true;
+  }, "the first step");
+  await stopping;
+  expect([steps, mover.errors]).toEqual([1, []]);
+  expect(await inRedis(accountId)).toBe(402 - 200);
+  await exporter().flush(only(accountId));
+  expect(await findings()).toEqual([]);
 });
 
 test("pages go from Redis into the archive without a gap or a double while postings move and are made", async () => {
