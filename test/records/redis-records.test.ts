@@ -157,6 +157,25 @@ for (const kind of KINDS) {
       await clear(["slow"]);
     });
 
+    test("a record takes little beside its value, and nothing after its time", async () => {
+      const bytes = async () => {
+        let sum = 0;
+        for await (const key of link.keys()) sum += Number(await link.call("MEMORY", "USAGE", key, "SAMPLES", 0));
+        return sum;
+      };
+      const before = await bytes();
+      const row = { kind: "vendor-id", payer: "acct:acct_0123456789abcdefghijk", ifVersion: null };
+      await Promise.all(
+        Array.from({ length: 200 }, (_, at) =>
+          records.put({ ...row, id: `${at}`.padStart(64, "0"), value: "x".repeat(100), ttlMs: 90 * 86_400_000 }),
+        ),
+      );
+      expect((await bytes()) - before).toBeLessThan(200 * (100 + 1_500));
+      clock.advance(90 * 86_400_000);
+      expect(await records.sweep(1_000)).toBe(200);
+      expect(await bytes()).toBeLessThanOrEqual(before);
+    });
+
     test("of writers that race over a few records, none leaves a record unlisted", async () => {
       const other = await openRedis(servers[kind].url, silent);
       onTestFinished(() => other.close());
