@@ -31,8 +31,13 @@ function tokenOf(config: Config): string {
 
 function refusal(status: number, text: string): CommandError {
   try {
-    const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
-    if (typeof message === "string" && typeof error === "string") return new CommandError(message, error);
+    const { error, message, data } = JSON.parse(text) as {
+      readonly error?: unknown;
+      readonly message?: unknown;
+      readonly data?: { readonly reason?: unknown };
+    };
+    const reason = typeof data?.reason === "string" ? ` ${data.reason}` : "";
+    if (typeof message === "string" && typeof error === "string") return new CommandError(`${message}${reason}`, error);
   } catch {
     // Not our own words: shown below as they are.
   }

@@ -23,17 +23,29 @@ const RETRY_AFTER_SECONDS = 1;
 
 type Keys = Pick<Ledger, "createKey" | "keyByHash" | "keys" | "patchKey" | "rotateKey" | "deleteKey">;
 
-/**
- * Makes what waits until all that was written on these keys' servers is on a replica. What people do passes no spool, so what a
- * failover could take back is not acknowledged: they are told so, and repeat it.
- */
-export function waitForCopies(link: LedgerLink): (...keys: readonly string[]) => Promise<void> {
-  return async (...keys) => {
+/** Waits for replicas. Both reject where none has, within their time, all that was written on the servers of these keys. */
+export interface Copies {
+  /** Before something is done whose secret, when it is refused afterwards, nobody would be told: it is better not begun. */
+  ready(...keys: readonly string[]): Promise<void>;
+  /**
+   * After something was done. What people do passes no spool, so what a failover could take back is not acknowledged: they are told so,
+   * and repeat it.
+   */
+  taken(...keys: readonly string[]): Promise<void>;
+}
+
+const NOT_READY = "No replica of the ledger follows, so nothing was done.";
+const NOT_TAKEN = "It was done, and no replica of the ledger has it yet: a failover could take it back. Send it again.";
+
+export function waitForCopies(link: LedgerLink): Copies {
+  async function wait(keys: readonly string[], reason: string): Promise<void> {
     const copied = await Promise.all(keys.map((key) => link.waitForReplicas(key)));
     if (!copied.includes(false)) return;
-    const cause = new Error("no replica has it yet");
-    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
-  };
+    const nothingDone = reason === NOT_READY;
+    const said = { data: { reason }, cause: new Error("no replica has it yet"), nothingDone };
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, ...said });
+  }
+  return { ready: (...keys) => wait(keys, NOT_READY), taken: (...keys) => wait(keys, NOT_TAKEN) };
 }
 
 /** A secret leads to its key before the key is there: a key that is acknowledged can always be found. */
@@ -49,7 +61,7 @@ export function newKeyArgs(newKey: NewKey, primary: boolean): readonly string[] 
 }
 
 export function redisKeys(link: LedgerLink, run: RunTransition, time: () => TransitionTime): Keys {
-  const copied = waitForCopies(link);
+  const copies = waitForCopies(link);
 
   /** The account's own time, which never falls. */
   async function accountNow(accountId: string): Promise<number> {
@@ -92,10 +104,10 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if ((await readAccount(link, accountId)) === null) return "unknown_account";
       const places = [accountKey(accountId), secretKey(newKey.secretHash)];
       // Asked before as well: whoever is refused is told no secret, and a key that nobody can use is better not made.
-      await copied(...places);
+      await copies.ready(...places);
       await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
       const [outcome] = await run("create_key", accountKey(accountId), [...time().args, ...newKeyArgs(newKey, false)]);
-      if (outcome === "created") await copied(...places);
+      if (outcome === "created") await copies.taken(...places);
       else await link.call("DEL", secretKey(newKey.secretHash));
       return outcome as "created" | "unknown_account" | "external_id_taken";
     },
@@ -118,7 +130,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     },
     async patchKey(accountId, keyId, patch) {
       const after = await change(accountId, keyId, patch);
-      if (after !== null) await copied(accountKey(accountId));
+      if (after !== null) await copies.taken(accountKey(accountId));
       return shown(after);
     },
     async rotateKey(accountId, keyId, secretHash, hint) {
@@ -126,11 +138,11 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if (before === null) return null;
       const places = [accountKey(accountId), secretKey(secretHash)];
       // Asked before as well: whoever is refused afterwards has lost the old secret and is not told the new one.
-      await copied(...places);
+      await copies.ready(...places);
       await pointTo(link, secretHash, accountId, keyId);
       const after = await change(accountId, keyId, { secretHash, hint });
       await link.call("DEL", secretKey(before.profile.secretHash));
-      await copied(...places);
+      await copies.taken(...places);
       return shown(after);
     },
     async deleteKey(accountId, keyId) {
@@ -142,7 +154,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
         await link.call("DEL", secretKey(before.profile.secretHash));
       }
       // That a key is not there is also waited for: whoever asks again after a refusal must not be told what may not last.
-      await copied(accountKey(accountId));
+      await copies.taken(accountKey(accountId));
       return before !== null;
     },
   };

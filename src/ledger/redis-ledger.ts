@@ -36,7 +36,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const run = ledgerScripts(link);
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
-  const copied = waitForCopies(link);
+  const copies = waitForCopies(link);
   let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
 
   async function account(accountId: string): Promise<AccountRow | null> {
@@ -83,7 +83,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     const key = accountKey(accountId);
     const reply = await run("credit", key, [...time().args, id, kind, amount, reference, detail]);
     // Whoever is refused here and repeats it is told of the first.
-    await copied(key);
+    await copies.taken(key);
     return reply;
   }
 
@@ -106,7 +106,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       if (before !== null) return "exists";
       const places = [accountKey(accountId), accountsWith(accountId), secretKey(primaryKey.secretHash)];
       // Asked before as well: whoever is refused is told no secret, and an account that nobody can use is better not opened.
-      await copied(...places);
+      await copies.ready(...places);
       await index.register(accountId);
       await note(accountId);
       await pointTo(link, primaryKey.secretHash, accountId, primaryKey.keyId);
@@ -114,7 +114,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const limits = [inferenceCapNano, requestsPerMinute, inFlightMax];
       const args = [...time().args, ...opening, name, kind, ...limits, ...newKeyArgs(primaryKey, true), ABOUT];
       const [outcome] = await run("open", accountKey(accountId), args);
-      await copied(...places);
+      await copies.taken(...places);
       return outcome === "opened" ? "opened" : "exists";
     },
     account,
@@ -135,7 +135,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         in_flight: patch.inFlightMax,
       }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
       if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
-      await copied(accountKey(accountId));
+      await copies.taken(accountKey(accountId));
       return account(accountId);
     },
 
