@@ -24,8 +24,11 @@ export interface AccountIndex {
   note(accountId: string, leaseMs: number): Promise<unknown> | null;
   /** Accounts that may have postings which are not in the archive yet. */
   unarchived(): AsyncIterable<string>;
-  /** Deals with the accounts of which a lease may have ended, and notes each anew after that; until `step` answers false. */
-  overdue(step: (accountId: string) => Promise<boolean>): Promise<void>;
+  /**
+   * Deals with the accounts of which a lease may have ended, and notes each anew after that; until `step` answers false. Leaves out
+   * those of a server whose clock was not ours within `restMs`: until everybody has renewed them, its leases are of a wrong time.
+   */
+  overdue(step: (accountId: string) => Promise<boolean>, restMs: number): Promise<void>;
 }
 
 interface Note {
@@ -90,6 +93,16 @@ export function accountIndex(
   clock: Clock,
 ): AccountIndex {
   const notes = new Map<string, Note>();
+  /** When the clocks were last seen apart, by index. */
+  const apart = new Map<string, number>();
+
+  async function dueIn(leases: string, restMs: number): Promise<readonly string[]> {
+    const [isApart, ...found] = await run("due", leases, [...time().args, DUE_MAX]);
+    const nowMs = clock.elapsedMs();
+    if (isApart === "1") apart.set(leases, nowMs);
+    return nowMs - (apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
+  }
+
   return {
     async register(accountId) {
       await link.call("SADD", accountsWith(accountId), accountId);
@@ -122,8 +135,8 @@ export function accountIndex(
         yield* seen;
       }
     },
-    async overdue(step) {
-      const { due, errors } = await dueOf((leases) => run("due", leases, [...time().args, DUE_MAX]));
+    async overdue(step, restMs) {
+      const { due, errors } = await dueOf((leases) => dueIn(leases, restMs));
       for (const { leases, accountId, score } of due) {
         try {
           const goesOn = await step(accountId);

@@ -175,7 +175,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       await index.overdue(async (accountId) => {
         ended.push(...(await expire(accountId, countMax - ended.length)));
         return ended.length < countMax;
-      });
+      }, leaseMs);
       return ended;
     },
 

@@ -93,6 +93,31 @@ test(
 );
 
 test(
+  "a server's clock that is set right after it was behind ends no hold of a call that runs: its lease is of the wrong time",
+  async () => {
+    const { ledger, clock, leap, hold, post } = await startApart("day");
+    for (const holdId of ["runs", "dead"]) await hold(holdId, 2);
+    const renew = () => ledger.renew([{ accountId: "ada", holdId: "runs" }], LEASE_MS);
+    leap(-HOUR_MS);
+    clock.advance(LEASE_MS / 4);
+    await renew();
+    expect(await ledger.sweep(10)).toEqual([]);
+    leap(0);
+    clock.advance(1_000);
+    expect(await ledger.sweep(10)).toEqual([]);
+    await renew();
+    clock.advance(LEASE_MS - 2_000);
+    await renew();
+    expect(await ledger.sweep(10)).toEqual([]);
+    clock.advance(2_000);
+    expect(await ledger.sweep(10)).toEqual(["dead"]);
+    expect(await post("runs", 2)).toMatchObject({ outcome: "posted", chargedNano: 2 * CENT });
+    expect((await ledger.doctor()).findings).toEqual([]);
+  },
+  REDIS_MS_MAX,
+);
+
+test(
   "what ends while the server's clock is ahead takes no account along: its days come and go by the true time",
   async () => {
     const { ledger, clock, leap, hold, post } = await startApart("day");

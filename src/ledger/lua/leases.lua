@@ -34,10 +34,13 @@ function ops.looked(KEYS_, A)
   return { 'set' }
 end
 
--- KEYS: the index. ARGV: gateway time, leapt, given time, count. Answers accounts and the scores that they were found by.
+-- KEYS: the index. ARGV: gateway time, leapt, given time, count. Answers whether the clocks are apart, then accounts and the scores that
+-- they were found by.
 function ops.due(KEYS_, A)
   local now = clock(A[1], A[2], A[3])
-  return redis.call('ZRANGEBYSCORE', KEYS_[1], '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, A[4])
+  local found = redis.call('ZRANGEBYSCORE', KEYS_[1], '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, A[4])
+  table.insert(found, 1, is_apart(now, A) and '1' or '0')
+  return found
 end
 
 -- KEYS: the index. ARGV: gateway time, leapt, given time, count. Answers accounts that may have postings for the archive, with the
