@@ -52,7 +52,7 @@ async function carry(source: BookSource, target: BookTarget, reread: () => BookS
 }
 
 async function toRedis(url: string, config: Config): Promise<Moved> {
-  const { openServer, ownBooks } = await import("./redis-books.ts");
+  const { openServer, useBooks } = await import("./redis-books.ts");
   const { redisBookSource, redisBookTarget } = await import("../ledger/redis-books.ts");
   const { sqliteBookSource } = await import("../ledger/sqlite-books.ts");
   const { sqliteRecordCopies, writeRedisRecords } = await import("../records/record-copies.ts");
@@ -64,13 +64,12 @@ async function toRedis(url: string, config: Config): Promise<Moved> {
       const source = sqliteBookSource(database, clock);
       openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
       await requireSettled(source);
-      const books = await ownBooks(link, config);
-      try {
+      return useBooks({ link, config, use: "filling" }, async (books) => {
         const carried = await carry(source, redisBookTarget(books), () => redisBookSource(books));
-        return { ...carried, records: await writeRedisRecords(link, sqliteRecordCopies(database, clock)) };
-      } finally {
-        await books.close();
-      }
+        const records = await writeRedisRecords(link, sqliteRecordCopies(database, clock));
+        await books.filled();
+        return { ...carried, records };
+      });
     });
   } finally {
     await link.close();
@@ -102,7 +101,7 @@ async function toFolder(folder: string, config: Config): Promise<Moved> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const fresh = `${file}.new`;
   for (const end of ["", "-wal", "-shm"]) rmSync(`${fresh}${end}`, { force: true });
-  return withBooks({ config }, async (books) => {
+  return withBooks({ config, use: "alone" }, async (books) => {
     const source = redisBookSource(books);
     await requireSettled(source);
     const database = open(fresh);

@@ -4,23 +4,32 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { claimArchive, EXPORTER } from "../ledger/archive-export.ts";
+import { beginFilling, claimArchive, EXPORTER, endFilling } from "../ledger/archive-export.ts";
 import { openArchive } from "../ledger/open-archive.ts";
 import type { RedisBooks } from "../ledger/redis-books.ts";
 import { ledgerScripts } from "../ledger/redis-script.ts";
+import { type Every, everyInterval } from "../ledger/sweep.ts";
 import { openRedis, type RedisLink } from "../storage/redis-link.ts";
 import { LEASE_MS } from "../stores.ts";
 import { CommandError } from "./command.ts";
 
 /** Commands wait for large answers; calls never would. */
 const COMMAND_MS_MAX = 60_000;
-/** As long as a command may take before it is thought to have died. */
-const ALONE_MS = 3_600_000;
+/** A command that says nothing for so long is thought to have died; it says something this often. */
+const ALONE_MS = 60_000;
+const BEAT_MS = 10_000;
+
+/**
+ * `alone`: nobody else may be at work on them until they are closed here. `filling`: the same, and Redis is empty; unless it ends with
+ * `filled`, nobody takes it for a ledger. `shared`: beside others, to look.
+ */
+type Use = "alone" | "filling" | "shared";
 
 export interface OwnBooks extends RedisBooks {
   /** Copies the archive; null where it has a backup of its own. */
   readonly backupArchive: ((path: string) => Promise<void>) | null;
-  close(): Promise<void>;
+  /** Everything has been put into Redis. */
+  filled(): Promise<void>;
 }
 
 /** Where the archive's file is, or would be. */
@@ -37,51 +46,74 @@ export async function openServer(url: string, config: Config): Promise<RedisLink
   throw new CommandError(`This server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 goes on all the same.`);
 }
 
-/**
- * The books in `link` and the archive of the settings; unless they are `shared`, nobody else may be at work on them until they are
- * closed here.
- */
-export async function ownBooks(link: RedisLink, config: Config, shared = false): Promise<OwnBooks> {
-  const file = { file: archiveFile(config), clock: systemClock, onFatal: fail };
-  const { archive, backup: backupArchive } = await openArchive(config.archiveUrl, file);
+/** Keeps all others from moving postings until `end`. `lost` rejects where another has taken over, as after a machine slept. */
+async function claimAlone(link: RedisLink, every: Every) {
   const run = ledgerScripts(link);
   const self = `command ${randomUUID()}`;
-  try {
-    const [outcome] = shared ? ["own"] : await run("exporter", EXPORTER, [self, ALONE_MS]);
-    if (outcome !== "own") {
-      throw new CommandError(
-        "A gateway or another command is at work on this Redis: stop it and wait 15 seconds. (A command that was killed is thought " +
-          "to be at work for an hour; `redis-cli del exporter` ends that.)",
-      );
-    }
-    await claimArchive(link, archive);
-  } catch (error) {
-    await archive.close();
-    throw error;
+  const claim = async (ms: number) => (await run("exporter", EXPORTER, [self, ms]))[0] === "own";
+  if (!(await claim(ALONE_MS))) {
+    throw new CommandError(
+      "A gateway or another command is at work on this Redis: stop it and repeat this. One that was killed is out of the way after a minute.",
+    );
   }
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {});
+  const stop = every(BEAT_MS, () => {
+    // Where Redis does not answer, the work fails by itself.
+    const isOwn = claim(ALONE_MS).catch(() => true);
+    const gone = new CommandError(
+      "Another process began to work on this Redis meanwhile: what was done here is not whole.",
+    );
+    void isOwn.then((own) => own || lost.reject(gone));
+  });
   return {
-    ...{ link, archive, clock: systemClock, leaseMs: LEASE_MS, backupArchive },
-    async close() {
-      if (!shared) await run("exporter", EXPORTER, [self, 0]);
-      await archive.close();
+    lost: lost.promise,
+    async end() {
+      stop();
+      await claim(0);
     },
   };
+}
+
+/** Runs `work` on the books in `link` and the archive of the settings. */
+export async function useBooks<T>(
+  { link, config, use, every = everyInterval }: BookPlace & { readonly link: RedisLink },
+  work: (books: OwnBooks) => Promise<T>,
+): Promise<T> {
+  const file = { file: archiveFile(config), clock: systemClock, onFatal: fail };
+  const { archive, backup: backupArchive } = await openArchive(config.archiveUrl, file);
+  try {
+    const alone = use === "shared" ? null : await claimAlone(link, every);
+    try {
+      await (use === "filling" ? beginFilling(link) : claimArchive(link, archive));
+      const own = { link, archive, clock: systemClock, leaseMs: LEASE_MS, backupArchive };
+      const done = work({ ...own, filled: () => endFilling(link, archive) });
+      return await (alone === null ? done : Promise.race([done, alone.lost]));
+    } finally {
+      await alone?.end();
+    }
+  } finally {
+    await archive.close();
+  }
 }
 
 function fail(error: Error): never {
   throw error;
 }
 
+interface BookPlace {
+  readonly config: Config;
+  readonly use: Use;
+  readonly every?: Every;
+}
+
 /** Runs `work` on the Redis of the settings. */
-export async function withBooks<T>(
-  { config, shared = false }: { readonly config: Config; readonly shared?: boolean },
-  work: (books: OwnBooks) => Promise<T>,
-): Promise<T> {
+export async function withBooks<T>(place: BookPlace, work: (books: OwnBooks) => Promise<T>): Promise<T> {
+  const { config } = place;
   if (config.redisUrl === null) throw new CommandError("REDIS_URL must say which Redis is meant.");
   const link = await openServer(config.redisUrl, config);
   try {
-    const books = await ownBooks(link, config, shared);
-    return await work(books).finally(() => books.close());
+    return await useBooks({ ...place, link }, work);
   } finally {
     await link.close();
   }

@@ -1,6 +1,5 @@
 // Copies of everything kept, written and taken back while no gateway runs: a data folder's file, or all of Redis with its archive.
-import { constants, existsSync, mkdirSync } from "node:fs";
-import { copyFile, open } from "node:fs/promises";
+import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemClock as clock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -15,24 +14,21 @@ const archiveCopy = (path: string) => `${path}.archive.db`;
 export async function dumpBooks(config: Config, path: string): Promise<void> {
   const { withBooks } = await import("./redis-books.ts");
   const { archiveAll } = await import("../ledger/redis-books.ts");
-  const { EXPORTER } = await import("../ledger/archive-export.ts");
+  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive-export.ts");
   const { dumpRedis } = await import("../storage/redis-dump.ts");
-  await withBooks({ config }, async (books) => {
+  await withBooks({ config, use: "alone" }, async (books) => {
     // The archive has all postings then: together with it the dump is whole, and any later archive takes it on from there.
     await archiveAll(books);
-    if (books.backupArchive !== null) await books.backupArchive(archiveCopy(path));
-    await dumpRedis(books.link, path, { nowMs: clock.epochMs(), note: books.archive.id, without: [EXPORTER] });
+    const besides = books.backupArchive === null ? null : archiveCopy(path);
+    if (existsSync(path)) throw new CommandError(`${path} is there already. Nothing was written.`);
+    // The dump comes last: where it is, so is the archive's copy.
+    if (besides !== null) await books.backupArchive?.(besides);
+    const head = { nowMs: clock.epochMs(), note: books.archive.id, without: [EXPORTER, ARCHIVE_ID] };
+    await dumpRedis(books.link, path, head).catch((error: unknown) => {
+      if (besides !== null) rmSync(besides, { force: true });
+      throw error;
+    });
   });
-}
-
-/** Copies a file to a place that must be free, and makes the copy durable. */
-async function copyDurably(from: string, to: string): Promise<void> {
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-  await copyFile(from, to, constants.COPYFILE_EXCL);
-  for (const place of [to, dirname(to)]) {
-    const handle = await open(place, "r");
-    await handle.sync().finally(() => handle.close());
-  }
 }
 
 interface Restored {
@@ -47,7 +43,12 @@ async function requireArchive(path: string, note: string, config: Config): Promi
   const { openArchive } = await import("../ledger/open-archive.ts");
   const file = archiveFile(config);
   const isFile = config.archiveUrl?.startsWith("file:") ?? true;
-  if (isFile && !existsSync(file)) await copyDurably(archiveCopy(path), file);
+  if (isFile && !existsSync(file)) {
+    const copy = archiveCopy(path);
+    if (!existsSync(copy))
+      throw new CommandError(`There is no archive: neither ${file} nor, beside the copy, ${copy}.`);
+    await takeBackFile(copy, file, "archive");
+  }
   const options = {
     ...{ file, clock },
     onFatal(error: Error) {
@@ -63,7 +64,8 @@ async function requireArchive(path: string, note: string, config: Config): Promi
 }
 
 async function restoreRedisBooks(path: string, url: string, config: Config): Promise<Restored> {
-  const { openServer, ownBooks } = await import("./redis-books.ts");
+  const { openServer, useBooks } = await import("./redis-books.ts");
+  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive-export.ts");
   const { redisBookSource, replayArchive } = await import("../ledger/redis-books.ts");
   const { checkDump, restoreRedis } = await import("../storage/redis-dump.ts");
   const { note } = await checkDump(path);
@@ -71,17 +73,22 @@ async function restoreRedisBooks(path: string, url: string, config: Config): Pro
   try {
     await requireEmpty(link);
     await requireArchive(path, note, config);
-    await restoreRedis(link, path, clock.epochMs());
-    const books = await ownBooks(link, config);
-    try {
+    return await useBooks({ link, config, use: "filling" }, async (books) => {
+      await restoreRedis(link, path, { nowMs: clock.epochMs(), without: [EXPORTER, ARCHIVE_ID] });
       const replayed = await replayArchive(books);
+      await books.filled();
       return { report: await redisBookSource(books).doctor(), replayed };
-    } finally {
-      await books.close();
-    }
+    });
   } finally {
     await link.close();
   }
+}
+
+/** Puts a copy of a file of SQLite where it belongs; its folder is made where it is missing. */
+async function takeBackFile(copy: string, file: string, unit: "ledger" | "archive"): Promise<void> {
+  const { takeBack } = await import("../storage/backup.ts");
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  await takeBack(copy, file, unit);
 }
 
 async function restoreFile(path: string, config: Config): Promise<Restored> {
@@ -89,13 +96,14 @@ async function restoreFile(path: string, config: Config): Promise<Restored> {
   if (existsSync(storeFile(config))) {
     throw new CommandError(`${storeFile(config)} is there already: choose an empty DATA_DIR. Nothing was written.`);
   }
-  await copyDurably(path, storeFile(config));
+  await takeBackFile(path, storeFile(config), "ledger");
   const { ledger, close } = await openStores(config, {
     onFatal(error) {
       throw error;
     },
   });
-  return { report: await ledger.doctor({ file: true }).finally(close), replayed: 0 };
+  // The file itself has just been looked through.
+  return { report: await ledger.doctor().finally(close), replayed: 0 };
 }
 
 export const restore: Command = {
@@ -107,7 +115,7 @@ export const restore: Command = {
   async run(typed, place) {
     const { config } = place;
     const path = resolve(typed.word("PATH"));
-    if (!existsSync(path)) throw new CommandError(`There is no ${path}.`);
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`There is no file ${path}.`);
     await requireNoGateway(place);
     const { report, replayed } =
       config.redisUrl === null

@@ -116,6 +116,13 @@ function isHelp(words: readonly string[]): boolean {
   return words.length === 0 || ["help", "--help", "-h"].includes(words[0] ?? "");
 }
 
+/** What an error says, with what is behind it: "the ledger cannot be reached" alone leaves the operator to guess. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? wordsOf(error.cause) : "";
+  return cause === "" || error.message.includes(cause) ? error.message : `${error.message} (${cause})`;
+}
+
 /** Runs a command line. Answers the exit code: 0 good, 1 failed, 2 not understood. */
 export async function run(words: readonly string[], place: Surroundings): Promise<number> {
   const { out, err } = place;
@@ -135,7 +142,7 @@ export async function run(words: readonly string[], place: Surroundings): Promis
       return 2;
     }
     const code = error instanceof CommandError ? error.code : "failed";
-    const message = error instanceof Error ? error.message : String(error);
+    const message = wordsOf(error);
     if (words.includes("--json")) out(JSON.stringify({ ok: false, error: code, message }, null, 2));
     else err(`tollgate: ${message}`);
     return 1;

@@ -33,7 +33,7 @@ async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T
 async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const { withBooks } = await import("./redis-books.ts");
   const { redisLedger } = await import("../ledger/redis-ledger.ts");
-  return withBooks({ config, shared: true }, (books) => work(redisLedger(books)));
+  return withBooks({ config, use: "shared" }, (books) => work(redisLedger(books)));
 }
 
 /** Asks the gateway, and does it without one where none runs. */

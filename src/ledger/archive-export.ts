@@ -28,7 +28,9 @@ const NOT_COPIED = "no replica of Redis has the latest postings";
 const EXPORTER_MS = 15_000;
 /** Which process moves postings; it lapses by itself. */
 export const EXPORTER = "exporter";
-const ARCHIVE_ID = "archive:id";
+/** Which archive a Redis gives its postings to; in a Redis that a command still fills, `FILLING`. */
+export const ARCHIVE_ID = "archive:id";
+const FILLING = "being filled";
 
 export interface ExportOptions {
   readonly link: LedgerLink;
@@ -62,10 +64,26 @@ export async function claimArchive(link: LedgerLink, { id }: Archive): Promise<v
   await link.call("SET", ARCHIVE_ID, id, "NX");
   const known = await link.call("GET", ARCHIVE_ID);
   if (known === id) return;
+  if (known === FILLING) throw new Error(UNFILLED);
   throw new Error(
     `this Redis keeps its postings in the archive ${String(known)}, and this one is ${id}: ` +
       "set the ARCHIVE_URL or DATA_DIR that has it; processes on several machines need ARCHIVE_URL",
   );
+}
+
+const UNFILLED =
+  "restore or migrate has not filled this Redis to the end: while that is at work wait for it; where it was cut off, " +
+  "empty the Redis (redis-cli FLUSHALL, in a cluster on every primary) and repeat it";
+
+/** Marks an empty Redis as one that is being filled: until `endFilling` nobody opens it. */
+export async function beginFilling(link: LedgerLink): Promise<void> {
+  const taken = await link.call("SET", ARCHIVE_ID, FILLING, "NX");
+  if (taken === null) throw new Error("this Redis is not empty any more");
+}
+
+/** Everything is there: the Redis belongs to its archive from now on. */
+export async function endFilling(link: LedgerLink, { id }: Archive): Promise<void> {
+  await link.call("SET", ARCHIVE_ID, id);
 }
 
 interface Moved {

@@ -1,12 +1,11 @@
 // Everything in Redis as one file that any empty Redis takes again: lines of JSON, closed by their number and a checksum.
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { RedisLink } from "./redis-link.ts";
+import { writeWhole } from "./whole-file.ts";
 
 const FORMAT = "tollgate redis dump 1";
 /** Members that are written in one command. */
@@ -95,24 +94,8 @@ export async function dumpRedis(
     yield* written();
     yield `${JSON.stringify({ keys, sha256: digest.digest("hex") } satisfies DumpEnd)}\n`;
   }
-  // Taken first, so that of two only one writes; under its name there is never half a dump that looks whole.
-  await (await open(path, "wx", 0o600)).close();
-  try {
-    await pipeline(Readable.from(lines()), createWriteStream(`${path}.part`, { mode: 0o600 }));
-    await sync(`${path}.part`);
-    await rename(`${path}.part`, path);
-    await sync(dirname(path));
-  } catch (error) {
-    await rm(`${path}.part`, { force: true });
-    await rm(path, { force: true });
-    throw error;
-  }
+  await writeWhole(path, (part) => pipeline(Readable.from(lines()), createWriteStream(part, { mode: 0o600 })));
   return keys;
-}
-
-async function sync(place: string): Promise<void> {
-  const handle = await open(place, "r");
-  await handle.sync().finally(() => handle.close());
 }
 
 /** Reads a dump to its end; what it is, or a sentence for the operator that says why it is none. */
@@ -149,8 +132,12 @@ export async function isEmptyRedis(link: RedisLink): Promise<boolean> {
   return true;
 }
 
-/** Writes a checked dump into an empty Redis; what has expired meanwhile is left out. */
-export async function restoreRedis(link: RedisLink, path: string, nowMs: number): Promise<void> {
+/** Writes a checked dump into Redis, where none of its keys is; what has expired meanwhile is left out. */
+export async function restoreRedis(
+  link: RedisLink,
+  path: string,
+  { nowMs, without }: { readonly nowMs: number; readonly without: readonly string[] },
+): Promise<void> {
   let some: DumpedKey[] = [];
   const write = async () => {
     await Promise.all(some.map((row) => writeKey(link, row)));
@@ -158,7 +145,8 @@ export async function restoreRedis(link: RedisLink, path: string, nowMs: number)
   };
   for await (const text of createInterface({ input: createReadStream(path) })) {
     const row = JSON.parse(text) as DumpHead | DumpedKey | DumpEnd;
-    if ("key" in row && (row.expiresAtMs === null || row.expiresAtMs > nowMs)) some.push(row);
+    const isLive = "key" in row && (row.expiresAtMs === null || row.expiresAtMs > nowMs);
+    if (isLive && !without.includes(row.key)) some.push(row);
     if (some.length === KEYS_AT_ONCE) await write();
   }
   await write();

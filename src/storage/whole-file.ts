@@ -1,0 +1,32 @@
+// Files that appear whole and durable, or not at all, whenever the process that writes them ends.
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** What a killed process leaves has this at the end of its name; the next one that writes the same file takes it over. */
+const PART = ".part";
+
+/** Has `write` fill a file beside `path`, and gives it that name once it is on the disk. Throws where `path` exists. */
+export async function writeWhole(path: string, write: (part: string) => Promise<void>): Promise<void> {
+  const part = `${path}${PART}`;
+  requireFree(path);
+  try {
+    await rm(part, { force: true });
+    await write(part);
+    await sync(part);
+    requireFree(path);
+    await rename(part, path);
+    await sync(dirname(path));
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+function requireFree(path: string): void {
+  if (existsSync(path)) throw new Error(`${path} is there already`);
+}
+
+async function sync(place: string): Promise<void> {
+  const handle = await open(place, "r");
+  await handle.sync().finally(() => handle.close());
+}
