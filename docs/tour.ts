@@ -10,7 +10,6 @@ const LANES = 16;
 const BEFORE_MS = 2_000;
 const AFTER_MS = 3_000;
 const READY_MS_MAX = 30_000;
-/** Whoever asks more often than twice a second is turned away. */
 const LOOK_MS = 1_000;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

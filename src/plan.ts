@@ -302,6 +302,8 @@ export interface EndpointShape {
   /** `/api/v1/transactions/{id}`; `{name...}` at the end takes the rest of the path. */
   readonly path: string;
   readonly auth: "none" | "key" | "admin";
+  /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
+  readonly watch?: true;
   readonly bodyBytesMax: number;
   readonly errors: ErrorShape;
   readonly retires?: Retirement;

@@ -29,7 +29,7 @@ export interface AdminParts extends AdminAccountParts {
 }
 
 function openEndpoint(path: string, answer: () => Answer | Promise<Answer>): Endpoint {
-  const shape: EndpointShape = { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: "envelope" };
+  const shape: EndpointShape = { method: "GET", path, auth: "none", watch: true, bodyBytesMax: 0, errors: "envelope" };
   return { ...shape, answer };
 }
 

@@ -61,7 +61,7 @@ export async function admit(
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
     const refused = takeAddress(request, reply, deps);
-    if (endpoint.auth === "none") return refused;
+    if (endpoint.auth === "none") return endpoint.watch === true ? null : refused;
     if (deps.isAdmin(authorization)) return null;
     return refused ?? wrongAdminToken();
   }
