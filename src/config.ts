@@ -68,7 +68,6 @@ const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value ===
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-/** A setting of a later version: naming it must not look as if it worked. */
 /** Every setting: the parser, `tollgate config --help` and the README's table are made from this. */
 export const SETTINGS = {
   host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),

@@ -54,7 +54,7 @@ function stateText(key: Key): string {
 }
 
 const LIMITS = {
-  "ceiling-cents": { value: "CENTS", meaning: "most it may spend in a period" },
+  "ceiling-cents": { value: "CENTS", meaning: "most it may spend in a period; or none" },
   "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
   services: { value: "LIST", meaning: "services or service/action it may call, by commas; or all, or none" },
   models: { value: "LIST", meaning: "models or tiers it may ask for, by commas; or all, or none" },
@@ -72,7 +72,7 @@ function listOf(typed: Typed, option: string): readonly string[] | null | undefi
 function limitsOf(typed: Typed) {
   const expires = typed.text("expires-at");
   return {
-    ceiling_cents: typed.number("ceiling-cents"),
+    ceiling_cents: typed.text("ceiling-cents") === "none" ? null : typed.number("ceiling-cents"),
     ceiling_period: typed.text("ceiling-period"),
     services: listOf(typed, "services"),
     models: listOf(typed, "models"),

@@ -45,6 +45,8 @@ function obeySignals(gateway: Pick<Processes, "drain" | "reload">, { done, faile
 
 /** Starts what the settings say. Rejects with a sentence for the operator; `patience` replaces the usual one with children. */
 export async function serve(config: Config, patience?: Patience): Promise<void> {
+  // A start reads everything anyway. Unheard, the signal would end the process, and a service manager takes such an end for a good one.
+  process.on("SIGHUP", () => {});
   if (config.workers === 1) {
     const gateway = await startGateway({ config, onFatal: stop });
     obeySignals(gateway, ONE);

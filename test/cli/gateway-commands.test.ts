@@ -156,6 +156,8 @@ describe("a key's limits", () => {
     const off = ["--services", "all", "--models", "all", "--expires-at", "never"];
     const { body: freed } = await json("key", "limit", id, made.id, ...off);
     expect(freed).toMatchObject({ services: null, models: null, expires_at: null, ceiling_cents: 50 });
+    const unbounded = await tollgate("key", "limit", id, made.id, "--ceiling-cents", "none");
+    expect(unbounded).toMatchObject({ code: 0, out: expect.stringMatching(/^ceiling +none$/m) });
   });
 
   test("are refused with the gateway's words; nothing to change is not understood", async () => {

@@ -46,6 +46,9 @@ function spawnNode(words: readonly string[], environment: Readonly<Record<string
   return child;
 }
 
+/** The program, from its very start on. */
+export const main = (environment: Readonly<Record<string, string>>) => spawnNode(["src/main.ts"], environment);
+
 /** Starts a gateway on `DATA_DIR`; with `signal`, it is killed when that aborts, even while it starts. */
 export async function spawnGateway(
   environment: Readonly<Record<string, string>> & { readonly DATA_DIR: string },

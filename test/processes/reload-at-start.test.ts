@@ -1,0 +1,33 @@
+// A service manager may ask for a reload as soon as it has started the gateway.
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { main } from "../support/gateway-process.ts";
+
+test.each(["1", "2"])("SIGHUP does not end a gateway of %s processes that is still starting", async (workers) => {
+  // It takes connections and never answers: whoever has connected is in the middle of its start.
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-reload-"));
+  onTestFinished(() => {
+    silent.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const address = silent.address();
+  const port = address === null || typeof address === "string" ? 0 : address.port;
+  const connected = once(silent, "connection");
+  const redis = `redis://127.0.0.1:${port}`;
+  const child = main({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0", REDIS_URL: redis, WORKERS: workers });
+  const closed = once(child, "close");
+  let said = "";
+  child.stderr.on("data", (text) => {
+    said += String(text);
+  });
+  await connected;
+  child.kill("SIGHUP");
+  expect(await closed, said).toEqual([1, null]);
+  expect(said).toContain("cannot be reached");
+});
