@@ -7,7 +7,7 @@ import type { BookSource, BookTarget, CarriedBooks } from "../ledger/books.ts";
 import type { openDatabase } from "../storage/open-database.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
 import { NoGateway } from "./admin-client.ts";
-import { type Command, CommandError, type Workplace } from "./command.ts";
+import { type Command, CommandError, UsageError, type Workplace } from "./command.ts";
 
 type Database = ReturnType<typeof openDatabase>;
 type Moved = CarriedBooks & { readonly records: number };
@@ -29,18 +29,18 @@ async function requireSound(books: BookSource, which: string): Promise<void> {
   throw new CommandError(`The doctor has ${findings.length} findings on ${which}, the first: ${words}`);
 }
 
-async function requireSettled(source: BookSource): Promise<void> {
+/** Throws unless all of it can be moved: no call holds money, and the doctor finds nothing. */
+async function requireMovable(source: BookSource): Promise<void> {
   const held = await source.settle();
-  if (held === 0) return;
+  if (held === 0) return requireSound(source, "what is to be moved; nothing was moved");
   throw new CommandError(
     `${held} calls are still held. Nothing was moved: repeat this a minute after the last gateway has stopped; jobs must have ended.`,
   );
 }
 
-/** The move itself, and its proof: both sides sound, and every account, key and idempotency key the same. */
+/** The move itself, and its proof: what has arrived is sound, and every account, key and idempotency key the same. */
 async function carry(source: BookSource, target: BookTarget, reread: () => BookSource): Promise<CarriedBooks> {
   const { carryBooks, differingAccounts } = await import("../ledger/books.ts");
-  await requireSound(source, "what is to be moved; nothing was moved");
   const carried = await carryBooks(source, target);
   await target.finish();
   const arrived = reread();
@@ -63,7 +63,7 @@ async function toRedis(url: string, config: Config): Promise<Moved> {
     return await withFile(config, async (database) => {
       const source = sqliteBookSource(database, clock);
       openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
-      await requireSettled(source);
+      await requireMovable(source);
       return useBooks({ link, config, use: "filling" }, async (books) => {
         const carried = await carry(source, redisBookTarget(books), () => redisBookSource(books));
         const records = await writeRedisRecords(link, sqliteRecordCopies(database, clock));
@@ -78,7 +78,11 @@ async function toRedis(url: string, config: Config): Promise<Moved> {
 
 export async function requireEmpty(link: RedisLink): Promise<void> {
   const { isEmptyRedis } = await import("../storage/redis-dump.ts");
-  if (!(await isEmptyRedis(link))) throw new CommandError("This Redis is not empty. Nothing was written.");
+  if (!(await isEmptyRedis(link))) {
+    throw new CommandError(
+      "This Redis is not empty. Nothing was written. (What a restore or a move that was cut off has left: redis-cli FLUSHALL.)",
+    );
+  }
 }
 
 async function withFile<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
@@ -98,12 +102,12 @@ async function toFolder(folder: string, config: Config): Promise<Moved> {
   const { openDatabase: open } = await import("../storage/open-database.ts");
   const file = join(folder, "tollgate.db");
   if (existsSync(file)) throw new CommandError(`${file} is there already. Nothing was written.`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const fresh = `${file}.new`;
-  for (const end of ["", "-wal", "-shm"]) rmSync(`${fresh}${end}`, { force: true });
   return withBooks({ config, use: "alone" }, async (books) => {
     const source = redisBookSource(books);
-    await requireSettled(source);
+    await requireMovable(source);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const fresh = `${file}.new`;
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${fresh}${end}`, { force: true });
     const database = open(fresh);
     try {
       const target = sqliteBookTarget(database, clock);
@@ -132,8 +136,10 @@ export const migrate: Command = {
     "Moves accounts, keys, transactions and records to Redis or back, while no gateway runs; the old store stays as it is",
   async run(typed, place) {
     const to = typed.text("to") ?? "";
-    await requireNoGateway(place);
     const isRedis = /^rediss?(\+cluster|\+sentinel)?:/.test(to);
+    if (!isRedis && to.includes("://"))
+      throw new UsageError(`--to takes redis://... or a folder, not ${JSON.stringify(to)}.`);
+    await requireNoGateway(place);
     const moved = isRedis ? await toRedis(to, place.config) : await toFolder(resolve(to), place.config);
     const { accounts, postings, records } = moved;
     const next = isRedis
