@@ -175,7 +175,8 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const upstream = createUpstream(clock);
   const counter = createTokenCounter();
 
-  const observer = createObserver({ clock, log, isKnown: (name) => catalog.names().has(name) });
+  const isKnown = (name: string) => catalog.names().has(name) || localNames.has(name);
+  const observer = createObserver({ clock, log, isKnown });
   observer.onScrape({
     // The books are common to all processes: one of them looks.
     ...(role?.kind === "child" ? {} : { totals: () => ledger.totals() }),
@@ -240,6 +241,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     onBroken: (err) => log.logger.error({ err }, "files"),
   });
   const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked)), ...filed.actions];
+  const localNames = new Set(localActions.map(({ service, action }) => `${service}/${action}`));
   const shop = createShop(catalog.current, localActions);
   const search = searchIn({ shop, clock });
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);

@@ -51,6 +51,8 @@ describe("an upload", () => {
     expect([put.status, await put.json()]).toEqual([200, { ok: true, file_id, size_bytes: 11 }]);
     expect(await (await fetch(get_url ?? "")).text()).toBe("hello world");
     expect(before - (await balance(account))).toBe(1);
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^tollgate_charged_usd_total\{.*asked="files\/upload",served="files\/upload".*\} 0\.01$/m);
   });
 
   test("is found again by get, free of charge, with a fresh link", async () => {
