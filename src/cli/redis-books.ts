@@ -1,10 +1,11 @@
 // Redis and its archive as a command has them for itself: no gateway may be at work on them.
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { beginFilling, claimArchive, EXPORTER, endFilling } from "../ledger/archive-export.ts";
+import { beginFilling, claimArchive, EXPORTER, endFilling, isLedger } from "../ledger/archive-export.ts";
 import { openArchive } from "../ledger/open-archive.ts";
 import type { RedisBooks } from "../ledger/redis-books.ts";
 import { ledgerScripts } from "../ledger/redis-script.ts";
@@ -30,6 +31,11 @@ export interface OwnBooks extends RedisBooks {
   readonly backupArchive: ((path: string) => Promise<void>) | null;
   /** Everything has been put into Redis. */
   filled(): Promise<void>;
+}
+
+/** Whether the archive is a file. */
+export function isFile({ archiveUrl }: Config): boolean {
+  return archiveUrl?.startsWith("file:") ?? true;
 }
 
 /** Where the archive's file is, or would be. */
@@ -80,7 +86,16 @@ export async function useBooks<T>(
   { link, config, use, every = everyInterval }: BookPlace & { readonly link: RedisLink },
   work: (books: OwnBooks) => Promise<T>,
 ): Promise<T> {
+  // To look must not make one: a Redis with anything in it takes no copy any more.
+  if (use !== "filling" && !(await isLedger(link))) {
+    throw new CommandError("There is no ledger in this Redis; REDIS_URL must name the one that the gateways have.");
+  }
   const file = { file: archiveFile(config), clock: systemClock, onFatal: fail };
+  if (use !== "filling" && isFile(config) && !existsSync(file.file)) {
+    throw new CommandError(
+      `There is no archive at ${file.file}; set the DATA_DIR or ARCHIVE_URL that the gateways have.`,
+    );
+  }
   const { archive, backup: backupArchive } = await openArchive(config.archiveUrl, file);
   try {
     const alone = use === "shared" ? null : await claimAlone(link, every);

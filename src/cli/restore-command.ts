@@ -39,11 +39,10 @@ interface Restored {
 
 /** Throws where the copy's postings are not in the archive of the settings; brings that from beside the copy where it is missing. */
 async function requireArchive(path: string, note: string, config: Config): Promise<void> {
-  const { archiveFile } = await import("./redis-books.ts");
+  const { archiveFile, isFile } = await import("./redis-books.ts");
   const { openArchive } = await import("../ledger/open-archive.ts");
   const file = archiveFile(config);
-  const isFile = config.archiveUrl?.startsWith("file:") ?? true;
-  if (isFile && !existsSync(file)) {
+  if (isFile(config) && !existsSync(file)) {
     const copy = archiveCopy(path);
     if (!existsSync(copy))
       throw new CommandError(`There is no archive: neither ${file} nor, beside the copy, ${copy}.`);

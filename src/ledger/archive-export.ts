@@ -86,6 +86,11 @@ export async function endFilling(link: LedgerLink, { id }: Archive): Promise<voi
   await link.call("SET", ARCHIVE_ID, id);
 }
 
+/** Whether a gateway was ever started on this Redis, or a command has filled it or fills it. */
+export async function isLedger(link: LedgerLink): Promise<boolean> {
+  return (await link.call("GET", ARCHIVE_ID)) !== null;
+}
+
 interface Moved {
   readonly count: number;
   /** What is left could be taken back by a failover, and stays: no replica has it. */

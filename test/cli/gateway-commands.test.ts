@@ -169,7 +169,7 @@ describe("a key's limits", () => {
 
   test("an expired key is listed as such", async () => {
     const { id } = await open();
-    const { body: made } = await json("key", "create", id, "--expires-at", new Date(Date.now() + 40).toISOString());
+    const { body: made } = await json("key", "create", id, "--expires-at", new Date(Date.now() + 1_500).toISOString());
     const expired = await eventually(async () => {
       const { out } = await tollgate("key", "list", id);
       return out.includes(" expired ") ? out : undefined;
