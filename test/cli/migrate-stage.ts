@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../../src/cli/run.ts";
 import { systemClock as clock } from "../../src/clock.ts";
+import { claimArchive } from "../../src/ledger/archive-export.ts";
 import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
@@ -152,6 +153,8 @@ export async function openStage() {
   async function openServer(dataDir: string): Promise<Store> {
     const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
     const archive = await openSqliteArchive({ file: join(dataDir, "archive.db"), clock, onFatal: console.error });
+    // Where the archive is in PostgreSQL, this file is not the one that Redis knows.
+    await claimArchive(link, archive).catch(() => {});
     return {
       ledger: redisLedger({ link, clock, leaseMs: 60_000, archive }),
       records: redisRecords(link),

@@ -1,12 +1,14 @@
 // A ledger moves to Redis and back, or is refused before anything is written.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { withBooks } from "../../src/cli/redis-books.ts";
+import { readConfig } from "../../src/config.ts";
 import { holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { answers, hold, openFile, openStage, order, seen, tollgate } from "./migrate-stage.ts";
 
-const { server, before, folder, filled, openServer, dispose } = await openStage();
+const { server, before, folder, copy, filled, openServer, dispose } = await openStage();
 afterAll(dispose);
 beforeEach(() => server.send("FLUSHALL"));
 
@@ -76,6 +78,19 @@ describe("a move that cannot be is refused, and writes nothing", () => {
     expect(existsSync(back)).toBe(false);
   });
 
+  test("to what is neither a Redis nor a folder, or from no Redis", async () => {
+    const there = readdirSync(process.cwd());
+    for (const place of ["postgres://localhost/ledger", "http://localhost", "redis+clutser://localhost"]) {
+      const refused = await tollgate({ DATA_DIR: filled(), REDIS_URL: server.url }, "migrate", "--to", place);
+      expect(refused).toMatchObject({ code: 2, out: expect.stringContaining(`or a folder, not "${place}"`) });
+    }
+    expect(readdirSync(process.cwd())).toEqual(there);
+    const back = folder();
+    const refused = await tollgate({ DATA_DIR: filled() }, "migrate", "--to", back);
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining("REDIS_URL must say") });
+    expect(existsSync(back)).toBe(false);
+  });
+
   test("while a job holds money; what a dead process held is given back first", async () => {
     const dataDir = folder();
     let store = await openFile(dataDir);
@@ -112,6 +127,50 @@ describe("a move that cannot be is refused, and writes nothing", () => {
     await server.send("DEL", "exporter");
     expect((await tollgate(env, "migrate", "--to", back)).code).toBe(0);
     await store.close();
+  });
+
+  test("from a Redis without a ledger, which stays one that takes a copy", async () => {
+    const env = { DATA_DIR: folder(), REDIS_URL: server.url };
+    for (const words of [["doctor"], ["backup", copy()], ["migrate", "--to", folder()]]) {
+      const refused = await tollgate(env, ...words);
+      expect(refused).toMatchObject({ code: 1, out: expect.stringContaining("There is no ledger in this Redis") });
+    }
+    expect(await keys()).toBe(0);
+    expect(existsSync(env.DATA_DIR)).toBe(false);
+  });
+
+  test("from a Redis whose archive is elsewhere, which is not made anew", async () => {
+    const dataDir = filled();
+    await tollgate({ DATA_DIR: dataDir }, "migrate", "--to", server.url);
+    const env = { DATA_DIR: folder(), REDIS_URL: server.url };
+    const refused = await tollgate(env, "doctor");
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining(`no archive at ${env.DATA_DIR}`) });
+    expect(existsSync(env.DATA_DIR)).toBe(false);
+  });
+
+  test("and while it is at work nobody else is, which others know for a minute after it was killed", async () => {
+    const config = readConfig({ DATA_DIR: folder(), REDIS_URL: server.url });
+    await (await openFile(config.dataDir)).close();
+    await (await openServer(config.dataDir)).close();
+    const beats: (() => void)[] = [];
+    const every = (_: number, beat: () => void) => {
+      beats.push(beat);
+      return () => {};
+    };
+    const left = async () => Number(await server.send("PTTL", "exporter"));
+    const work = withBooks({ config, use: "alone", every }, async () => {
+      expect(await left()).toBeGreaterThan(50_000);
+      expect(await left()).toBeLessThanOrEqual(60_000);
+      await server.send("PEXPIRE", "exporter", "20000");
+      beats[0]?.();
+      await vi.waitUntil(async () => (await left()) > 20_000);
+      // As after the machine slept.
+      await server.send("SET", "exporter", "another process");
+      beats[0]?.();
+      await new Promise(() => {});
+    });
+    await expect(work).rejects.toThrow("Another process began to work on this Redis");
+    expect(await server.send("GET", "exporter")).toBe("another process");
   });
 
   test("while the gateway runs here", async () => {

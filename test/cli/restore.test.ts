@@ -1,7 +1,13 @@
 // A copy of everything is put back where there is nothing, and brought up to its archive.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { systemClock as clock } from "../../src/clock.ts";
+import { readConfig } from "../../src/config.ts";
+import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import { nano } from "../../src/money.ts";
+import { openStores } from "../../src/stores.ts";
 import { CENT, holdRequest, postRequest } from "../ledger/requests.ts";
 import { POSTGRES_MS_MAX, startPostgres } from "../support/postgres.ts";
 import { hold, openFile, openStage, seen, tollgate } from "./migrate-stage.ts";
@@ -31,7 +37,10 @@ describe("a copy of everything in Redis", () => {
     expect(await tollgate(env, "backup", path)).toEqual({ code: 0, out: `Written to ${path}.` });
     const then = await seen(store);
     await store.close();
-    expect(await tollgate(env, "backup", path)).toMatchObject({ code: 1, out: expect.stringContaining("EEXIST") });
+    expect(await tollgate(env, "backup", path)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("is there already"),
+    });
     const fresh = folder();
     const elsewhere = { ...env, DATA_DIR: fresh };
     expect(await tollgate(elsewhere, "restore", path)).toMatchObject({
@@ -86,10 +95,42 @@ describe("a copy of everything in Redis", () => {
     }
     const stranger = folder();
     await (await openFile(stranger)).close();
-    await (await openServer(stranger)).close();
+    const another = { file: join(stranger, "archive.db"), clock, onFatal: console.error };
+    await (await openSqliteArchive(another)).close();
     const refused = await tollgate({ ...env, DATA_DIR: stranger }, "restore", path);
     expect(refused).toMatchObject({ code: 1, out: expect.stringContaining("belongs to the archive") });
     expect(Number(await server.send("DBSIZE"))).toBe(0);
+  });
+
+  test("that does not come to its end leaves nothing of itself, and can be written again", async () => {
+    const { store, env, path } = await copied();
+    await server.send("LPUSH", "mine", "a list");
+    expect(await tollgate(env, "backup", path)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("mine is a list"),
+    });
+    expect(readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path)))).toEqual([]);
+    await server.send("DEL", "mine");
+    expect((await tollgate(env, "backup", path)).code).toBe(0);
+    await store.close();
+  });
+
+  test("that was taken back in part is no ledger: nothing starts on it, until it is emptied and filled to the end", async () => {
+    const { store, env, path } = await copied();
+    await tollgate(env, "backup", path);
+    await store.close();
+    await server.send("FLUSHALL");
+    const used = Number(/used_memory:(\d+)/.exec(String(await server.send("INFO", "memory")))?.[1]);
+    await server.send("CONFIG", "SET", "maxmemory", String(used + 65_536));
+    expect(await tollgate(env, "restore", path)).toMatchObject({ code: 1, out: expect.stringContaining("OOM") });
+    await server.send("CONFIG", "SET", "maxmemory", "0");
+    expect(Number(await server.send("DBSIZE"))).toBeGreaterThan(1);
+    const refused = "not filled this Redis to the end";
+    expect(await tollgate(env, "doctor")).toMatchObject({ code: 1, out: expect.stringContaining(refused) });
+    await expect(openStores(readConfig(env), { onFatal: console.error })).rejects.toThrow(refused);
+    await server.send("FLUSHALL");
+    expect((await tollgate(env, "restore", path)).code).toBe(0);
+    expect((await tollgate(env, "doctor")).code).toBe(0);
   });
 
   test("needs no file beside it where the archive is in PostgreSQL", { timeout: POSTGRES_MS_MAX }, async () => {
@@ -123,4 +164,29 @@ test("a copy of a data folder is put into an empty one, and verified", async () 
   const store = await openFile(fresh);
   expect(await seen(store)).toEqual(before.seen);
   await store.close();
+});
+
+test("a copy of a data folder that is damaged, cut off or something else is refused, and nothing is written", async () => {
+  const path = copy();
+  await tollgate({ DATA_DIR: filled() }, "backup", path);
+  const whole = readFileSync(path);
+  const middle = whole.length / 2;
+  const other = new DatabaseSync(`${path}.other`);
+  other.exec("CREATE TABLE mine (word TEXT)");
+  other.close();
+  const fresh = folder();
+  for (const [content, says] of [
+    [whole.subarray(0, middle), "is damaged"],
+    [Buffer.concat([whole.subarray(0, middle), Buffer.alloc(8_192, 7), whole.subarray(middle + 8_192)]), "is damaged"],
+    [Buffer.alloc(0), "holds no ledger"],
+    [readFileSync(`${path}.other`), "holds no ledger"],
+    [Buffer.from("nothing\n"), "no database at all"],
+  ] as const) {
+    writeFileSync(`${path}.bad`, content);
+    const refused = await tollgate({ DATA_DIR: fresh }, "restore", `${path}.bad`);
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining(says) });
+    expect(refused.out).toContain(`${path}.bad`);
+    expect(readdirSync(fresh)).toEqual([]);
+  }
+  expect((await tollgate({ DATA_DIR: fresh }, "restore", path)).code).toBe(0);
 });

@@ -59,6 +59,13 @@ describe("the compose file", () => {
     expect(needed.filter((name) => !services.some(([known]) => known === name))).toEqual([]);
   });
 
+  test("has volumes that the gateway may write to: an empty one takes its owner from the image", () => {
+    const made = /install -d -o node ([^\n]*)/.exec(read("Dockerfile"))?.[1]?.match(/"[^"]+"/g) ?? [];
+    const folders = made.map((folder) => JSON.parse(folder).replace("$DATA_DIR", "/var/lib/tollgate"));
+    const mounted = gateways.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(":")[1] ?? ""));
+    expect([...new Set(mounted)].sort()).toEqual(folders.sort());
+  });
+
   test("has the proxy and Prometheus ask every gateway", () => {
     const names = gateways.map(([name]) => name);
     const nginx = read("nginx.conf");

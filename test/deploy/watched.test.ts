@@ -1,9 +1,10 @@
 // The board and the alarms: they ask for metrics that there are.
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { METRICS } from "../../src/observe/metrics.ts";
-import { ROOT, read, yaml } from "./deployed.ts";
+import { DEPLOY, has, ROOT, read, temporary, yaml } from "./deployed.ts";
 
 interface Alerts {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
@@ -74,12 +75,68 @@ describe("what is watched", () => {
     expect(Math.max(...board.panels.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
   });
 
+  /** What Prometheus makes of series: `values` are looks, 10 s apart, of which `at` is the last. */
+  const fires = (alert: string, series: Readonly<Record<string, string>>, at: string) => ({
+    ...{ interval: "10s", name: alert },
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    alert_rule_test: [{ eval_time: at, alertname: alert }],
+  });
+  const attempts = (outcome: string) => `tollgate_attempts_total{provider="acme",outcome="${outcome}",sandbox="0"}`;
+  const outcomes = (outcome: string, sandbox: string) =>
+    `tollgate_outcomes_total{operation="chat",outcome="${outcome}",sandbox="${sandbox}"}`;
+  const absorbed = (instance: string) => `tollgate_absorbed_usd_total{instance="${instance}",reason="r",sandbox="0"}`;
+  const bug = 'tollgate_requests_total{endpoint="/x",status="500",code="internal_error",sandbox="0"}';
+
+  test.runIf(has("promtool")).each([
+    ["its first internal error", true, fires("InternalErrors", { [bug]: "_x60 1x60" }, "12m")],
+    ["an internal error an hour ago", false, fires("InternalErrors", { [bug]: "_x60 1x420" }, "75m")],
+    ["a dollar absorbed at once", true, fires("CostAbsorbed", { [absorbed("a")]: "_x60 1.5x60" }, "15m")],
+    [
+      "a dollar of two gateways",
+      true,
+      fires("CostAbsorbed", { [absorbed("a")]: "0x60 0.8x60", [absorbed("b")]: "0x60 0.8x60" }, "15m"),
+    ],
+    ["a dollar absorbed yesterday", false, fires("CostAbsorbed", { [absorbed("a")]: "1.5x1000" }, "150m")],
+    [
+      "a provider that is down",
+      true,
+      fires("ProviderFails", { [attempts("provider_timeout")]: "0+1x200", [attempts("ok")]: "0x200" }, "20m"),
+    ],
+    [
+      "callers who ask for nonsense",
+      false,
+      fires("ProviderFails", { [attempts("caller_invalid")]: "0+1x200", [attempts("ok")]: "0x200" }, "20m"),
+    ],
+    [
+      "streams that break",
+      true,
+      fires("StreamsBreak", { [outcomes("broken", "0")]: "0+1x200", [outcomes("success", "0")]: "0+1x200" }, "20m"),
+    ],
+    [
+      "streams that are broken in play",
+      false,
+      fires("StreamsBreak", { [outcomes("broken", "1")]: "0+1x200", [outcomes("success", "0")]: "0+1x200" }, "20m"),
+    ],
+    ["ends that wait", true, fires("EndsOfCallsWait", { tollgate_spool_oldest_seconds: "0+10x60" }, "5m")],
+    ["a gateway that is away", true, fires("GatewayDown", { 'up{job="tollgate",instance="a"}': "0x60" }, "5m")],
+  ])("%s: an alarm, %s", (_, isAlarm, { name, ...group }) => {
+    const folder = temporary();
+    const file = join(folder, "try.json");
+    writeFileSync(file, JSON.stringify({ rule_files: [join(DEPLOY, "prometheus/alerts.yml")], tests: [group] }));
+    const tried = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+    // No alarm is what the file expects: where there is one, promtool fails and names it.
+    expect([tried.status === 0, tried.stderr.includes(`alertname="${name}"`)], tried.stderr).toEqual([
+      !isAlarm,
+      isAlarm,
+    ]);
+  });
+
   test("alarms are those of the page, and ask for metrics that there are", () => {
     const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
-    const listed = [...page.slice(page.indexOf("## Alarms")).matchAll(/^\| `([^`]+ [<>=]=? [^`]+)` \|/gm)].map(
-      ([, expr]) => expr,
+    const listed = [...page.slice(page.indexOf("## Alarms")).matchAll(/^\| `(\w+)` \| `([^`]+)` \| ./gm)].map(
+      ([, alert, expr]) => ({ alert, expr }),
     );
-    expect(rules.map(({ expr }) => expr).sort()).toEqual(listed.sort());
+    expect(rules.map(({ alert, expr }) => ({ alert, expr }))).toEqual(listed);
     for (const { expr } of rules.filter(({ expr }) => !expr.startsWith("up{")))
       expect(unknownIn(expr), expr).toEqual([]);
   });

@@ -54,7 +54,7 @@ test(
     await archiveAll(books);
 
     await server.send("FLUSHALL");
-    await restoreRedis(link, copy, clock.epochMs());
+    await restoreRedis(link, copy, { nowMs: clock.epochMs(), without: [] });
     expect(await replayArchive({ ...books, link: twice(link) })).toBe(2);
     expect(await ledger.account("ada")).toMatchObject({ grantedNano: 107 * CENT, spentNano: 3 * CENT, heldNano: 0 });
     expect(await ledger.post(postRequest(hold("open")))).toMatchObject({ outcome: "posted", repeat: true });
