@@ -75,6 +75,7 @@ function keepBooks(fleet: Fleet) {
     for (const row of fleet.sandbox.books().requests) rows.set(row.number, row);
   };
   const timer = setInterval(read, BOOKS_READ_MS);
+  onTestFinished(() => clearInterval(timer));
   return {
     close(): readonly BookRow[] {
       clearInterval(timer);

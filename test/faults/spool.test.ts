@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 it("appendfsync always: every acknowledged charge is there once, whatever dies", LONG, async () => {
   const report = await run({ rounds: 12, stage: singleRedis({ appendfsync: "always" }), faults: FAULTS });
-  expect(report.charges).toBeGreaterThan(1_000);
+  expect(report.charges).toBeGreaterThan(100);
 });
 
 it("appendfsync everysec, and the end of the log is lost: the spools bring it back", LONG, async () => {

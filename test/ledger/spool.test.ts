@@ -14,7 +14,8 @@ describe("Redis down at reserve", () => {
     await redis.kill();
     const fromMs = systemClock.elapsedMs();
     await expect(hold("tx_1", 5)).rejects.toEqual(AWAY);
-    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(1_500);
+    // Half a second is what Redis has for an answer; a busy machine has more for the rest.
+    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(4_000);
     await redis.start();
     await eventually(() => hold("tx_2", 5).catch(() => undefined), "the ledger to be back");
     await told();
@@ -45,7 +46,7 @@ describe("Redis slow", () => {
     proxy.blackHole();
     const fromMs = systemClock.elapsedMs();
     expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled", ...charged(3) });
-    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(2_000);
+    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(4_000);
     proxy.pass();
     proxy.cut();
     await told();

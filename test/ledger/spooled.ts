@@ -89,7 +89,7 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
   const proxy = await startTcpProxy(redis.port);
   const url = `redis://127.0.0.1:${proxy.port}`;
   let opened = await openSpooled(url, folder, options);
-  const side = await openRedis(redis.url, { onBroken: () => {} });
+  const side = await openRedis(redis.url, { onBroken: () => {}, commandMsMax: 5_000 });
   const other = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
   await other.openAccount(newAccount("ada", CREDIT_CENTS));
   onTestFinished(async () => {

@@ -18,7 +18,9 @@ let redis: RedisServer;
 let links: RedisLink[];
 beforeAll(async () => {
   redis = await startRedis();
-  links = await Promise.all(Array.from({ length: SIZE }, () => openRedis(redis.url, { onBroken() {} })));
+  links = await Promise.all(
+    Array.from({ length: SIZE }, () => openRedis(redis.url, { onBroken() {}, commandMsMax: 5_000 })),
+  );
 }, REDIS_MS_MAX);
 afterAll(async () => {
   await Promise.all(links.map((link) => link.close()));

@@ -96,8 +96,9 @@ it("a key that is paused, limited or revoked at one of them is so at the others 
   const made = await send("POST", "/api/v1/agents", { label: "agent" });
   const key = String(made.api_key);
   expect((await run(second, key, { q: "tea" })).status).toBe(200);
+  // A second on a machine of our own. Without being told, a gateway would believe what it knows of a key for a minute.
   const becomes = (status: number, what: string) =>
-    eventually(async () => ((await run(second, key, { q: "tea" })).status === status ? true : undefined), what, 1_000);
+    eventually(async () => ((await run(second, key, { q: "tea" })).status === status ? true : undefined), what, 10_000);
   await send("PATCH", `/api/v1/agents/${made.id}`, { paused: true });
   await becomes(403, "the pause");
   await send("PATCH", `/api/v1/agents/${made.id}`, { paused: false });
@@ -150,7 +151,7 @@ it("without its Redis a gateway refuses what costs within a second, and goes on 
   const refused = await run(first(), account.key, { q: "tea" });
   expect([refused.status, refused.json.error]).toEqual([503, "ledger_unavailable"]);
   // Half a second is what Redis has for an answer; a busy machine has more for the rest.
-  expect(Date.now() - from).toBeLessThan(2_000);
+  expect(Date.now() - from).toBeLessThan(4_000);
   await redis.start();
   await eventually(
     async () => ((await run(first(), account.key, { q: "tea" })).status === 200 ? true : undefined),

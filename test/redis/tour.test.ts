@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { endWithTests } from "../support/end-with-tests.ts";
 import { eventually } from "../support/gateway.ts";
 import { freePort, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 
@@ -26,8 +27,9 @@ it(
     await (await startRedis()).dispose();
     const dataDir = mkdtempSync(join(tmpdir(), "tollgate-tour-"));
     const [port, adminPort, redisPort] = [await freePort(), await freePort(), await freePort()].map(String);
-    const env = { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, PORT: port, ADMIN_PORT: adminPort };
-    const started: ChildProcess[] = [];
+    const own = { HOME: dataDir, TMPDIR: dataDir, DATA_DIR: dataDir };
+    const env = { PATH: process.env.PATH, ...own, PORT: port, ADMIN_PORT: adminPort };
+    const started: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = [];
     const run = (command: string) => {
       // A group of its own, so that what the command starts ends with it.
       const child = spawn("bash", ["-c", command], {
@@ -42,15 +44,19 @@ it(
           said += String(text);
         });
       }
-      started.push(child);
+      endWithTests(child, "group");
+      started.push({ child, closed: once(child, "close") });
       return { child, said: () => said };
     };
     onTestFinished(async () => {
-      for (const child of started.reverse()) {
-        if (child.exitCode !== null || child.pid === undefined) continue;
-        process.kill(-child.pid, "SIGKILL");
+      for (const { child, closed } of started.reverse()) {
+        if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+          process.kill(-child.pid, "SIGKILL");
+        }
+        // All of its group hold its output open, and may write to the folder until they have gone.
+        await closed;
       }
-      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+      rmSync(dataDir, { recursive: true, force: true });
     });
     const [server = "", gateways = "", tour = "", ...more] = commands(String(redisPort));
     expect(more).toEqual([]);

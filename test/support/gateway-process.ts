@@ -25,7 +25,7 @@ export interface GatewayProcess {
   says(pattern: RegExp): Promise<string>;
   send(signal: NodeJS.Signals): void;
   readonly exited: Promise<Exit>;
-  /** Settles when it says that it drains. */
+  /** Settles when it says that it drains; rejects where it ends without. */
   readonly drains: Promise<void>;
   /** Ends it at once, in the middle of whatever it does. */
   kill(): Promise<void>;
@@ -63,6 +63,8 @@ export async function spawnGateway(
   signal?.addEventListener("abort", stop);
   const said: string[] = [];
   const drains = Promise.withResolvers<void>();
+  drains.promise.catch(() => {});
+  void closed.then(() => drains.reject(new Error(`the gateway ended and did not drain: ${said.join("\n")}`)));
   const heard = new EventEmitter();
   const addresses = await new Promise<{ url: string; adminUrl: string }>((resolve, reject) => {
     createInterface({ input: child.stderr }).on("line", (line) => {

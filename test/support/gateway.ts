@@ -78,6 +78,9 @@ export async function startTestGateway(environment: Record<string, string> = {})
     onFatal: (error) => {
       throw error;
     },
+  }).catch((error: unknown) => {
+    rmSync(dataDir, { recursive: true, force: true });
+    throw error;
   });
 
   async function admin(method: string, path: string, body?: unknown) {

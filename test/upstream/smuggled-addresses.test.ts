@@ -1,5 +1,5 @@
 // Ways to make us ask an inner server: each is refused as `bad_url`, and none of them opens a connection.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Outside, outcome, redirect, startOutside, told } from "./outside.ts";
 
 let outside: Outside;
@@ -189,10 +189,10 @@ describe("an address that is not public", () => {
 
   it("is not asked by way of the proxy that the environment names", async () => {
     const names = ["HTTP_PROXY", "http_proxy", "ALL_PROXY"];
-    for (const name of names) process.env[name] = `http://127.0.0.1:${outside.port}`;
+    for (const name of names) vi.stubEnv(name, `http://127.0.0.1:${outside.port}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
     outside.play = (socket) => socket.end("HTTP/1.1 204 Said\r\n\r\n");
     const result = await outcome(await outside.open(outside.url("/")));
-    for (const name of names) delete process.env[name];
     expect(result).toEqual(Buffer.alloc(0));
     expect(outside.innerConnections()).toBe(0);
   });
