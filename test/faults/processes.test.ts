@@ -2,6 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { SeenCall } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
+import { isRunning } from "../support/is-running.ts";
 import { allReady, charged, inFlight, LONG, SHORT, startSeveral } from "../support/several.ts";
 
 it("processes that are replaced five times under load turn nobody away, cut no stream and lose no sum", async () => {
@@ -70,12 +71,5 @@ it("children whose parent is killed answer what is open, and give the port up", 
   );
   // The sandbox was the parent's, so the answer breaks off and is told to be broken; what matters is that all leave.
   await stream;
-  const gone = (pid: number): boolean => {
-    try {
-      return !process.kill(pid, 0);
-    } catch {
-      return true;
-    }
-  };
-  await eventually(() => children.every(gone) || undefined, "the children to leave", 10_000);
+  await eventually(() => !children.some(isRunning) || undefined, "the children to leave", 10_000);
 });

@@ -9,6 +9,7 @@ import { run } from "../../src/cli/run.ts";
 import type { SeenCall } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
+import { isRunning } from "../support/is-running.ts";
 import { REDIS_MS_MAX } from "../support/redis.ts";
 import { allReady, charged, inFlight, LONG, type Several, SHORT, startSeveral } from "../support/several.ts";
 
@@ -23,15 +24,6 @@ beforeAll(async () => {
 }, REDIS_MS_MAX);
 
 afterAll(() => end());
-
-/** Whether a process is still there. */
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 async function readyz(): Promise<unknown> {
   return (await fetch(`${gateway.adminUrl}/readyz`)).json();
@@ -130,7 +122,7 @@ test("SIGTERM lets all of them leave, and cuts no answer", async () => {
   await inFlight(gateway, 6);
   expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
   expect(charged(await Promise.all(streams))).toBe(6);
-  expect(children.map(isThere)).toEqual([false, false]);
+  expect(children.map(isRunning)).toEqual([false, false]);
   // Nobody answers at the admin address: the command line opens the stores itself.
   const { code, json } = await tollgate("doctor");
   expect([code, json]).toMatchObject([0, { holds: 0, findings: [] }]);

@@ -8,6 +8,7 @@ import { systemClock } from "../../src/clock.ts";
 import { type Families, readMetrics } from "../../src/observe/merge-metrics.ts";
 import { PATIENCE, type Patience, startSupervisor } from "../../src/processes/supervisor.ts";
 import { eventually } from "../support/gateway.ts";
+import { isRunning } from "../support/is-running.ts";
 import type { Part } from "../support/scripted-child.ts";
 
 const FILE = fileURLToPath(new URL("../support/scripted-child.ts", import.meta.url));
@@ -63,14 +64,6 @@ async function supervised(
   return { supervisor, play, said, givenUp: givenUp.promise, started: () => startedIn(dataDir) };
 }
 
-function alive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
 function asked(families: Families): number {
   return families.get("asked_total")?.samples.get("asked_total") ?? 0;
 }
@@ -86,7 +79,7 @@ test("a start where one ends before it listens is no start, and leaves none behi
   const start = supervised({ part: "stillborn but one" }, dataDir);
   await expect(start).rejects.toThrow("a process ended before it listened");
   const pids = startedIn(dataDir).map(({ pid }) => pid);
-  expect(pids.map(alive)).toEqual([false, false]);
+  expect(pids.map(isRunning)).toEqual([false, false]);
 });
 
 test("a child that dies is replaced, in the same folder", async () => {
@@ -147,7 +140,7 @@ test("all are replaced one at a time: there are never fewer than before", async 
   const after = started().slice(2);
   // The spare folder, then the one that the first has left.
   expect(after.map(({ folder }) => folder)).toEqual(["worker-3", "worker-1"]);
-  expect(before.map(({ pid }) => alive(pid))).toEqual([false, false]);
+  expect(before.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
   expect(said).toEqual([]);
 });
 
@@ -156,7 +149,7 @@ test("where a new one does not come up the old ones stay", async () => {
   const before = started();
   play("stillborn");
   await expect(supervisor.roll()).rejects.toThrow("process 1 was not replaced: the new one ended before it listened");
-  expect(before.map(({ pid }) => alive(pid))).toEqual([true, true]);
+  expect(before.map(({ pid }) => isRunning(pid))).toEqual([true, true]);
   expect(supervisor.ready()).toBe(2);
 });
 
@@ -173,7 +166,7 @@ test("wishes to replace all that come while it is done are one wish", async () =
 test("those that do not leave in time are killed", async () => {
   const { supervisor, started } = await supervised({ part: "stubborn", drainMsMax: 50 });
   await supervisor.drain();
-  expect(started().map(({ pid }) => alive(pid))).toEqual([false, false]);
+  expect(started().map(({ pid }) => isRunning(pid))).toEqual([false, false]);
   expect(supervisor.ready()).toBe(0);
 });
 

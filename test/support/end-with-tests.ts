@@ -1,8 +1,8 @@
 // Sees to it that a process of a test ends with the process that runs the tests, however that comes about.
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** Waits for the end of its pipe. A signal to the whole group, as by Ctrl-C, is not for it. */
-const WATCH = `trap '' INT TERM HUP; read -r _; kill -9 -- "$1" 2>/dev/null`;
+/** Waits for the end of its pipe. */
+const WATCH = `read -r _; kill -s KILL -- "$1" 2>/dev/null`;
 
 /**
  * The runner ends its processes with a signal, after which nothing of theirs runs: a test that ran out of time may be between
@@ -12,6 +12,7 @@ const WATCH = `trap '' INT TERM HUP; read -r _; kill -9 -- "$1" 2>/dev/null`;
 export function endWithTests(child: ChildProcess, what: "child" | "group" = "child"): void {
   if (child.pid === undefined) return;
   const target = String(what === "child" ? child.pid : -child.pid);
-  const watch = spawn("/bin/sh", ["-c", WATCH, "sh", target], { stdio: ["pipe", "ignore", "ignore"] });
+  // Detached: a signal to the whole group, as by Ctrl-C, is not for it.
+  const watch = spawn("/bin/sh", ["-c", WATCH, "sh", target], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
   child.once("exit", () => watch.kill("SIGKILL"));
 }
