@@ -239,7 +239,7 @@ describe("redis: answers that are lost", () => {
   test("without a clock of the test's, the server's own ends a record", async () => {
     const { records } = await throughProxy();
     const before = Date.now();
-    await records.put({ kind: "job", id: "brief", payer: "acct:c", value: "1", ttlMs: 300, ifVersion: null });
+    await records.put({ kind: "job", id: "brief", payer: "acct:c", value: "1", ttlMs: 2_000, ifVersion: null });
     const row = await records.get("job", "brief");
     expect(row?.createdAtMs).toBeGreaterThanOrEqual(before - 1_000);
     await eventually(async () => ((await records.get("job", "brief")) === null ? true : undefined), "its end");
