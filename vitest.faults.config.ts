@@ -10,7 +10,8 @@ export default defineConfig({
     fileParallelism: false,
     // What runs side by side within a file is waiting for clocks, not working.
     maxConcurrency: 100,
-    testTimeout: 300_000,
+    // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.
+    testTimeout: 600_000,
     hookTimeout: 60_000,
   },
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, INSTALLED_MS_MAX);
 
 test("a process killed 40 times under load loses no acknowledged charge and leaves no hold", async () => {
-  const acknowledged = await killLoop(40, 20_000);
+  const acknowledged = await killLoop(40, 8_000);
   console.log(`${acknowledged} acknowledged charges, none lost`);
   expect(acknowledged).toBeGreaterThan(40);
 });
