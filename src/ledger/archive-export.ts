@@ -1,7 +1,7 @@
 // Moves postings from Redis to the archive, in order: read, kept there for good, and only then taken out of Redis.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import type { Archive } from "./archive.ts";
+import type { Archive, NumberedPosting } from "./archive.ts";
 import { type Due, dueOf } from "./redis-account-index.ts";
 import { postingRow } from "./redis-calls.ts";
 import { accountKey } from "./redis-rows.ts";
@@ -15,6 +15,8 @@ const KEPT_MAX = 10_000;
 /** What a failover could take back must not be in the archive yet. */
 const AGE_MS_MIN = 5_000;
 const ROUND_MS = 1_000;
+/** An archive that is away is asked again after so long. */
+const REST_MS = 5_000;
 /** Accounts of one index in a round. */
 const ACCOUNTS_MAX = 50;
 const ACCOUNTS_AT_ONCE = 4;
@@ -111,7 +113,7 @@ interface Which {
  * The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. What the archive has
  * and Redis has forgotten could not be told to Redis again, whose postings would take its numbers: so a replica has it first.
  */
-function postingMover(link: LedgerLink, time: () => { readonly args: readonly string[] }, archive: Archive) {
+function postingMover(link: LedgerLink, time: () => { readonly args: readonly string[] }, append: Archive["append"]) {
   const run = ledgerScripts(link);
   return async (accountId: string, { ageMs, keptMax, ageMsMin, goesOn }: Which): Promise<Moved> => {
     const key = accountKey(accountId);
@@ -128,7 +130,7 @@ function postingMover(link: LedgerLink, time: () => { readonly args: readonly st
       }
       if (!(await link.waitForReplicas(key))) return { count, isAlone: true, nextMs: Number(now) + ALONE_LOOK_MS };
       const postings = readPairs(accountId, Number(archived), pairs);
-      const conflict = await archive.append(postings);
+      const conflict = await append(postings);
       if (conflict !== null) throw new Error(conflict);
       const [outcome] = await run("trim", key, [...time().args, archived, Number(archived) + postings.length]);
       if (outcome === "changed") throw new Error(`the postings of ${accountId} were moved by somebody else`);
@@ -152,11 +154,22 @@ export function exportPostings(options: ExportOptions): PostingExport {
   const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
   const run = ledgerScripts(link);
   const time = transitionClock(clock, options.clockIsServers ?? false);
-  const move = postingMover(link, time, archive);
+  const move = postingMover(link, time, append);
   const self = randomUUID();
   let behind: number | null = null;
   let stopped = false;
+  let restUntilMs = Number.NEGATIVE_INFINITY;
   let someAlone = false;
+
+  /** While the archive is away no account does better than another. */
+  async function append(postings: readonly NumberedPosting[]): Promise<string | null> {
+    return archive.append(postings).catch((error: unknown) => {
+      restUntilMs = clock.elapsedMs() + REST_MS;
+      throw error;
+    });
+  }
+
+  const goesOn = () => !stopped && clock.elapsedMs() >= restUntilMs;
 
   /** Says once that postings wait, until some have moved. */
   function tellAlone(isAlone: boolean): void {
@@ -167,8 +180,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
   async function moveNoted({ leases, accountId, score }: Due): Promise<void> {
     let next: number | string;
     try {
-      const which = { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs), goesOn: () => !stopped };
-      const moved = await move(accountId, which);
+      const moved = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs), goesOn });
       if (moved.isAlone || moved.count > 0) tellAlone(moved.isAlone);
       next = moved.nextMs ?? "";
     } catch (error) {
@@ -184,12 +196,13 @@ export function exportPostings(options: ExportOptions): PostingExport {
       behind = null;
       return;
     }
+    if (!goesOn()) return;
     const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ACCOUNTS_MAX]));
     behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
     const next = due.values();
     const worker = async () => {
       for (const one of next) {
-        if (stopped) return;
+        if (!goesOn()) return;
         await run("exporter", EXPORTER, [self, EXPORTER_MS]);
         await moveNoted(one);
       }

@@ -187,3 +187,31 @@ describe("what does not fit is told, and nothing is lost", () => {
     await expect(claimArchive(link, { ...archive, id: "another" })).rejects.toThrow(/ARCHIVE_URL/);
   });
 });
+
+test("an archive that is away is not asked, nor the log told, for every account that waits", async () => {
+  const accountIds = await Promise.all(Array.from({ length: 40 }, () => account()));
+  clock.advance(70_000);
+  let asked = 0;
+  const append = () => {
+    asked += 1;
+    return Promise.reject(new Error("the archive is away"));
+  };
+  const away = exporter({ archive: { ...archive, append } });
+  // Long enough to ask for each of them.
+  for (let round = 0; round < 500; round++) {
+    away.tick();
+    await link.call("PING");
+  }
+  await away.stop();
+  // As many as are moved at a time.
+  expect(away.errors.length).toBeGreaterThan(0);
+  expect(Math.max(asked, away.errors.length)).toBeLessThanOrEqual(4);
+  clock.advance(70_000);
+  const back = exporter();
+  await eventually(async () => {
+    back.tick();
+    const left = await Promise.all(accountIds.map(inRedis));
+    return left.every((count) => count === 0) || undefined;
+  }, "all postings to move");
+  await back.stop();
+});
