@@ -17,7 +17,11 @@ const BODY_BYTES_MAX = 64 * 1024;
 
 const reference = z.string().min(1, "must not be empty").max(200, "must have at most 200 characters");
 const count = (max: number) =>
-  z.number("must be a number").int("must be a whole number").min(1, "must be at least 1").max(max);
+  z
+    .number("must be a number")
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(max, `must be at most ${max}`);
 
 const newAccountSchema = z.strictObject({
   name: nameSchema,

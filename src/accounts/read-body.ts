@@ -1,4 +1,5 @@
 // Checks what came in a request against a schema, and says which fields are wrong and how.
+import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { GatewayError } from "../errors.ts";
 
@@ -7,15 +8,30 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** Reads a JSON body; an empty one counts as `{}`. The error names every field at fault. */
+/**
+ * Reads a JSON body; an empty one counts as `{}`. The error names every field at fault. Broken characters are refused, since stores
+ * keep all of them as one and the same: two ids that differ in nothing else would be one.
+ */
 export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T | GatewayError {
+  if (!isUtf8(body)) return new GatewayError("bad_request", { detail: { detail: "The body is not valid UTF-8." } });
   let json: unknown;
   try {
     json = body.length === 0 ? {} : JSON.parse(body.toString("utf8"));
   } catch {
     return new GatewayError("bad_request", { detail: { detail: "The body is not valid JSON." } });
   }
-  return check(schema, json);
+  const read = check(schema, json);
+  if (read instanceof GatewayError) return read;
+  const broken = brokenTexts(read, []);
+  return broken.length === 0 ? read : faultsError(broken);
+}
+
+/** Texts with half a character in them, which JSON can write down as `\\ud800` and UTF-8 cannot. */
+function brokenTexts(value: unknown, path: readonly string[]): FieldFault[] {
+  if (typeof value === "string" && !value.isWellFormed())
+    return [{ path: path.join("."), message: "must be text without half characters" }];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => brokenTexts(inner, [...path, name]));
 }
 
 /** Reads the query; of a name given twice the last counts. */
@@ -32,7 +48,10 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T | GatewayError {
       .toReversed()
       .map((fault) => [fault.path, fault]),
   );
-  const fields = [...byPath.values()].toReversed();
+  return faultsError([...byPath.values()].toReversed());
+}
+
+function faultsError(fields: readonly FieldFault[]): GatewayError {
   const [first] = fields;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see data.fields)` : "";
   const where = first?.path ? `${first.path}: ` : "";

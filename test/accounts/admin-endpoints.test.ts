@@ -119,10 +119,22 @@ describe("an account", () => {
     [{ rate_limit: { in_flight: 0 } }, "rate_limit.in_flight"],
     [{ rate_limit: { per_minute: 5 } }, "rate_limit.per_minute"],
     [{ balance_cents: 5 }, "balance_cents"],
+    [{ name: "\ud800" }, "name"],
   ])("does not take %j", async (body, field) => {
     const { id } = await open();
     const answer = await gate.admin("PATCH", `/admin/v1/accounts/${id}`, body);
     expect([answer.status, answer.body.param]).toEqual([400, field]);
+  });
+
+  test("a limit that is too high is told how high it may be", async () => {
+    const { id } = await open();
+    const rate_limit = { requests_per_minute: 10_000_001, in_flight: 1_000_001 };
+    const { status, body } = await gate.admin("PATCH", `/admin/v1/accounts/${id}`, { rate_limit });
+    expect(status).toBe(400);
+    expect(body.data.fields).toEqual([
+      { path: "rate_limit.requests_per_minute", message: "must be at most 10000000" },
+      { path: "rate_limit.in_flight", message: "must be at most 1000000" },
+    ]);
   });
 });
 
@@ -142,6 +154,7 @@ describe("credits and refunds", () => {
     [{ cents: -5, reference: "r" }, "cents"],
     [{ cents: 5 }, "reference"],
     [{ cents: 900_000_000, reference: "r" }, "cents"],
+    [{ cents: 5, reference: "\ud800" }, "reference"],
   ])("%j is 400 and credits nothing", async (body, field) => {
     const { id, key } = await open();
     const answer = await gate.admin("POST", `/admin/v1/accounts/${id}/credits`, body);

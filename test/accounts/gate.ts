@@ -85,6 +85,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       caller = known;
     }
     const text = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
+    const bytes = body instanceof Buffer ? body : Buffer.from(text);
     const request = {
       id: "req_test",
       method,
@@ -92,7 +93,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       query: new URLSearchParams(query),
       params,
       headers: new Map<string, string>(),
-      body: Buffer.from(text),
+      body: bytes,
       address: "127.0.0.1",
       startedMs: 0,
     };
