@@ -19,7 +19,7 @@ import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
-import { screen } from "./pipeline/admit.ts";
+import { screen, tellAddress } from "./pipeline/admit.ts";
 import type { PipelineDeps } from "./pipeline/deps.ts";
 import { handle } from "./pipeline/handle.ts";
 import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
@@ -213,6 +213,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     authenticate: (authorization) => authenticator.authenticate(authorization),
     isAdmin: adminCheck(adminToken),
     takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
+    peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     countsPaidCalls: stores.shared,
     owner,
@@ -275,7 +276,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
       port: config.port,
       exclusive: role === undefined,
       endpoints: publicEndpoints,
-      cors: true,
+      cors: { announce: (request, reply) => tellAddress(request, reply, deps) },
       allowedHosts: null,
     });
   const listenAdmin = () =>
@@ -293,6 +294,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
         metricsContentType: observer.contentType,
         metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
       }),
+      cors: null,
       // Bound to every address, it cannot know the names it goes by.
       allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
     });

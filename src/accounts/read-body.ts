@@ -26,7 +26,7 @@ export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T | GatewayErro
   return broken.length === 0 ? read : faultsError(broken);
 }
 
-/** Texts with half a character in them, which JSON can write down as `\\ud800` and UTF-8 cannot. */
+/** Texts with half a character in them, which JSON can write down as `\ud800` and UTF-8 cannot. */
 function brokenTexts(value: unknown, path: readonly string[]): FieldFault[] {
   if (typeof value === "string" && !value.isWellFormed())
     return [{ path: path.join("."), message: "must be text without half characters" }];

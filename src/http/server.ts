@@ -42,8 +42,11 @@ export interface HttpOptions {
   readonly screen: (request: GatewayRequest, endpoint: Endpoint) => Screened | Promise<Screened>;
   /** How many proxies in front are believed for the client's address. */
   readonly trustProxy: number;
-  /** Lets web pages of any origin read the answers. Leave it out where being on this machine is a credential. */
-  readonly cors?: boolean;
+  /**
+   * Lets web pages of any origin read the answers; `announce` gives the answers that only say so the headers of every reply. Null where
+   * being on this machine is a credential.
+   */
+  readonly cors: { readonly announce: (request: GatewayRequest, reply: Reply) => void } | null;
   /** Host names that requests may name, besides loopback and `host`; null takes any. Stops pages that rebind their own name to us. */
   readonly allowedHosts: readonly string[] | null;
   readonly clock: Clock;
@@ -166,7 +169,7 @@ class Edge implements ReplyHost, StreamLimits {
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
     this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
     this.#allHeaders = [...this.#bareHeaders, ...BODY_HEADERS];
-    this.#fixedHeaders = options.cors === true ? CORS : "";
+    this.#fixedHeaders = options.cors === null ? "" : CORS;
   }
 
   finished(): void {
@@ -185,7 +188,9 @@ class Edge implements ReplyHost, StreamLimits {
       allHeaders: this.#allHeaders,
     });
     if (request.method === "HEAD") reply.withoutBody();
-    if (request.method === "OPTIONS" && this.#options.cors === true) {
+    const { cors } = this.#options;
+    if (request.method === "OPTIONS" && cors !== null) {
+      cors.announce(request, reply);
       preflight(reply, req.getHeader("access-control-request-headers"));
       return;
     }

@@ -54,7 +54,8 @@ export interface ReserveRequest extends HoldRef {
 }
 
 export type ReserveOutcome =
-  | { readonly outcome: "held" }
+  /** `window` is what the request's own has left, where there is one. */
+  | { readonly outcome: "held"; readonly window?: { readonly remaining: number; readonly resetSeconds: number } }
   | { readonly outcome: "exists"; readonly state: HoldState }
   | { readonly outcome: "unknown_account" | "unknown_key" | "frozen" | "paused" | "clock_skew" }
   /** `heldNano` of other calls is in the way when the balance without holds would do: temporary. */

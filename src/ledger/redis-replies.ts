@@ -59,6 +59,9 @@ export async function reserveOutcome(
   const money = short(reply);
   if (money !== null) return money;
   switch (outcome) {
+    case "held":
+      if (second === "") return { outcome };
+      return { outcome, window: { remaining: Number(second), resetSeconds: Number(third) } };
     case "exists":
       return { outcome, state: second as HoldState };
     case "slots":

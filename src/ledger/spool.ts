@@ -193,7 +193,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     const second = outcome.outcome === "exists" && outcome.state === "held" && placed.get(request.holdId) === null;
     if (outcome.outcome !== "held" && !second) return outcome;
     placed.add(request);
-    return { outcome: "held" };
+    return second ? { outcome: "held" } : outcome;
   }
 
   return {

@@ -1,21 +1,10 @@
-// The first checks of every request: address window, credential, account window; and the RateLimit headers of the reply.
+// The first checks of every request: address window, credential, account window; what is counted is told in the reply.
 import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
-import { rateLimitHeaders } from "../limits/rate-limit-headers.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Caller, EndpointShape, GatewayRequest, Reply } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
-
-function countAgainst(kind: "account" | "address", key: string, limit: number, { reply, deps }: Counting): WindowState {
-  const state = deps.takeWindow(kind, key, limit);
-  rateLimitHeaders(state, (name, value) => reply.header(name, value));
-  return state;
-}
-
-interface Counting {
-  readonly reply: Reply;
-  readonly deps: PipelineDeps;
-}
+import { ToldWindow } from "./told-window.ts";
 
 function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
   const detail = { limit, window_seconds: windowSeconds };
@@ -23,12 +12,22 @@ function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayEr
 }
 
 /** Counts a request without a good credential against its address. Null: it may go on. */
-export function takeAddress(request: GatewayRequest, reply: Reply, deps: PipelineDeps): GatewayError | null {
-  const state = countAgainst("address", addressWindowKey(request.address), deps.addressRequestsPerMinute, {
-    reply,
-    deps,
-  });
+export function takeAddress(request: GatewayRequest, told: ToldWindow, deps: PipelineDeps): GatewayError | null {
+  const key = addressWindowKey(request.address);
+  const state = told.learn(deps.takeWindow("address", key, deps.addressRequestsPerMinute));
   return state.allowed ? null : tooMany(state);
+}
+
+/** What the address has left, for an answer that counts against nobody. */
+function lookAtAddress(request: GatewayRequest, told: ToldWindow, deps: PipelineDeps): void {
+  told.learn(deps.peekWindow("address", addressWindowKey(request.address), deps.addressRequestsPerMinute));
+}
+
+/** The headers of every reply on one that the transport makes by itself. */
+export function tellAddress(request: GatewayRequest, reply: Reply, deps: PipelineDeps): void {
+  const told = new ToldWindow(reply);
+  lookAtAddress(request, told, deps);
+  told.tell();
 }
 
 /** Whether the sender of a long body has what the endpoint asks for; nothing is counted yet. */
@@ -55,23 +54,29 @@ function wrongAdminToken(): GatewayError {
 export async function admit(
   request: GatewayRequest,
   endpoint: EndpointShape,
-  reply: Reply,
+  told: ToldWindow,
   deps: PipelineDeps,
 ): Promise<Caller | null | GatewayError> {
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
-    const refused = takeAddress(request, reply, deps);
+    const refused = takeAddress(request, told, deps);
     if (endpoint.auth === "none") return endpoint.watch === true ? null : refused;
     if (deps.isAdmin(authorization)) return null;
     return refused ?? wrongAdminToken();
   }
-  if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
+  if (deps.draining()) {
+    lookAtAddress(request, told, deps);
+    return new GatewayError("draining", { retryAfterSeconds: 1 });
+  }
   const known = deps.authenticate(authorization);
   const caller = known instanceof Promise ? await known : known;
   // That the ledger is away says nothing against the key, nor against whoever sends it.
-  if (caller instanceof GatewayError && caller.code === "ledger_unavailable") return caller;
-  if (caller instanceof GatewayError) return takeAddress(request, reply, deps) ?? caller;
+  if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
+    lookAtAddress(request, told, deps);
+    return caller;
+  }
+  if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
   const { accountId } = caller.payer;
-  const state = countAgainst("account", accountId, caller.requestsPerMinute, { reply, deps });
+  const state = told.learn(deps.takeWindow("account", accountId, caller.requestsPerMinute));
   return state.allowed ? caller : tooMany(state);
 }

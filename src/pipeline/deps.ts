@@ -35,6 +35,8 @@ export interface PipelineDeps {
   isAdmin(authorization: string | undefined): boolean;
   /** Counts a request of an account, or of an address without a good credential. */
   takeWindow(kind: "account" | "address", key: string, limit: number): WindowState;
+  /** The same without counting it. */
+  peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
   /** The ledger counts paid calls against the account's window, for all processes together. */
   readonly countsPaidCalls?: boolean;

@@ -24,15 +24,21 @@ import { reserve } from "./reserve.ts";
 import { goneError, isGone, retirementHeaders, retirementOf } from "./retirement.ts";
 import { sendStream } from "./send-stream.ts";
 import { type Settled, settle, settleFree } from "./settle.ts";
+import { ToldWindow } from "./told-window.ts";
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
+/** Where a request is answered, and what is noted of it. */
+interface Answering {
+  readonly reply: Reply;
+  readonly window: ToldWindow;
+  readonly record: RequestRecord;
+}
+
 /** Everything that one paid request has at hand while it runs. */
-interface Paid {
+interface Paid extends Answering {
   readonly plan: Plan;
   readonly caller: Caller;
-  readonly reply: Reply;
-  readonly record: RequestRecord;
   readonly endpoint: Endpoint;
   readonly deps: PipelineDeps;
 }
@@ -47,14 +53,15 @@ export async function handle(
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   record.endpoint = endpoint.path;
   record.bytesIn = request.body.length;
+  const answering = { reply, window: new ToldWindow(reply), record };
   try {
-    const refused = await serve(request, endpoint, reply, record, deps);
-    if (refused !== null) refuse(refused, endpoint, reply, record);
+    const refused = await serve(request, endpoint, answering, deps);
+    if (refused !== null) refuse(refused, endpoint, answering);
   } catch (error) {
     // A store that is away rejects with what the caller is to be told; everything else is our own fault.
     const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     deps.onBroken(error, request.id);
-    refuse(told, endpoint, reply, record);
+    refuse(told, endpoint, answering);
   } finally {
     if (request.incoming !== undefined) record.bytesIn = request.incoming.bytes;
     deps.observer.end(record);
@@ -64,12 +71,11 @@ export async function handle(
 async function serve(
   request: GatewayRequest,
   endpoint: Endpoint,
-  reply: Reply,
-  record: RequestRecord,
+  { reply, window, record }: Answering,
   deps: PipelineDeps,
 ): Promise<GatewayError | null> {
   const retires = announce(request, endpoint, reply, deps);
-  const caller = await admit(request, endpoint, reply, deps);
+  const caller = await admit(request, endpoint, window, deps);
   if (caller instanceof GatewayError) return caller;
   if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
   if (caller !== null) {
@@ -81,6 +87,7 @@ async function serve(
   if (!("plan" in endpoint)) {
     const answer = await ("stream" in endpoint ? endpoint.stream : endpoint.answer)({ request, caller });
     if (answer instanceof GatewayError) return answer;
+    window.tell();
     if ("bytes" in answer) return sendStream(answer, reply, record);
     for (const [name, value] of Object.entries(answer.headers ?? {})) reply.header(name, value);
     if (answer.headers?.["content-type"] === undefined && answer.status !== 304)
@@ -102,7 +109,7 @@ async function serve(
     const needed = usdText(plan.quote.nano);
     return new GatewayError("max_cost_exceeded", { detail: { needed_usd: needed }, param: "max_cost_cents" });
   }
-  return pay({ plan, caller, reply, record, endpoint, deps }, request.id);
+  return pay({ plan, caller, reply, window, record, endpoint, deps }, request.id);
 }
 
 /** Says on every answer, whatever it will be, that what was asked for retires. */
@@ -116,24 +123,27 @@ function announce(request: GatewayRequest, endpoint: Endpoint, reply: Reply, dep
 
 /** From the hold to the last byte. Nothing stands between the hold and the `try`. */
 async function pay(paid: Paid, requestId: string): Promise<GatewayError | null> {
-  const { plan, caller, reply, record, deps } = paid;
+  const { plan, caller, reply, window, record, deps } = paid;
   record.operation = plan.operation;
   record.asked = plan.asked;
   record.streamed = plan.streamed;
   const fromMs = deps.clock.elapsedMs();
-  const hold = plan.free ? null : await reserve(plan, caller, requestId, deps);
+  const hold = plan.free ? null : await reserve(plan, { caller, window }, requestId, deps);
   if (hold !== null) deps.observer.ledgerTook("reserve", deps.clock.elapsedMs() - fromMs);
   if (hold instanceof GatewayError) {
     record.outcome = "refused";
     return hold;
   }
-  if (hold !== null && "replayOf" in hold)
+  if (hold !== null && "replayOf" in hold) {
+    window.tell();
     return replay({ accountId: caller.payer.accountId, holdId: hold.replayOf }, paid);
+  }
   if (hold !== null) deps.leases.keep(hold);
   let dispatched: Dispatched | null = null;
   let settled: Settled;
   const relay = new Relay(plan, reply, deps.clock);
   try {
+    window.tell();
     if (hold !== null) record.heldNano = hold.amountNano;
     dispatched = await dispatch(plan, { relay, health: deps.health, clock: deps.clock, record });
     for (const { kind, told, message } of "failures" in dispatched ? dispatched.failures : [])
@@ -218,10 +228,11 @@ function noteServed(record: RequestRecord, served: Route): void {
   if (record.status === 0) record.status = 200;
 }
 
-function refuse(error: GatewayError, endpoint: Endpoint, reply: Reply, record: RequestRecord): void {
+function refuse(error: GatewayError, endpoint: Endpoint, { reply, window, record }: Answering): void {
   record.status = error.status;
   record.code = error.code;
   record.outcome ??= "refused";
   if (reply.closed) return;
+  window.tell();
   record.bytesOut = sendError(reply, error, endpoint.errors);
 }

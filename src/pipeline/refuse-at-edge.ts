@@ -4,6 +4,7 @@ import type { ErrorShape, GatewayRequest, Reply } from "../plan.ts";
 import { takeAddress } from "./admit.ts";
 import type { PipelineDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
+import { ToldWindow } from "./told-window.ts";
 
 /** Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. */
 export function refuseAtEdge(
@@ -13,7 +14,9 @@ export function refuseAtEdge(
   { shape, deps }: { readonly shape: ErrorShape; readonly deps: PipelineDeps },
 ): void {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
-  const told = takeAddress(request, reply, deps) ?? error;
+  const window = new ToldWindow(reply);
+  const told = takeAddress(request, window, deps) ?? error;
+  window.tell();
   record.status = told.status;
   record.code = told.code;
   record.bytesOut = sendError(reply, told, shape);

@@ -4,6 +4,7 @@ import type { HoldRef, ReserveOutcome, ReserveRequest } from "../ledger/ledger.t
 import { centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
 import type { Caller, Plan } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
+import type { ToldWindow } from "./told-window.ts";
 
 /** A hold that is open, and what it holds. */
 export interface Hold extends HoldRef {
@@ -121,13 +122,28 @@ function requestFor(plan: Plan, caller: Caller, requestId: string, deps: Pipelin
   };
 }
 
+/** What the ledger says of the account's window, where it is the ledger that counts. */
+function learnWindow(outcome: ReserveOutcome, limit: number, window: ToldWindow): void {
+  const counted =
+    outcome.outcome === "window" ? { ...outcome, remaining: 0 } : "window" in outcome ? outcome.window : null;
+  if (counted == null) return;
+  const { remaining, resetSeconds } = counted;
+  window.learn({
+    allowed: outcome.outcome !== "window",
+    limit,
+    remaining,
+    resetSeconds,
+    windowSeconds: WINDOW_SECONDS,
+  });
+}
+
 /**
  * Places the hold for the most the plan can cost. Where that is refused for want of money, the plan's tighter bound is
  * asked for and tried once.
  */
 export async function reserve(
   plan: Plan,
-  caller: Caller,
+  { caller, window }: { readonly caller: Caller; readonly window: ToldWindow },
   requestId: string,
   deps: PipelineDeps,
 ): Promise<Hold | Replay | GatewayError> {
@@ -142,6 +158,7 @@ export async function reserve(
         outcome = await deps.ledger.reserve({ ...request, amountNano });
       }
     }
+    learnWindow(outcome, caller.requestsPerMinute, window);
     if (outcome.outcome === "held") return { accountId: request.accountId, holdId: request.holdId, amountNano };
     if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
     if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);

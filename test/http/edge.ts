@@ -63,7 +63,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     handle: echo,
     refuse,
     trustProxy: 0,
-    cors: true,
+    cors: { announce() {} },
     allowedHosts: null,
     clock: systemClock,
     ...options,

@@ -205,7 +205,7 @@ describe("web pages of other origins", () => {
   });
 
   test("read nothing of a listener that is for this machine only, nor rebind their name to it", async () => {
-    const { port } = await startEdge({ cors: false, allowedHosts: ["gateway.test"] });
+    const { port } = await startEdge({ cors: null, allowedHosts: ["gateway.test"] });
     const plain = await call(port, "/hello");
     expect(plain.status).toBe(200);
     expect(plain.headers.get("access-control-allow-origin")).toBeNull();

@@ -84,6 +84,33 @@ it("the account's window counts paid calls through all of them", async () => {
   }
 });
 
+it("the RateLimit headers of paid calls say what is left over all of them, and nothing with a refusal", async () => {
+  const limit = 5;
+  const callInTurn = async () => {
+    const account = await first().account({ requestsPerMinute: limit });
+    const seen: { status: number; remaining: number; resetSeconds: number; retryAfter: string | null }[] = [];
+    for (let at = 0; at <= limit; at++) {
+      const { status, headers } = await run(gateways[at % 3] ?? first(), account.key, { q: "tea" });
+      const [remaining, resetSeconds] = ["remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));
+      seen.push({
+        status,
+        remaining: remaining ?? -1,
+        resetSeconds: resetSeconds ?? 0,
+        retryAfter: headers.get("retry-after"),
+      });
+    }
+    return seen;
+  };
+  let seen = await callInTurn();
+  // The minute ended in between: another does not end as soon.
+  if (seen.at(-1)?.status === 200) seen = await callInTurn();
+  expect(seen.map(({ status, remaining }) => [status, remaining])).toEqual([
+    ...[4, 3, 2, 1, 0].map((remaining) => [200, remaining]),
+    [429, 0],
+  ]);
+  expect(seen.at(-1)?.retryAfter).toBe(String(seen.at(-1)?.resetSeconds));
+});
+
 it("a key that is paused, limited or revoked at one of them is so at the others within a second", async () => {
   const account = await first().account();
   const [, second] = gateways;
@@ -167,8 +194,9 @@ it("keys that a gateway does not know while Redis is away are told so, not count
     const account = await first().account({ creditCents: 10 });
     await redis.kill();
     for (let at = 0; at < 5; at++) {
-      const { status, json } = await run(gateway, account.key, { q: "tea" });
+      const { status, json, headers } = await run(gateway, account.key, { q: "tea" });
       expect([status, json.error]).toEqual([503, "ledger_unavailable"]);
+      expect([headers.get("ratelimit-limit"), headers.get("ratelimit-remaining")]).toEqual(["3", "3"]);
     }
     await redis.start();
     await eventually(

@@ -54,6 +54,17 @@ describe("a call that succeeds", () => {
     expect(headers.get("x-request-id")).toMatch(/^req_/);
     expect(headers.get("content-type")).toBe("application/json");
   });
+
+  it("has them when a browser asks first whether it may be called, which counts for nothing", async () => {
+    const ask = async () => {
+      const { status, headers } = await fetch(`${gateway.url}/api/run/acme/search`, { method: "OPTIONS" });
+      return [status, ...["limit", "remaining", "policy"].map((name) => headers.get(`ratelimit-${name}`))];
+    };
+    const [first, second] = [await ask(), await ask()];
+    expect(first).toEqual([204, expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/), expect.any(String)]);
+    expect(second[1]).toBe(first[1]);
+    expect(Number(second[2])).toBeGreaterThanOrEqual(Number(first[2]));
+  });
 });
 
 describe("what it costs", () => {

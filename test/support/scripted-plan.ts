@@ -142,6 +142,11 @@ export function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan
   };
 }
 
+/** A window that nothing is counted in. */
+const untouched: PipelineDeps["takeWindow"] = (_kind, _key, limit) => {
+  return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
+};
+
 /** What a call needs beside its plan: the stores, whoever calls is `CALLER`, and nothing else stands in its way. */
 export function scriptedDeps({
   stores,
@@ -163,9 +168,8 @@ export function scriptedDeps({
     health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
     authenticate: () => CALLER,
     isAdmin: () => false,
-    takeWindow: (_kind, _key, limit) => {
-      return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
-    },
+    takeWindow: untouched,
+    peekWindow: untouched,
     addressRequestsPerMinute: 600,
     owner: "process-1",
     leaseMs: 60_000,

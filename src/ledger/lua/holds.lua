@@ -44,12 +44,15 @@ local function place(name, A)
   end
   local amount, held = tonumber(A[6]), num(account[3])
   local writes = { 'clk', at, 'held', held + amount }
+  local outcome = { 'held' }
   if A[13] ~= '' then
-    local seconds = tonumber(A[14])
+    local seconds, most = tonumber(A[14]), tonumber(A[13])
     local window = math.floor(at / 1000 / seconds)
     local taken = num(account[7]) == window and num(account[8]) or 0
-    if taken >= tonumber(A[13]) then return { 'window', A[13], int(math.ceil((window + 1) * seconds - at / 1000)) } end
+    local resets = int(math.ceil((window + 1) * seconds - at / 1000))
+    if taken >= most then return { 'window', A[13], resets } end
     writes[5], writes[6], writes[7], writes[8] = 'window', window, 'taken', taken + 1
+    outcome[2], outcome[3] = int(most - taken - 1), resets
   end
   local scopes = {}
   for slot = 17, #A, 3 do
@@ -80,7 +83,7 @@ local function place(name, A)
     -- It is kept beyond its lapse for as long as its own call could run; whoever asks knows by `lapses` what it still means.
     redis.call('PEXPIRE', row, tonumber(A[12]) + TOMBSTONE_MS)
   end
-  return { 'held' }
+  return outcome
 end
 
 -- ARGV: gateway time, leapt, given time, hold id, key id, amount, lease ms, inference, meta, idempotency key, fingerprint, keep ms,

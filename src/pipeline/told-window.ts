@@ -1,0 +1,28 @@
+// What an answer says in headers of the window that its request was counted in. Of a paid call it is said when the ledger has
+// answered, which may count for many processes.
+import { rateLimitHeaders } from "../limits/rate-limit-headers.ts";
+import type { WindowState } from "../limits/request-windows.ts";
+import type { Reply } from "../plan.ts";
+
+export class ToldWindow {
+  readonly #reply: Reply;
+  #state: WindowState | null = null;
+  #told = false;
+
+  constructor(reply: Reply) {
+    this.#reply = reply;
+  }
+
+  /** Of two counts the one that leaves less is told: whoever counts less has not seen everything. */
+  learn(state: WindowState): WindowState {
+    if (this.#state === null || state.remaining <= this.#state.remaining) this.#state = state;
+    return state;
+  }
+
+  /** Writes the headers, once; to be called before the answer's head is written. */
+  tell(): void {
+    if (this.#told || this.#state === null) return;
+    this.#told = true;
+    rateLimitHeaders(this.#state, (name, value) => this.#reply.header(name, value));
+  }
+}
