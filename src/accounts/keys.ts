@@ -125,8 +125,7 @@ function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch
   const newPeriod = body.ceiling_period ?? body.period;
   const ceilingNano = cents === undefined ? key.ceilingNano : cents === null ? null : nanoFromCents(cents);
   if (newPeriod !== undefined && ceilingNano === null) return badField("ceiling_period", "needs a ceiling_cents");
-  const ceilingPeriod = ceilingNano === null ? null : (newPeriod ?? (key.ceilingPeriod === null ? PERIOD : undefined));
-  const bounds = cents !== undefined || newPeriod !== undefined;
+  const ceilingPeriod = newPeriod ?? (key.ceilingPeriod === null && ceilingNano !== null ? PERIOD : undefined);
   return {
     ...(body.label === undefined ? {} : { label: body.label }),
     ...(body.paused === undefined ? {} : { paused: body.paused }),
@@ -134,7 +133,7 @@ function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch
     ...(body.models === undefined ? {} : { models: body.models }),
     ...(body.expires_at === undefined ? {} : { expiresAtMs: body.expires_at }),
     ...(cents === undefined ? {} : { ceilingNano }),
-    ...(bounds && ceilingPeriod !== undefined ? { ceilingPeriod } : {}),
+    ...(ceilingPeriod === undefined ? {} : { ceilingPeriod }),
   };
 }
 

@@ -1,6 +1,7 @@
 // Reads what the ledger keeps of accounts and keys in Redis, from hashes to rows.
 import type { AccountKind, AccountRow, KeyPatch, KeyRow, NewKey } from "../account-rows.ts";
 import { type Nano, nano } from "../money.ts";
+import { ceilingAfter } from "./key-change.ts";
 import type { LedgerLink } from "./redis-script.ts";
 import { dayOf, periodEnd, periodStart } from "./windows.ts";
 
@@ -125,19 +126,14 @@ export function storedKey(accountId: string, keyId: string, fields: Fields): Sto
   };
 }
 
+type KeyChange = KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>;
+
 /** What is to be written of a key that is changed. */
-export function changedKey(
-  key: StoredKey,
-  patch: KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>,
-): WrittenKey {
-  const {
-    paused = key.row.paused,
-    ceilingNano = key.row.ceilingNano,
-    ceilingPeriod = key.row.ceilingPeriod,
-    ...rest
-  } = patch;
-  const profile = JSON.stringify({ ...key.profile, ...rest });
-  return [profile, paused ? "1" : "0", ceilingNano === null ? "" : String(ceilingNano), ceilingPeriod ?? ""];
+export function changedKey({ profile, row }: StoredKey, patch: KeyChange): WrittenKey {
+  const { paused = row.paused, ceilingNano: _nano, ceilingPeriod: _period, ...rest } = patch;
+  const { ceilingNano, ceilingPeriod } = ceilingAfter(row, patch);
+  const ceiling = ceilingNano === null ? "" : String(ceilingNano);
+  return [JSON.stringify({ ...profile, ...rest }), paused ? "1" : "0", ceiling, ceilingPeriod ?? ""];
 }
 
 /** All ids of keys among the fields of an account's keys. */

@@ -11,6 +11,7 @@ import type {
   TopUpOutcome,
 } from "../account-rows.ts";
 import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../money.ts";
+import { ceilingAfter } from "./key-change.ts";
 import type { LedgerState } from "./sqlite-state.ts";
 import { type AccountState, type KeyState, keyScope, periodSum } from "./state.ts";
 import { dayOf, periodEnd } from "./windows.ts";
@@ -77,7 +78,7 @@ export function patchKey(
 ): KeyRow | null {
   const key = findKey(state, accountId, keyId);
   if (key === null) return null;
-  Object.assign(key, patch);
+  Object.assign(key, patch, ceilingAfter(key, patch));
   state.accounts.changedKey(key);
   return keyRow(state, key);
 }

@@ -88,6 +88,17 @@ describe("POST /api/v1/agents", () => {
     expect((await gate.call(other.key, "POST", "/api/v1/agents", { external_id: "r-1" })).status).toBe(201);
   });
 
+  test("bytes that are no UTF-8 are 400, not kept as other text", async () => {
+    const { status, body } = await gate.call(
+      own.key,
+      "POST",
+      "/api/v1/agents",
+      Buffer.from('{"label":"caf\xe9"}', "latin1"),
+    );
+    expect([status, body.error]).toEqual([400, "bad_request"]);
+    expect(body.message).toContain("UTF-8");
+  });
+
   test("of a sandbox account makes a sandbox key", async () => {
     const sandbox = await openAccount(gate, { kind: "sandbox" });
     expect(sandbox.key).toMatch(/^tg_sk_test_/);
@@ -106,6 +117,8 @@ describe("POST /api/v1/agents", () => {
     [{ ceiling_cents: 1, ceiling_period: "year" }, "ceiling_period"],
     [{ ceiling_period: "day" }, "ceiling_period"],
     [{ external_id: "" }, "external_id"],
+    [{ external_id: "order \ud800" }, "external_id"],
+    [{ label: "\udc00" }, "label"],
     [{ cieling_cents: 5 }, "cieling_cents"],
     [{ services: "files" }, "services"],
     [{ services: ["Files"] }, "services.0"],
@@ -181,6 +194,27 @@ describe("PATCH /api/v1/agents/{id}", () => {
     expect((await gate.call(key, "GET", "/api/v1/account")).status).toBe(200);
   });
 
+  test("changes sent at the same time do not undo each other", async () => {
+    const { id } = await agent({ ceiling_cents: 500, ceiling_period: "day" });
+    const path = `/api/v1/agents/${id}`;
+    const changes = [{ label: "renamed" }, { ceiling_cents: 5 }, { ceiling_period: "week" }, { paused: true }];
+    await Promise.all(changes.map((change) => gate.call(own.key, "PATCH", path, change)));
+    const { body } = await gate.call(own.key, "GET", "/api/v1/agents");
+    expect(body.agents).toContainEqual(expect.objectContaining({ id, ...Object.assign({}, ...changes) }));
+  });
+
+  test.each([
+    [{ ceiling_cents: null }, { ceiling_cents: 5 }],
+    [{ ceiling_period: "week" }, { ceiling_cents: null }],
+  ])("%j and %j at the same time leave a ceiling with a period, or neither", async (one, other) => {
+    const { id } = await agent({ ceiling_cents: 500, ceiling_period: "day" });
+    const path = `/api/v1/agents/${id}`;
+    await Promise.all([one, other].map((change) => gate.call(own.key, "PATCH", path, change)));
+    const { body } = await gate.call(own.key, "GET", "/api/v1/agents");
+    const row = body.agents.find((key: { id: string }) => key.id === id);
+    expect(row.ceiling_period === null).toBe(row.ceiling_cents === null);
+  });
+
   test("takes the short names as well", async () => {
     const { id } = await agent();
     const { body } = await gate.call(own.key, "PATCH", `/api/v1/agents/${id}`, { ceiling: 70, period: "week" });
@@ -235,17 +269,6 @@ describe("PATCH /api/v1/agents/{id}", () => {
       expect([status, body.error]).toEqual([404, "not_found"]);
     }
   });
-});
-
-test("of changes that are made at the same time none takes another back", async () => {
-  const { id } = await agent({ ceiling_cents: 100, ceiling_period: "day" });
-  const changes = [{ ceiling_cents: 5 }, { period: "week" }, { label: "two" }, { paused: true }];
-  const path = `/api/v1/agents/${id}`;
-  for (const { status } of await Promise.all(changes.map((body) => gate.call(own.key, "PATCH", path, body))))
-    expect(status).toBe(200);
-  const { body } = await gate.call(own.key, "GET", "/api/v1/agents");
-  const after = { ceiling_cents: 5, ceiling_period: "week", label: "two", paused: true };
-  expect(body.agents).toContainEqual(expect.objectContaining({ id, ...after }));
 });
 
 describe("rotating and revoking", () => {

@@ -1,5 +1,6 @@
 // The contract of credit, transactions and keys, for every ledger: a part of `ledgerContract`.
 import { expect, test } from "vitest";
+import type { KeyPatch } from "../../src/account-rows.ts";
 import { nano } from "../../src/money.ts";
 import type { Stage } from "./contract-stage.ts";
 import { CENT, charge, holdRequest, newKey, postRequest } from "./requests.ts";
@@ -100,6 +101,37 @@ export function booksContract(stage: Stage): void {
     expect(await ledger.post(postRequest(to.hold("b", 1)))).toMatchObject({ outcome: "posted" });
     expect(await ledger.createKey(accountId, newKey("heir", { externalId: "agent-1" }))).toBe("created");
     expect((await ledger.keys(accountId)).map((key) => key.keyId).sort()).toEqual([to.keyId, "heir"].sort());
+  });
+
+  test("changes of one key at the same time do not undo each other", async () => {
+    const to = await account(10);
+    const { accountId } = to;
+    const keyId = `${accountId}.agent`;
+    const { ledger } = stage.store;
+    await ledger.createKey(accountId, newKey(keyId));
+    const changes: readonly KeyPatch[] = [
+      { paused: true },
+      { ceilingNano: nano(5 * CENT), ceilingPeriod: "week" },
+      { label: "renamed" },
+      { services: ["files"] },
+    ];
+    await Promise.all([
+      ...changes.map((change) => ledger.patchKey(accountId, keyId, change)),
+      ledger.rotateKey(accountId, keyId, `new secret of ${keyId}`, "tg_sk_ne...ew"),
+    ]);
+    const expected = { ...Object.assign({}, ...changes), hint: "tg_sk_ne...ew" };
+    expect(await ledger.keyByHash(`new secret of ${keyId}`)).toMatchObject(expected);
+  });
+
+  test("a key is rotated by many at once: one secret is left, and nobody is refused", async () => {
+    const { accountId } = await account(10);
+    const keyId = `${accountId}.agent`;
+    const { ledger } = stage.store;
+    await ledger.createKey(accountId, newKey(keyId));
+    const secrets = Array.from({ length: 20 }, (_, at) => `secret ${at} of ${keyId}`);
+    await Promise.all(secrets.map((secret) => ledger.rotateKey(accountId, keyId, secret, "tg_sk_ne...ew")));
+    const left = await Promise.all(secrets.map((secret) => ledger.keyByHash(secret)));
+    expect(left.filter((row) => row !== null)).toHaveLength(1);
   });
 
   test("what a key may call, and until when, is kept as it was said", async () => {

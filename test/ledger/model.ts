@@ -302,7 +302,10 @@ export class ModelAccount {
 
   patchKey(keyId: string, patch: KeyPatch): void {
     const key = this.keys.get(keyId);
-    if (key) Object.assign(key, patch);
+    if (key === undefined) return;
+    const { ceilingNano, ceilingPeriod } = { ...key, ...patch };
+    // A period without a ceiling is none, and a ceiling that nobody named a period for is one of a day.
+    Object.assign(key, patch, { ceilingPeriod: ceilingNano === null ? null : (ceilingPeriod ?? "day") });
   }
 }
 
