@@ -32,6 +32,26 @@ async function* exactly(bytes: AsyncIterable<Uint8Array>, sizeBytes: number): As
   if (size < sizeBytes) throw badBody(`The body has ${size} bytes, and ${sizeBytes} were announced.`);
 }
 
+function taken(detail: string): GatewayError {
+  return new GatewayError("conflict", { detail: { detail } });
+}
+
+/** Why no bytes are expected for a file any more, or null. */
+function unexpected(row: FileRow | null): GatewayError | null {
+  if (row === null || row.state === "new") return noSuchFile();
+  return row.state === "stored" ? taken("This file has been uploaded already.") : null;
+}
+
+/**
+ * Passes bytes on and, before they take their name, looks once more whether they are expected: of two processes that are sent
+ * the same upload each knows but its own, and what one has acknowledged the other must not replace.
+ */
+async function* whileExpected(desk: Desk, id: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* bytes;
+  const refused = unexpected(await desk.rows.get(id));
+  if (refused !== null) throw refused;
+}
+
 /** Takes the bytes of an announced upload. `contentLength` is what the sender says of them; null: it does not. */
 export async function receive(
   desk: Desk,
@@ -40,19 +60,20 @@ export async function receive(
   contentLength: number | null,
 ): Promise<FileRow | GatewayError> {
   const row = await desk.rows.get(id);
-  if (row === null || row.state === "new") return noSuchFile();
-  const taken = (detail: string) => new GatewayError("conflict", { detail: { detail } });
-  if (row.state === "stored") return taken("This file has been uploaded already.");
+  const refused = unexpected(row);
+  if (row === null || refused !== null) return refused ?? noSuchFile();
   if (desk.busy.has(id)) return taken("This file is being uploaded just now.");
   if (contentLength !== null && contentLength !== row.sizeBytes)
     return badBody(`The body has ${contentLength} bytes, and ${row.sizeBytes} were announced.`);
   desk.busy.add(id);
   try {
-    await desk.store.write(id, exactly(body, row.sizeBytes), row.sizeBytes);
+    await desk.store.write(id, whileExpected(desk, id, exactly(body, row.sizeBytes)), row.sizeBytes);
     const kept = await stored(desk, row, row.sizeBytes);
     if (kept !== null) return kept;
-    await desk.store.delete(id);
-    return noSuchFile();
+    // The bytes of that name are no longer ours alone if another process was faster by a moment.
+    const now = await desk.rows.get(id);
+    if (now === null) await desk.store.delete(id);
+    return unexpected(now) ?? taken("This file is being uploaded just now.");
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
