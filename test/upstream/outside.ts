@@ -54,10 +54,29 @@ export function redirect(socket: Socket, location: string, status = 302): void {
   socket.end(head(status, { location, "content-length": "0" }), "utf8");
 }
 
-async function listening(server: Server, host: string, port: number): Promise<Server> {
+async function listening(server: Server, host: string, port: number): Promise<void> {
   server.listen(port, host);
   await once(server, "listening");
-  return server;
+}
+
+const TRIES_MAX = 20;
+
+/** Has all listen on one port: a port that is free at one address may be somebody's at another. */
+async function listenTogether(outer: Server, inners: readonly Server[]): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    await listening(outer, OUTER, 0);
+    const { port } = outer.address() as AddressInfo;
+    const results = await Promise.allSettled(inners.map((inner, at) => listening(inner, INNER[at] ?? "", port)));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed === undefined) return port;
+    if (tries === TRIES_MAX) throw failed.reason;
+    await Promise.all([outer, ...inners].filter(({ listening }) => listening).map(closed));
+  }
+}
+
+async function closed(server: Server): Promise<void> {
+  server.close();
+  await once(server, "close");
 }
 
 /** An outer server, and inner ones on the same port, so that no rule about ports can be what keeps them apart. */
@@ -83,21 +102,14 @@ export async function startOutside(options: PublicFetchOptions = {}): Promise<Ou
       text = "";
     });
   });
-  await listening(outer, OUTER, 0);
-  const { port } = outer.address() as AddressInfo;
-  const inners = await Promise.all(
-    INNER.map((host) =>
-      listening(
-        createServer((socket) => {
-          keep(socket);
-          inner += 1;
-          socket.end(head(200));
-        }),
-        host,
-        port,
-      ),
-    ),
+  const inners = INNER.map(() =>
+    createServer((socket) => {
+      keep(socket);
+      inner += 1;
+      socket.end(head(200));
+    }),
   );
+  const port = await listenTogether(outer, inners);
   const count = () => {
     dialled += 1;
   };
