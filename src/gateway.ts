@@ -182,6 +182,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     ...(role?.kind === "child" ? {} : { totals: () => ledger.totals() }),
     restingRoutes: () => upstream.health.resting(),
     ...(stores.spool === null ? {} : { spool: stores.spool }),
+    ...(stores.archiveBehindMs === null ? {} : { archiveBehindMs: stores.archiveBehindMs }),
   });
 
   const hears = () => stores.hearsChanges();

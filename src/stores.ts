@@ -29,6 +29,8 @@ export interface Stores {
   readonly shared: boolean;
   /** What waits in this process's spool; null where there is none. */
   readonly spool: (() => SpoolState) | null;
+  /** How late postings are on their way to the archive; null where there is none, answers null where another process moves them. */
+  readonly archiveBehindMs: (() => number | null) | null;
   /** `forget` hears which account has changed, or whose keys have; null: any may have. */
   onKeysChanged(forget: (accountId: string | null) => void): Promise<void>;
   /** Whether changes that other processes make are heard of at this moment. */
@@ -63,6 +65,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     records: sqliteRecords(thread),
     shared: false,
     spool: null,
+    archiveBehindMs: null,
     onKeysChanged: () => Promise.resolve(),
     hearsChanges: () => true,
     close: () => thread.close(),
@@ -103,6 +106,7 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
       records: redisRecords(link),
       shared: true,
       spool: () => ledger.spoolState(),
+      archiveBehindMs: () => moving.behindMs(),
       async onKeysChanged(forget) {
         changes = await link.subscribe(CHANGED_CHANNEL, forget, () => forget(null));
       },

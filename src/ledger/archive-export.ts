@@ -52,7 +52,10 @@ export interface ExportOptions {
 export interface PostingExport {
   /** Moves everything now, whatever its age; answers how many postings. Rejects where that is not possible. */
   flush(accountIds: AsyncIterable<string>): Promise<number>;
-  /** How long what should have moved has been waiting, in ms; null in a process that leaves it to another. */
+  /**
+   * How late postings are: as late as the account that is due for longest, and no less than nothing has moved though something is due.
+   * Null where another process moves them.
+   */
   behindMs(): number | null;
   /** Finishes the step under way and lets another process go on. */
   stop(): Promise<void>;
@@ -160,6 +163,8 @@ export function exportPostings(options: ExportOptions): PostingExport {
   let stopped = false;
   let restUntilMs = Number.NEGATIVE_INFINITY;
   let someAlone = false;
+  /** When a step failed that none has succeeded since. */
+  let stuckSinceMs: number | null = null;
 
   /** While the archive is away no account does better than another. */
   async function append(postings: readonly NumberedPosting[]): Promise<string | null> {
@@ -182,8 +187,11 @@ export function exportPostings(options: ExportOptions): PostingExport {
     try {
       const moved = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs), goesOn });
       if (moved.isAlone || moved.count > 0) tellAlone(moved.isAlone);
+      if (moved.isAlone) stuckSinceMs ??= clock.elapsedMs();
+      else if (moved.count > 0) stuckSinceMs = null;
       next = moved.nextMs ?? "";
     } catch (error) {
+      stuckSinceMs ??= clock.elapsedMs();
       onBroken(error);
       next = time().nowMs + BUSY_LOOK_MS;
     }
@@ -194,6 +202,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
     const [outcome] = await run("exporter", EXPORTER, [self, EXPORTER_MS]);
     if (outcome !== "own") {
       behind = null;
+      stuckSinceMs = null;
       return;
     }
     if (!goesOn()) return;
@@ -225,7 +234,8 @@ export function exportPostings(options: ExportOptions): PostingExport {
       }
       return count;
     },
-    behindMs: () => behind,
+    behindMs: () =>
+      behind === null ? null : Math.max(behind, stuckSinceMs === null ? 0 : clock.elapsedMs() - stuckSinceMs),
     async stop() {
       stopped = true;
       stopTimer();

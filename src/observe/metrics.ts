@@ -160,6 +160,13 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
+  archiveBehind: {
+    type: "gauge",
+    name: "tollgate_archive_behind_seconds",
+    help: "How late postings are on their way from Redis to the archive; alarm above five minutes",
+    labels: [],
+    merge: "highest",
+  },
   resting: {
     type: "gauge",
     name: "tollgate_route_resting",

@@ -32,6 +32,8 @@ export interface SpoolWaiting {
 export interface ScrapeSource {
   totals?(): Promise<MoneyTotals>;
   spool?(): SpoolWaiting;
+  /** How late postings are on their way to the archive; null where another process moves them. */
+  archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
 }
 
@@ -79,6 +81,7 @@ export function createObserver({ clock, log, isKnown }: ObserverOptions): Observ
       metrics.spoolDepth.set(spool.depth);
       metrics.spoolOldest.set(spool.oldestMs / 1000);
     }
+    if (source.archiveBehindMs) metrics.archiveBehind.set((source.archiveBehindMs() ?? 0) / 1000);
     const totals = await source.totals?.();
     if (!totals) return;
     metrics.accounts.set(totals.accounts);

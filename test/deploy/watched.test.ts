@@ -118,6 +118,11 @@ describe("what is watched", () => {
       fires("StreamsBreak", { [outcomes("broken", "1")]: "0+1x200", [outcomes("success", "0")]: "0+1x200" }, "20m"),
     ],
     ["ends that wait", true, fires("EndsOfCallsWait", { tollgate_spool_oldest_seconds: "0+10x60" }, "5m")],
+    [
+      "an archive that takes nothing",
+      true,
+      fires("PostingsStayInRedis", { tollgate_archive_behind_seconds: "0+10x60" }, "6m"),
+    ],
     ["a gateway that is away", true, fires("GatewayDown", { 'up{job="tollgate",instance="a"}': "0x60" }, "5m")],
   ])("%s: an alarm, %s", (_, isAlarm, { name, ...group }) => {
     const folder = temporary();

@@ -271,6 +271,7 @@ describe("at a scrape", () => {
         spentNano: nano(1_500_000_000),
       }),
       spool: () => ({ depth: 4, oldestMs: 1_500 }),
+      archiveBehindMs: () => 2_500,
       restingRoutes: () => resting,
     });
     const record = begin();
@@ -283,6 +284,7 @@ describe("at a scrape", () => {
     expect(value(during, "tollgate_spent_usd")).toBe(1.5);
     expect(value(during, "tollgate_spool_depth")).toBe(4);
     expect(value(during, "tollgate_spool_oldest_seconds")).toBe(1.5);
+    expect(value(during, "tollgate_archive_behind_seconds")).toBe(2.5);
     expect(value(during, "tollgate_route_resting", { provider: "acme", model: "acme/small" })).toBe(1);
     observer.end(record);
     resting = [];
