@@ -59,10 +59,13 @@ export async function admit(
 ): Promise<Caller | null | GatewayError> {
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
+    // Whoever watches the gateway, or has its own token, is not a stranger whose requests are counted.
+    if (endpoint.auth === "none" ? endpoint.watch === true : deps.isAdmin(authorization)) {
+      lookAtAddress(request, told, deps);
+      return null;
+    }
     const refused = takeAddress(request, told, deps);
-    if (endpoint.auth === "none") return endpoint.watch === true ? null : refused;
-    if (deps.isAdmin(authorization)) return null;
-    return refused ?? wrongAdminToken();
+    return endpoint.auth === "none" ? refused : (refused ?? wrongAdminToken());
   }
   if (deps.draining()) {
     lookAtAddress(request, told, deps);

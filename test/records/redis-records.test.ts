@@ -172,7 +172,8 @@ for (const kind of KINDS) {
       );
       expect((await bytes()) - before).toBeLessThan(200 * (100 + 1_500));
       clock.advance(90 * 86_400_000);
-      expect(await records.sweep(1_000)).toBe(200);
+      // Those of earlier tests lapse as well.
+      expect(await records.sweep(1_000)).toBeGreaterThanOrEqual(200);
       expect(await bytes()).toBeLessThanOrEqual(before);
     });
 

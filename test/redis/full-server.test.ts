@@ -64,7 +64,14 @@ async function expectEmptied(name: string): Promise<void> {
   const own = await openRedis(redis.url, { onBroken: () => {} });
   onTestFinished(() => own.close());
   const timed = { link: own, clock, clockIsServers: true, archive };
-  await redisLedger({ ...timed, leaseMs: 60_000 }).openAccount(newAccount(name, 100));
+  const ledger = redisLedger({ ...timed, leaseMs: 60_000 });
+  // Where there is a replica it has to have the account, which can take a moment.
+  const open = () =>
+    ledger.openAccount(newAccount(name, 100)).then(
+      () => true,
+      () => undefined,
+    );
+  await eventually(open, "the account to be opened", 15_000);
   clock.advance(60_000);
   await redis.send("CONFIG", "SET", "maxmemory", "1");
   const errors: unknown[] = [];
