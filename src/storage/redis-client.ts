@@ -18,7 +18,8 @@ const CONNECT_MS_MAX = 2_000;
 const DISCONNECT_MS_MAX = 200;
 /** A server that reads its files again is asked this often whether it is done. */
 const LOADING_LOOK_MS = 500;
-const SLOTS_LOOK_MS = 5_000;
+/** What was sent to a master that has died is sent to it again until its slots are seen elsewhere. */
+const SLOTS_LOOK_MS = 1_000;
 
 /** How long to wait before try `attempt`, counted from 1: twice as long each time, less a random half, two seconds at most. */
 export function backOffMs(attempt: number): number {

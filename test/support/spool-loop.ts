@@ -125,6 +125,9 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
     for (const { stop } of processes) stop();
     const ends = await Promise.all(processes.map(({ over }) => over));
     expect(ends).toEqual(processes.map(() => ({ code: 0, signal: null })));
+    // Whoever looks has to find the servers first that have taken over.
+    for (const name of [...RICH, POOR])
+      await eventually(() => checker.account(name).catch(() => undefined), "the servers to be found", SETTLED_MS_MAX);
     for (const { folder: place } of processes) {
       const { ledger, broken, close } = await openSpooled(stage.sideUrl, place, { leaseMs: LEASE_MS });
       const clean = async () => {
