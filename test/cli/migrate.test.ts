@@ -78,19 +78,6 @@ describe("a move that cannot be is refused, and writes nothing", () => {
     expect(existsSync(back)).toBe(false);
   });
 
-  test("to what is neither a Redis nor a folder, or from no Redis", async () => {
-    const there = readdirSync(process.cwd());
-    for (const place of ["postgres://localhost/ledger", "http://localhost", "redis+clutser://localhost"]) {
-      const refused = await tollgate({ DATA_DIR: filled(), REDIS_URL: server.url }, "migrate", "--to", place);
-      expect(refused).toMatchObject({ code: 2, out: expect.stringContaining(`or a folder, not "${place}"`) });
-    }
-    expect(readdirSync(process.cwd())).toEqual(there);
-    const back = folder();
-    const refused = await tollgate({ DATA_DIR: filled() }, "migrate", "--to", back);
-    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining("REDIS_URL must say") });
-    expect(existsSync(back)).toBe(false);
-  });
-
   test("while a job holds money; what a dead process held is given back first", async () => {
     const dataDir = folder();
     let store = await openFile(dataDir);
