@@ -37,7 +37,7 @@ local function hold_in(text)
   if not text then return nil end
   local amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta = string.match(text, HOLD)
   if not amount then return nil end
-  return { amount = tonumber(amount), accrued = tonumber(accrued), day = day, key = key, inference = inference,
+  return { amount = num(amount), accrued = num(accrued), day = day, key = key, inference = inference,
     effect = effect, on_expire = on_expire, slots = slots, idempotency = idempotency, meta = meta }
 end
 

@@ -42,26 +42,26 @@ local function place(name, A)
     local refused = idempotency_refusal(row, A[11], at)
     if refused then return refused end
   end
-  local amount, held = tonumber(A[6]), num(account[3])
-  local writes = { 'clk', at, 'held', held + amount }
+  local amount, held = num(A[6]), num(account[3])
+  local writes = { 'clk', int(at), 'held', int(held + amount) }
   local outcome = { 'held' }
   if A[13] ~= '' then
-    local seconds, most = tonumber(A[14]), tonumber(A[13])
+    local seconds, most = num(A[14]), num(A[13])
     local window = math.floor(at / 1000 / seconds)
     local taken = num(account[7]) == window and num(account[8]) or 0
     local resets = int(math.ceil((window + 1) * seconds - at / 1000))
     if taken >= most then return { 'window', A[13], resets } end
-    writes[5], writes[6], writes[7], writes[8] = 'window', window, 'taken', taken + 1
+    writes[5], writes[6], writes[7], writes[8] = 'window', int(window), 'taken', int(taken + 1)
     outcome[2], outcome[3] = int(most - taken - 1), resets
   end
   local scopes = {}
   for slot = 17, #A, 3 do
     local at_slot = #scopes + 1
     local taken = num(account[8 + at_slot])
-    if taken >= tonumber(A[slot + 1]) then return { 'slots', A[slot + 2], A[slot + 1] } end
+    if taken >= num(A[slot + 1]) then return { 'slots', A[slot + 2], A[slot + 1] } end
     scopes[at_slot] = A[slot]
     writes[#writes + 1] = asked[8 + at_slot]
-    writes[#writes + 1] = taken + 1
+    writes[#writes + 1] = int(taken + 1)
   end
   local refused = money_refusal({
     key = key, days = days, inference = A[8], day = day, amount = amount,
@@ -74,7 +74,7 @@ local function place(name, A)
   if known then return { 'exists', state_in(known) } end
   write_days(writes, days, A[8], nil, amount)
   redis.call('HSET', name, unpack(writes))
-  redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
+  redis.call('HSET', base .. ':l', A[4], int(now + A[7]))
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', A[5] .. ':used', at) end
   if past then redis.call('HSET', base .. ':k', A[5] .. ':past', past) end
   if row ~= '' then
@@ -103,10 +103,10 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
   for scope in string.gmatch(hold.slots, '[^\t]+') do asked[#asked + 1] = 'slot:' .. scope end
   local from = ask_days(asked, hold.key, hold.day)
   local account = redis.call('HMGET', name, unpack(asked))
-  local writes = { 'held', num(account[3]) - hold.amount }
+  local writes = { 'held', int(num(account[3]) - hold.amount) }
   for slot = 7, from do
     writes[#writes + 1] = asked[slot]
-    writes[#writes + 1] = math.max(0, num(account[slot]) - 1)
+    writes[#writes + 1] = int(math.max(0, num(account[slot]) - 1))
   end
   write_days(writes, days_in(asked, account, from), hold.inference, charged, -hold.amount)
   redis.call('HDEL', base .. ':l', id)
@@ -121,10 +121,10 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
     writes[#writes + 1] = 'absorbed'
     writes[#writes + 1] = num(account[4]) + absorbed
   end
-  redis.call('HSET', name, 'spent', spent + charged, 'clk', at, 'seq', seq, unpack(writes))
+  redis.call('HSET', name, 'spent', int(spent + charged), 'clk', int(at), 'seq', int(seq), unpack(writes))
   write_posting(base .. ':c:' .. id, 'charge', at, hold.key, charged, cents, absorbed, seq, hold.day, hold.inference,
     absorbed > 0 and words.absorb_reason or '', words.reason, hold.meta, words.detail)
-  redis.call('ZADD', base .. ':x', seq, id)
+  redis.call('ZADD', base .. ':x', int(seq), id)
   return cents, num(account[1]) - spent - charged
 end
 
@@ -141,7 +141,7 @@ function ops.post(KEYS_, A)
   local hold = hold_in(text)
   if hold then
     local words = { detail = A[6], absorb_reason = A[7], reason = '' }
-    return post_hold(KEYS_[1], A[4], hold, money_time(A), tonumber(A[5]), words)
+    return post_hold(KEYS_[1], A[4], hold, money_time(A), num(A[5]), words)
   end
   if not text then return { 'missing' } end
   local kind, amount, cents, absorbed = string.match(text, POSTED)
@@ -241,7 +241,7 @@ function ops.extend(KEYS_, A)
   local now = clock(A[1], A[2], A[3])
   redis.call('SET', call, hold_text(int(hold.amount), int(hold.accrued), hold.day, hold.key, hold.inference, hold.effect,
     hold.on_expire, hold.slots, hold.idempotency, hold.meta))
-  redis.call('HSET', base .. ':l', A[4], now + tonumber(A[7]))
+  redis.call('HSET', base .. ':l', A[4], int(now + A[7]))
   return { 'extended', int(hold.amount) }
 end
 

@@ -32,12 +32,12 @@ end
 -- call counts there.
 local function write_days(writes, days, inference, spent, held)
   local asked, from, at = days.asked, days.from, #writes
-  writes[at + 1], writes[at + 2] = asked[from + 2], days.held + held
-  if spent then writes[at + 3], writes[at + 4] = asked[from + 1], days.spent + spent end
+  writes[at + 1], writes[at + 2] = asked[from + 2], int(days.held + held)
+  if spent then writes[at + 3], writes[at + 4] = asked[from + 1], int(days.spent + spent) end
   if inference ~= '1' then return end
   at = #writes
-  writes[at + 1], writes[at + 2] = asked[from + 4], days.all_held + held
-  if spent then writes[at + 3], writes[at + 4] = asked[from + 3], days.all_spent + spent end
+  writes[at + 1], writes[at + 2] = asked[from + 4], int(days.all_held + held)
+  if spent then writes[at + 3], writes[at + 4] = asked[from + 3], int(days.all_spent + spent) end
 end
 
 -- A key's row is kept as JSON that only its owner reads whole; what admission asks for stands before it.
