@@ -263,6 +263,18 @@ function during({ fromMs, toMs }: Pick<Outage, "fromMs" | "toMs">, atMs: number,
   return fromMs <= atMs && toMs >= atMs - beforeMs;
 }
 
+/** So many beats in a row have to be lost for a lease to end. */
+const LOST_BEATS_MIN = 3;
+
+/** Whether a gateway's beats were lost on their way, though nothing else was: others cannot tell it from a dead one. */
+function lostBeats({ heard }: Evidence, gateway: number, atMs: number): boolean {
+  const lost = heard.broken.filter(({ of, error, ...one }) => {
+    const isBeat = error instanceof GatewayError && String(error.cause).includes("renew was not answered");
+    return isBeat && of === "leases" && one.gateway === gateway && one.atMs <= atMs && one.atMs >= atMs - EXPIRY_MS;
+  });
+  return lost.length >= LOST_BEATS_MIN;
+}
+
 /** The sweep ends only what its gateway could not: it had died, or could not reach the store for most of a lease. */
 function expiries(evidence: Evidence): string[] {
   const { heard, expiredMs, outages, tries, store } = evidence;
@@ -273,7 +285,7 @@ function expiries(evidence: Evidence): string[] {
     if (placed === undefined || tried === undefined || !placed.owner.alive || store.forgotten.has(holdId)) return [];
     const hit = ({ gateway, ...outage }: Outage) =>
       (gateway === null || gateway === placed.gateway) && during(outage, atMs, EXPIRY_MS);
-    if (outages.some(hit) || isUnsettled(tried, evidence)) return [];
+    if (outages.some(hit) || isUnsettled(tried, evidence) || lostBeats(evidence, placed.gateway, atMs)) return [];
     return [
       `${holdId} was ended by the sweep at ${Math.round(atMs)} though its gateway ${placed.gateway} could have ended it`,
     ];
