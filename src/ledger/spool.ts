@@ -46,7 +46,7 @@ function originOf(request: ReserveRequest): HoldOrigin {
 
 /**
  * What a caller can be told of a charge that the store has not seen: it will be the cost, at most the hold. How many cents
- * that makes depends on all charges before it: never more than these, and less by one at most.
+ * that makes depends on all charges before it: in one posting never more than these, and less by one at most.
  */
 function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOutcome {
   const chargedNano = origin === null ? amountNano : least(amountNano, origin.amountNano);

@@ -156,7 +156,7 @@ function answered(tried: Try, evidence: Evidence, postings: Postings): string[] 
   if (store.forgotten.has(id) || wasClamped) return found;
   if (posting.amount !== chargedNano) found.push(`${name} ${chargedNano} for ${id}, which is ${posting.amount}`);
   const less = chargedCents - posting.cents;
-  if (outcome === "spooled" ? less < (posting.split ? -1 : 0) || less > 1 : less !== 0)
+  if (outcome === "spooled" ? less < (posting.split ? -1 : 0) || less > (posting.split ? 2 : 1) : less !== 0)
     found.push(`${name} ${chargedCents} cents for ${id}, which are ${posting.cents}`);
   return found;
 }
