@@ -71,6 +71,22 @@ export interface NewAccount extends AccountLimits {
 export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | keyof AccountLimits>>;
 export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | keyof KeyLimits>>;
 
+/** One vendor's part in a charge: an attempt of a route, or an inner call. `<transaction id>.<n>`, counted from 1, names it. */
+export interface PostedLeg {
+  /** The adapter's id. */
+  readonly vendor: string;
+  /** The model or `service/action` that was asked for there. */
+  readonly model: string;
+  /** What the vendor takes from us for it. */
+  readonly upstreamNano: Nano;
+  readonly ok: boolean;
+  readonly ms: number;
+  /** The failure's kind, or why it was stopped; null where it answered. */
+  readonly reason: string | null;
+  /** How many legs of one vendor and outcome were summed into it; 1 as a rule. */
+  readonly count: number;
+}
+
 /** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */
 export interface PostingRow {
   /** The hold's id, or the id of a top-up or refund. */

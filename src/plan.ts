@@ -70,6 +70,8 @@ export interface Caller {
   readonly requestsPerMinute: number;
   readonly inFlightMax: number;
   readonly inferenceCapNano: Nano;
+  /** The account has cost us more than it held too often: its holds are made from bytes, never from a tighter count. */
+  readonly strictBounds: boolean;
   /** What this key may call; null: everything. */
   readonly allows: { readonly services: readonly string[] | null; readonly models: readonly string[] | null };
 }

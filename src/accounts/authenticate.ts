@@ -66,6 +66,7 @@ function callerOf(key: KeyRow, account: AccountRow): Caller {
     requestsPerMinute: account.requestsPerMinute,
     inFlightMax: account.inFlightMax,
     inferenceCapNano: account.inferenceCapNano,
+    strictBounds: false,
     allows: { services: key.services, models: key.models },
   };
 }

@@ -86,6 +86,7 @@ describe("a good key", () => {
       requestsPerMinute: 5,
       inFlightMax: 6,
       inferenceCapNano: 7,
+      strictBounds: false,
       allows: { services: null, models: null },
     });
   });

@@ -41,7 +41,7 @@ export function callerOf(number: number, { inFlightMax }: AccountPlan): Caller {
     sandbox: false,
   } as const;
   const rights = { primary: true, paused: false, frozen: false, allows: { services: null, models: null } };
-  return { payer, ...rights, requestsPerMinute: 1e6, inFlightMax, inferenceCapNano: 1e15 as Nano };
+  return { payer, ...rights, requestsPerMinute: 1e6, inFlightMax, inferenceCapNano: 1e15 as Nano, strictBounds: false };
 }
 
 /** Serves from `start` to `crash`, again and again. */

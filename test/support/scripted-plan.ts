@@ -38,6 +38,7 @@ export const CALLER: Caller = {
   requestsPerMinute: 600,
   inFlightMax: 64,
   inferenceCapNano: nano(1e12),
+  strictBounds: false,
   allows: { services: null, models: null },
 };
 
