@@ -185,6 +185,7 @@ export function scriptedDeps({
     health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
     keeper: {
       announce: () => Promise.reject(new Error("nothing is kept here")),
+      dismiss: () => Promise.resolve(),
       takeOver: () => Promise.reject(new Error("nothing is kept here")),
     },
     stranger: null,
