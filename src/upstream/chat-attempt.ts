@@ -2,11 +2,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
+import type { AnswerSink, AttemptFailure, Reading } from "../plan.ts";
 import { classify } from "./classify.ts";
 import type { ChatContext, Dialect, UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream } from "./event-stream.ts";
-import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
+import { Exchange, type ExchangeListener, type ExchangeRequest, type VendorAttempt } from "./exchange.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 
@@ -33,7 +33,7 @@ const NOTHING_READ: Reading = {
   skippedEvents: 0,
 };
 
-class ChatAttempt implements Attempt, ExchangeListener {
+class ChatAttempt implements VendorAttempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
   /** Made when the head says that a stream comes. */
@@ -73,6 +73,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
   abort(): void {
     this.#over = true;
     this.#exchange.abort();
+  }
+
+  accepted(): boolean {
+    return this.#exchange.sent && !this.#isError;
   }
 
   reading(): Reading {
@@ -169,7 +173,7 @@ function malformed(message: string): AttemptFailure {
 }
 
 /** Starts an attempt. */
-export function openChatAttempt(options: ChatAttemptOptions, sink: AnswerSink): Attempt {
+export function openChatAttempt(options: ChatAttemptOptions, sink: AnswerSink): VendorAttempt {
   const attempt = new ChatAttempt(options, sink);
   attempt.start();
   return attempt;

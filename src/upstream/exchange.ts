@@ -2,7 +2,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { Attempt, AttemptFailure } from "../plan.ts";
+
+/** An attempt that can tell whether a vendor has taken its request on. */
+export interface VendorAttempt extends Attempt {
+  /** A request has been written whole to the vendor, and no refusal has come. Stays true after `abort`. */
+  accepted(): boolean;
+}
 
 export interface ExchangeRequest {
   /** Default POST. */
@@ -47,6 +53,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #answering = false;
   #paused = false;
   #lastMs = 0;
+  /** The request has been written whole to the socket. */
+  sent = false;
 
   constructor(listener: ExchangeListener, clocks: ExchangeClocks, clock: Clock) {
     this.#listener = listener;
@@ -112,6 +120,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#over) controller.abort(new Error("aborted by the gateway"));
+  }
+
+  onRequestSent(): void {
+    this.sent = true;
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
