@@ -69,7 +69,7 @@ export default defineAdapter({
     { status: [400, 422], at: "/error/code", is: "OPTION_NOT_IN_PLAN", means: "caller_unsupported" },
     { status: [400, 422], at: "/error/code", is: "RESOURCE_NOT_ALLOWED", means: "provider_auth_failed" },
     // The month's requests are spent; waiting a second does not help.
-    { status: 429, at: "/error/code", matches: /QUOTA|USAGE/, means: "provider_billing" },
+    { status: 429, at: "/error/code", matches: /QUOTA|USAGE/, sample: "QUOTA_LIMITED", means: "provider_billing" },
   ],
   actions: {
     search: action({

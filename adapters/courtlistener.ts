@@ -68,7 +68,7 @@ export default defineAdapter({
   contact: "polite",
   rate: { requests: 5, perMs: 60_000 },
   // Its page for the hours of maintenance.
-  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     dockets: action({
       ...common,

@@ -55,7 +55,7 @@ export default defineAdapter({
   auth: noAuth,
   contact: "polite",
   // A page for people, under whatever status, is an outage.
-  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     search: action({
       ...common,

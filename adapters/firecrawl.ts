@@ -62,7 +62,7 @@ export default defineAdapter({
       }),
       upstreamCents: 10 * CREDIT_CENTS,
       request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000 } },
-      rules: [{ at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, means: "miss" }],
+      rules: [{ at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" }],
       example: { params: { url }, answers: [{ success: true, data: read }] },
     }),
     crawl: action({

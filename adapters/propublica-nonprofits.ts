@@ -38,7 +38,7 @@ export default defineAdapter({
   contact: "polite",
   // It names no limit; two a second is polite.
   rate: { requests: 2, perMs: 1_000 },
-  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     search: action({
       ...common,

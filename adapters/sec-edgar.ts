@@ -26,7 +26,12 @@ const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be th
 const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 // To the archive's store, whoever asks for a file that it does not have has no access.
-const absent = { status: 403, at: "", matches: /<Code>(AccessDenied|NoSuchKey)</ } as const;
+const absent = {
+  status: 403,
+  at: "",
+  matches: /<Code>(AccessDenied|NoSuchKey)</,
+  sample: "<Code>NoSuchKey</Code>",
+} as const;
 const noFilings = { means: "miss", data: { text: "", content_type: "text/plain" } } as const;
 const search = { method: "GET", origin: "search", path: "/LATEST/search-index" } as const;
 const archived = { method: "GET", origin: "archive" } as const;

@@ -76,7 +76,13 @@ export default defineAdapter({
       },
       rules: [
         { at: "", is: "", means: "miss", data: [] },
-        { status: 403, at: "", matches: /AccessControl|Blocked|excluded/i, means: "caller_invalid" },
+        {
+          status: 403,
+          at: "",
+          matches: /AccessControl|Blocked|excluded/i,
+          sample: "Blocked Site Error",
+          means: "caller_invalid",
+        },
       ],
       example: { params: { url: "example.com", from: "2015", to: "2016", limit: 1 }, answers: [[columns, capture]] },
     }),

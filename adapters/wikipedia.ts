@@ -21,10 +21,15 @@ export default defineAdapter({
   contact: "polite",
   // Errors come as good answers.
   rules: [
-    { at: "/error/code", matches: /^(ratelimited|maxlag)$/, means: "provider_rate_limited" },
-    { at: "/error/code", matches: /^(readonly|internal_api|cirrussearch-)/, means: "provider_server_error" },
+    { at: "/error/code", matches: /^(ratelimited|maxlag)$/, sample: "maxlag", means: "provider_rate_limited" },
+    {
+      at: "/error/code",
+      matches: /^(readonly|internal_api|cirrussearch-)/,
+      sample: "readonly",
+      means: "provider_server_error",
+    },
     { at: "/error", empty: false, means: "caller_invalid", messageAt: "/error/info" },
-    { at: "", matches: /^\s*</, means: "provider_overloaded" },
+    { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
   ],
   actions: {
     search: action({
