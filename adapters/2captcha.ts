@@ -96,6 +96,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 0 },
       upstreamCents: 0,
       request: { method: "POST", path: "/getTaskResult" },
+      content: ["/status"],
       requires: [{ kind: "task", param: "taskId" }],
       example: {
         params: { taskId },

@@ -81,6 +81,8 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
       request: { method: "GET", path: "/web/search" },
+      // Kinds of results of which there is none are left out.
+      content: ["/web", "/query"],
       example: {
         params: { q: "tides brest", count: 1 },
         answers: [{ type: "search", query, web: { type: "search", results: [page], family_friendly: true } }],
@@ -95,6 +97,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
       request: { method: "GET", path: "/news/search" },
+      content: ["/results", "/query"],
       example: {
         params: { q: "tides brest", freshness: "pd", count: 1 },
         answers: [{ type: "news", query, results: [article] }],

@@ -75,6 +75,7 @@ export default defineAdapter({
         }),
       ),
       request: { ...request, fixed: { mode: "artlist", format: "json" } },
+      content: ["/articles"],
       rules: [{ at: "", not: "", empty: true, means: "miss", data: { articles: [] } }],
       example: {
         params: { query: "climate", timespan: "24h", maxrecords: 1 },
@@ -109,6 +110,7 @@ export default defineAdapter({
         }),
       ),
       request: { ...request, fixed: { format: "json" } },
+      content: ["/timeline"],
       rules: [{ at: "", not: "", empty: true, means: "miss", data: { timeline: [] } }],
       example: {
         params: { query: "climate", timespan: "7d" },

@@ -84,6 +84,7 @@ export default defineAdapter({
         fixed: { source: "universal" },
         params: (params) => ({ ...params, ...(params.parsing_instructions === undefined ? {} : { parse: true }) }),
       },
+      content: ["/results/0/content"],
       timeoutMs: 180_000,
       example: { params: { url: "https://example.com", geo_location: "Germany" }, answers: [{ results: [found] }] },
     }),

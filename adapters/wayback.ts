@@ -118,6 +118,7 @@ export default defineAdapter({
         redirectsMax: 5,
       },
       answer: { kind: "bytes" },
+      content: [""],
       rules: [errorPage],
       example: { params: { url: "example.com", timestamp: "20150314" }, answers: ["<html>Example Domain</html>"] },
     }),

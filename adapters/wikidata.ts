@@ -33,6 +33,7 @@ export default defineAdapter({
         fixed: { action: "wbsearchentities", format: "json" },
         params: (p) => ({ ...p, uselang: p.language }),
       },
+      content: ["/search"],
       // Errors come as good answers.
       rules: [
         { at: "/error/code", matches: /^(ratelimited|maxlag)$/, sample: "maxlag", means: "provider_rate_limited" },
@@ -66,6 +67,7 @@ export default defineAdapter({
           .describe("The entity's id: Q for things, P for properties, L for lexemes."),
       }),
       request: { method: "GET", path: "/wiki/Special:EntityData/{id}.json", send: "none", redirectsMax: 2 },
+      content: ["/entities"],
       example: {
         params: { id: "Q42" },
         answers: [
@@ -98,6 +100,7 @@ export default defineAdapter({
         fixed: { format: "json" },
         headers: { accept: "application/sparql-results+json" },
       },
+      content: ["/results", "/boolean"],
       rules: [
         {
           status: [403, 429],

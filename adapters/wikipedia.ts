@@ -47,6 +47,7 @@ export default defineAdapter({
         names: { q: "srsearch", limit: "srlimit", offset: "sroffset", lang: null },
         fixed: { ...query, list: "search", srprop: "snippet|wordcount|timestamp" },
       },
+      content: ["/query/search"],
       example: {
         params: { q: "photosynthesis" },
         answers: [
@@ -80,6 +81,7 @@ export default defineAdapter({
         names: { title: "titles", lang: null },
         fixed: { ...query, prop: "extracts|info", inprop: "url", explaintext: 1, redirects: 1 },
       },
+      content: ["/query/pages/0"],
       rules: [
         { at: "/query/pages/0/invalid", is: true, means: "caller_invalid", messageAt: "/query/pages/0/invalidreason" },
         { at: "/query/pages/0/missing", is: true, means: "miss" },
