@@ -12,7 +12,8 @@ import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, runSteps } from "./run-steps.ts";
 import { Splice } from "./splice.ts";
-import { failureOfKind, type Question, VendorClient, VendorFailure } from "./vendor-client.ts";
+import { type Question, VendorClient } from "./vendor-client.ts";
+import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
 
 // Whoever keeps the ids of an answer imports it from here.

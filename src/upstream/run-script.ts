@@ -5,7 +5,7 @@ import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../plan.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
 import type { ActionResult } from "./run-steps.ts";
-import { failureOfKind, VendorFailure } from "./vendor-client.ts";
+import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 export interface ScriptAsk {
   readonly spec: RequestSpec;

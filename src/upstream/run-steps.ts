@@ -3,7 +3,7 @@ import type { ActionSpec, Json, RequestSpec, StepSpec } from "../catalog/action.
 import { FAILURES } from "../failures.ts";
 import { isRecord } from "./json-pointer.ts";
 import { holds, type Judgement, type VendorAnswer } from "./read-answer.ts";
-import { VendorFailure } from "./vendor-client.ts";
+import { VendorFailure } from "./vendor-failure.ts";
 
 /** A poll that fails in passing is sent again this often in a row. */
 const POLL_FAILURES_MAX = 3;

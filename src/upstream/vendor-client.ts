@@ -1,36 +1,14 @@
-// Asks a vendor for one call: each exchange waits for its turn, follows redirects, and comes back as a whole answer.
-import type { IncomingHttpHeaders } from "node:http";
+// Asks a vendor on behalf of one call: each exchange waits for its turn and comes back as a whole answer, all by one deadline.
 import type { Dispatcher } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../plan.ts";
-import { AnswerBody } from "./answer-body.ts";
-import { redirected, UnbuildableRequest, type WireRequest } from "./build-request.ts";
-import { Exchange, type ExchangeListener } from "./exchange.ts";
+import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
 import type { VendorAnswer } from "./read-answer.ts";
 import type { Splice } from "./splice.ts";
+import { VendorExchange } from "./vendor-exchange.ts";
+import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
-
-const SPLICED_GAP_MS_MAX = 30_000;
-const REDIRECTS = [301, 302, 303, 307, 308];
-/** Those after which the same request is sent again, body and all. */
-const SAME_AGAIN = [307, 308];
-
-/** A failure ends the call, unless whoever asked knows better. */
-export class VendorFailure extends Error {
-  readonly failure: AttemptFailure;
-
-  constructor(failure: AttemptFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
-export function failureOfKind(kind: FailureKind, message: string, status = 0): AttemptFailure {
-  return { kind, status, message, retryAfterMs: null };
-}
 
 export interface Question {
   /** Called when the turn has come. Throws UnbuildableRequest. */
@@ -165,7 +143,10 @@ export class VendorClient {
   }
 
   async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
-    const exchange = new VendorExchange(this.#options, question, () => this.#leftMs);
+    const { adapter, dispatcher, clock } = this.#options;
+    const { redirectsMax, splice } = question;
+    const leftMs = () => this.#leftMs;
+    const exchange = new VendorExchange({ adapter, dispatcher, clock, redirectsMax, splice, leftMs });
     this.#running.add(exchange);
     try {
       const answer = await exchange.run(request);
@@ -179,132 +160,9 @@ export class VendorClient {
   }
 }
 
-function cancelled(): VendorFailure {
-  return new VendorFailure(failureOfKind("caller_cancelled", "the call has ended"));
-}
-
 /** There is no time left to ask the vendor: because of its pace, for so many ms, or because of what was to be waited for. */
 function outOfTime(paceMs: number | null): VendorFailure {
   const kind = paceMs === null ? "provider_timeout" : "provider_rate_limited";
   const failure = failureOfKind(kind, "the vendor could not be asked in time");
   return new VendorFailure({ ...failure, retryAfterMs: paceMs, mayHaveRun: false });
-}
-
-/** One request and what comes of it, through its redirects. */
-class VendorExchange implements ExchangeListener, Running {
-  readonly #options: VendorClientOptions;
-  readonly #question: Question;
-  readonly #leftMs: () => number;
-  readonly #outcome = Promise.withResolvers<VendorAnswer>();
-  #request: WireRequest | null = null;
-  #redirects = 0;
-  #exchange: Exchange | null = null;
-  #status = 0;
-  #headers: IncomingHttpHeaders = {};
-  #body: AnswerBody | null = null;
-  #splicing = false;
-
-  constructor(options: VendorClientOptions, question: Question, leftMs: () => number) {
-    this.#options = options;
-    this.#question = question;
-    this.#leftMs = leftMs;
-  }
-
-  run(request: WireRequest): Promise<VendorAnswer> {
-    this.#send(request);
-    return this.#outcome.promise;
-  }
-
-  pause(): void {
-    this.#exchange?.pause();
-  }
-
-  resume(): void {
-    this.#exchange?.resume();
-  }
-
-  abort(): void {
-    this.#exchange?.abort();
-    this.#outcome.reject(cancelled());
-  }
-
-  get accepted(): boolean {
-    return this.#exchange?.sent === true && this.#status < 400;
-  }
-
-  head(status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
-    this.#body = new AnswerBody(headers);
-  }
-
-  data(chunk: Buffer): void {
-    const { splice } = this.#question;
-    const body = this.#body;
-    const fits = this.#splicing ? splice?.push(chunk) : body?.push(chunk);
-    if (fits !== true) return this.#fail(failureOfKind("provider_malformed", "the answer is too large"));
-    if (this.#splicing || body === null || splice === null) return;
-    if (!splice.takes(this.#status, this.#headers, body)) return;
-    this.#splicing = true;
-    this.#body = null;
-    this.#exchange?.answering();
-    splice.begin(body);
-  }
-
-  end(): void {
-    if (this.#splicing) return this.#endSpliced();
-    try {
-      const read = this.#body?.read();
-      if (read === undefined || read === null) {
-        return this.#fail(failureOfKind("provider_malformed", "the answer cannot be decoded"));
-      }
-      const answer = { status: this.#status, headers: this.#headers, ...read };
-      if (!this.#follow(answer)) this.#outcome.resolve(answer);
-    } catch (error) {
-      this.#outcome.reject(error);
-    }
-  }
-
-  failed(failure: AttemptFailure): void {
-    this.#fail(this.#redirects > 0 ? { ...failure, mayHaveRun: true } : failure);
-  }
-
-  #send(request: WireRequest): void {
-    const { dispatcher, clock } = this.#options;
-    this.#request = request;
-    const clocks = {
-      firstMsMax: Math.max(1, this.#leftMs()),
-      gapMsMax: () => SPLICED_GAP_MS_MAX,
-      quiet: () => false,
-    };
-    this.#exchange = new Exchange(this, clocks, clock);
-    this.#exchange.send(dispatcher, request);
-  }
-
-  /** Follows a redirect that stays at the vendor's own hosts; anything else is an answer like any other. */
-  #follow({ status, headers: { location } }: VendorAnswer): boolean {
-    const request = this.#request;
-    const { redirectsMax } = this.#question;
-    if (!REDIRECTS.includes(status) || location === undefined || request === null) return false;
-    const target = this.#redirects < redirectsMax ? redirected(location, request, this.#options.adapter) : null;
-    if (target === null) return false;
-    this.#redirects++;
-    const next = SAME_AGAIN.includes(status) ? request : { ...request, method: "GET" as const, body: null };
-    this.#send({ ...next, ...target });
-    return true;
-  }
-
-  #endSpliced(): void {
-    if (this.#question.splice?.isWhole !== true) {
-      return this.#fail(failureOfKind("provider_malformed", "the answer is no JSON", this.#status));
-    }
-    const answer = { status: this.#status, headers: this.#headers, json: undefined, text: "", bytes: Buffer.alloc(0) };
-    this.#outcome.resolve({ ...answer, passedOn: true });
-  }
-
-  /** What still runs upstream is stopped. */
-  #fail(failure: AttemptFailure): void {
-    this.#exchange?.abort();
-    this.#outcome.reject(new VendorFailure(failure));
-  }
 }

@@ -5,7 +5,8 @@ import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.t
 import type { Adapter } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import { UnbuildableRequest, type WireRequest } from "../../src/upstream/build-request.ts";
-import { type Question, VendorClient, VendorFailure } from "../../src/upstream/vendor-client.ts";
+import { type Question, VendorClient } from "../../src/upstream/vendor-client.ts";
+import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import type { NoTurn, Turn } from "../../src/upstream/vendor-pace.ts";
 import { catalogOf, LIVE } from "../catalog/stock.ts";
 import { eventually } from "../support/gateway.ts";
