@@ -36,6 +36,8 @@ class Missed extends Error {
   }
 }
 
+const NO_ANSWER: VendorAnswer = { status: 0, headers: {}, json: undefined, text: "", bytes: Buffer.alloc(0) };
+
 /** Throws VendorFailure, or whatever the script throws. */
 export async function runScript(script: Script, options: ScriptOptions): Promise<ActionResult> {
   const { params, key, signal, msMax } = options;
@@ -84,8 +86,6 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
     ended = true;
   }
 }
-
-const NO_ANSWER: VendorAnswer = { status: 0, headers: {}, json: undefined, text: "", bytes: Buffer.alloc(0) };
 
 function endOf(kind: FailureKind, message: string | undefined, answers: readonly VendorAnswer[]): AttemptFailure {
   const last = answers.at(-1);
