@@ -10,6 +10,7 @@ const since = "2026-08-21";
 const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: number) => ({
   contextTokens,
   outputTokensMax,
+  tokenizer: "o200k" as const,
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
 

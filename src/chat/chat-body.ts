@@ -1,8 +1,12 @@
-// Reads a chat request: checks what we must understand, refuses what changes the price, lets the rest ride along.
+// Reads a chat request: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
 import { invalid, parseJson } from "../pipeline/parse-json.ts";
 import type { ChatBody } from "../upstream/dialects/dialect.ts";
+import { CHAT_FIELDS } from "./chat-fields.ts";
+import { maxCostCents } from "./max-cost.ts";
+import { type PromptShape, shapeOf } from "./prompt-bounds.ts";
+import { sift } from "./sift.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;
@@ -36,6 +40,12 @@ const tool = z.looseObject({
   cache_control: cacheControl,
 });
 
+/** More is nothing that a client sends, and much of it is slow to read. */
+function entries(max: number) {
+  const few = (value: object) => Object.keys(value).length <= max;
+  return z.looseObject({}).refine(few, `must have at most ${max} entries`).nullish();
+}
+
 const chatBody = z.looseObject({
   model: z.string().min(1).max(200).nullish(),
   models: z.array(z.string().min(1).max(200)).min(1).max(16).nullish(),
@@ -58,11 +68,26 @@ const chatBody = z.looseObject({
   response_format: z.looseObject({ type: z.string() }).nullish(),
   user: z.string().nullish(),
   logprobs: z.boolean().nullish(),
+  logit_bias: entries(1_024),
+  metadata: entries(64),
+  safetySettings: z.array(z.unknown()).max(64).nullish(),
+  max_cost_cents: maxCostCents,
 });
 
 /** What the pipeline needs of a chat request, beside the body that goes upstream. */
 export interface ChatRequest {
+  /** What goes to vendors: nothing but what the allow-list knows. */
   readonly body: ChatBody;
+  /** What goes to servers of the operator's own, which may know more: all that was sent, but for our own fields. */
+  readonly unsifted: ChatBody;
+  /** The body as it was sent, for the fingerprint of its Idempotency-Key. */
+  readonly sent: unknown;
+  /** The fields that vendors are not sent, such as `messages.foo`; fit for a header, and at most 20. */
+  readonly dropped: readonly string[];
+  readonly shape: PromptShape;
+  /** The type of a content part that nobody could bound. */
+  readonly unknownPart: string | null;
+  readonly maxCostCents: number | null;
   /** In order of preference, as the caller wrote them, with the field each came from. */
   readonly wanted: readonly { readonly name: string; readonly param: string }[];
   readonly stream: boolean;
@@ -71,57 +96,6 @@ export interface ChatRequest {
   readonly outputTokensMax: number;
   /** The caller asked for more than we sell. */
   readonly lowered: boolean;
-}
-
-/** A price-changing field: refused, unless its value is one of those that change nothing. */
-interface PricedField {
-  readonly why: string;
-  readonly neutral?: (value: unknown) => boolean;
-}
-
-const oneOf =
-  (...values: string[]) =>
-  (value: unknown) =>
-    typeof value === "string" && values.includes(value);
-
-const PRICED_FIELDS: Readonly<Record<string, PricedField>> = {
-  service_tier: {
-    why: "only the standard tier is sold",
-    neutral: oneOf("auto", "default", "standard", "standard_only"),
-  },
-  modalities: {
-    why: "only text output is sold",
-    neutral: (value) => Array.isArray(value) && value.every((kind) => kind === "text"),
-  },
-  audio: { why: "audio output is not sold" },
-  plugins: { why: "plugins are billed apart" },
-  web_search_options: { why: "searches are billed apart" },
-  search_parameters: { why: "searches are billed apart" },
-  web_search: { why: "searches are billed apart" },
-  provider: { why: "the gateway chooses among its own routes" },
-  preset: { why: "presets can change model and price" },
-  speed: { why: "faster processing is billed apart", neutral: oneOf("standard") },
-  inference_geo: { why: "a fixed region is billed apart" },
-  mcp_servers: { why: "remote tools are billed apart" },
-  container: { why: "containers are billed apart" },
-  compound_custom: { why: "built-in tools are billed apart" },
-  prediction: { why: "rejected predictions are billed beyond max_tokens" },
-};
-
-const PRICED_ENTRIES = Object.entries(PRICED_FIELDS);
-
-function pricedField(body: Record<string, unknown>): GatewayError | null {
-  for (const [field, { why, neutral }] of PRICED_ENTRIES) {
-    const value = body[field];
-    if (value === undefined || value === null || neutral?.(value)) continue;
-    return new GatewayError("unsupported_field", { param: field, detail: { detail: why } });
-  }
-  for (const [at, tool] of ((body.tools as { type: string }[] | null | undefined) ?? []).entries()) {
-    if (tool.type === "function") continue;
-    const param = `tools.${at}.type`;
-    return new GatewayError("unsupported_field", { param, detail: { detail: "only function tools are sold" } });
-  }
-  return null;
 }
 
 interface Wrong {
@@ -162,9 +136,9 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
   if (json instanceof GatewayError) return json;
   const parsed = chatBody.safeParse(json);
   if (!parsed.success) return schemaError(parsed.error);
-  const body = parsed.data;
-  const priced = pricedField(body);
-  if (priced !== null) return priced;
+  const { max_cost_cents, ...body } = parsed.data;
+  const sifted = sift(body, CHAT_FIELDS);
+  if (sifted.refused !== null) return sifted.refused;
   const wanted = [
     ...(typeof body.model === "string" ? [{ name: body.model, param: "model" }] : []),
     ...(body.models ?? []).map((name, at) => ({ name, param: `models.${at}` })),
@@ -176,7 +150,13 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
   );
   const outputTokensMax = Number.isFinite(asked) ? asked : OUTPUT_TOKENS_DEFAULT;
   return {
-    body: body as ChatBody,
+    body: sifted.body as ChatBody,
+    unsifted: body as ChatBody,
+    sent: json,
+    dropped: sifted.dropped,
+    shape: shapeOf(sifted),
+    unknownPart: sifted.unknown,
+    maxCostCents: max_cost_cents ?? null,
     wanted,
     stream: body.stream === true,
     includeUsage: body.stream === true && body.stream_options?.include_usage === true,

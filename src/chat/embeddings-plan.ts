@@ -7,9 +7,13 @@ import { affordable, usdText } from "../money.ts";
 import { parseJson } from "../pipeline/parse-json.ts";
 import type { Call, Caller, Frame, Plan } from "../plan.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
+import { compilePlace } from "./allow-list.ts";
 import { schemaError } from "./chat-body.ts";
 import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
+import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { maxCostCents, maxCostOf } from "./max-cost.ts";
+import { sift } from "./sift.ts";
 import { tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.looseObject({
@@ -29,6 +33,18 @@ const embeddingsBody = z.looseObject({
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).nullish(),
   user: z.string().nullish(),
+  max_cost_cents: maxCostCents,
+});
+
+/** The whole of what an embeddings body may hold. */
+const EMBEDDINGS_FIELDS = compilePlace({
+  fields: {
+    model: {},
+    input: { read: true, items: { read: true, items: {} } },
+    encoding_format: {},
+    dimensions: {},
+    user: {},
+  },
 });
 
 /** The text of the input for a token count; token arrays count as one word each. */
@@ -60,7 +76,9 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
   if (json instanceof GatewayError) return json;
   const parsed = embeddingsBody.safeParse(json);
   if (!parsed.success) return schemaError(parsed.error);
-  const body = parsed.data;
+  const { max_cost_cents, ...body } = parsed.data;
+  const maxCostNano = maxCostOf(request, max_cost_cents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
   const model = deps.catalog().embedding(body.model, { sandbox: caller.payer.sandbox });
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
   const refused = modelsRefusal(caller.allows, [{ name: body.model, param: "model" }]);
@@ -71,8 +89,8 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     lastFirstTokenMsMax: settings.unaryMs,
     gapMsMax: settings.gapMsMax,
   };
+  const sifted = sift(body, EMBEDDINGS_FIELDS);
   const order = {
-    body: { ...body, messages: [] },
     requestId: request.id,
     completionId: "",
     createdS: Math.floor(clock.epochMs() / 1000),
@@ -83,7 +101,12 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     clocks,
   };
   const routes = model.offers
-    .map((offer) => upstream.embeddingRoute(offer, order))
+    .map((offer) =>
+      upstream.embeddingRoute(offer, {
+        ...order,
+        body: { ...(isOwnServer(offer) ? body : sifted.body), messages: [] },
+      }),
+    )
     .filter((one) => typeof one !== "string");
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
@@ -101,7 +124,7 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
       },
     },
     free: false,
-    maxCostNano: null,
+    maxCostNano,
     slots: [],
     inference: true,
     idempotency: null,
@@ -117,6 +140,10 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter });
     },
     prepare: null,
+    headers: droppedHeader(
+      sifted.dropped,
+      routes.every(({ offer }) => isOwnServer(offer)),
+    ),
     frame,
   };
 }
