@@ -15,12 +15,18 @@ const SAMPLES = 100;
  */
 const LONG_RUN = /\S{256}|\s{256}/gu;
 
-/** What other tokenizers may not have learned: they can take as many tokens as bytes for it. */
-const BY_BYTES = /[^\0-\x7f]+|\d+|([^\w])\1{16,}/g;
+/** What other tokenizers may not have learned, and can take a token a byte for: other scripts, digits, runs of marks, odd space. */
+const BY_BYTES = /[^\0-\x7f]+|\d+|[^A-Za-z\d\s]{2,}|\s{2,}|[\t\r\f\v]/g;
+/** Line ends and indentation: tokenizers in use make few tokens of them. */
+const PLAIN_SPACE = /^\n{0,2} {0,16}$/;
 /** Stands for what is counted by bytes, so that what was apart stays apart. */
 const BETWEEN = "\0";
-/** How many more tokens another tokenizer makes of the rest. */
+/**
+ * The rest is words. Others make more tokens of them than we do, twice as many at most where the text is a text. Where
+ * somebody has picked words that we have a token for and others have none, they make at most so many of a letter.
+ */
 const OTHER_TOKENIZERS = 2;
+const TOKENS_PER_LETTER = 0.6;
 
 function encoded(text: string): number {
   let tokens = 0;
@@ -51,10 +57,11 @@ function estimate(text: string): number {
 function elsewhere(text: string): number {
   let bytes = 0;
   const rest = text.replace(BY_BYTES, (run) => {
+    if (PLAIN_SPACE.test(run)) return run;
     bytes += Buffer.byteLength(run);
     return BETWEEN;
   });
-  return bytes + OTHER_TOKENIZERS * encoded(rest);
+  return bytes + Math.ceil(Math.max(OTHER_TOKENIZERS * encoded(rest), TOKENS_PER_LETTER * rest.length));
 }
 
 /** Never too low: no tokenizer makes more tokens than there are bytes, and so much is taken for what is too long to count. */
