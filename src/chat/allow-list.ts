@@ -7,6 +7,8 @@ export type MediaKind = "image" | "audio" | "file";
 export interface PlaceSpec {
   /** The model reads what stands here. The rest only steers the call. */
   readonly read?: true;
+  /** Meant for us: it is not sent, and not worth a word. */
+  readonly ours?: true;
   /** Below here everything rides, whatever it is called: schemas, arguments, metadata. */
   readonly free?: true;
   /** An object or a list that vendors write as JSON into the prompt: it is counted with its keys and brackets. */
@@ -33,6 +35,7 @@ export interface Place {
   /** Such as `messages.*.content`, with a star for every list. */
   readonly path: string;
   readonly read: boolean;
+  readonly ours: boolean;
   readonly free: boolean;
   readonly asJson: boolean;
   readonly quoted: boolean;
@@ -61,6 +64,7 @@ export function compilePlace(spec: PlaceSpec, path = ""): Place {
   return {
     path,
     read: spec.read === true,
+    ours: spec.ours === true,
     free: spec.free === true,
     asJson: spec.asJson === true,
     quoted: spec.quoted === true,

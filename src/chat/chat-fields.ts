@@ -134,6 +134,7 @@ const body: PlaceSpec = {
     safety_identifier: setting,
     prompt_cache_key: setting,
     cache_control: cacheControl,
+    max_cost_cents: { ours: true },
 
     temperature: setting,
     top_p: setting,

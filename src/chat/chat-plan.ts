@@ -84,7 +84,7 @@ function candidateOf(
   };
   const made = model.offers
     .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}, spec.contextTokens) !== null)
-    .map((offer) => upstream.chatRoute(offer, { ...order, body: isOwnServer(offer) ? chat.unsifted : chat.body }));
+    .map((offer) => upstream.chatRoute(offer, { ...order, body: isOwnServer(offer) ? chat.unsifted() : chat.body }));
   const routes = made.filter((route) => typeof route !== "string");
   if (routes.length === 0) {
     const reason = made.find((route) => typeof route === "string") ?? "content of this kind is not taken";

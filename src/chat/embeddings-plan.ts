@@ -4,19 +4,20 @@ import { modelsRefusal } from "../accounts/allowed.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import { GatewayError } from "../errors.ts";
 import { affordable, usdText } from "../money.ts";
-import { parseJson } from "../pipeline/parse-json.ts";
+import { invalid, parseJson } from "../pipeline/parse-json.ts";
 import type { Call, Caller, Frame, Plan } from "../plan.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
 import { compilePlace } from "./allow-list.ts";
-import { schemaError } from "./chat-body.ts";
+import { schemaError, unsifted } from "./chat-body.ts";
 import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
-import { maxCostCents, maxCostOf } from "./max-cost.ts";
+import { maxCostOf } from "./max-cost.ts";
 import { sift } from "./sift.ts";
 import { tokenCost } from "./token-cost.ts";
 
-const embeddingsBody = z.looseObject({
+const embeddingsBody = z.object({
   model: z.string().min(1).max(200),
   input: z.union(
     [
@@ -33,7 +34,6 @@ const embeddingsBody = z.looseObject({
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).nullish(),
   user: z.string().nullish(),
-  max_cost_cents: maxCostCents,
 });
 
 /** The whole of what an embeddings body may hold. */
@@ -44,6 +44,7 @@ const EMBEDDINGS_FIELDS = compilePlace({
     encoding_format: {},
     dimensions: {},
     user: {},
+    max_cost_cents: { ours: true },
   },
 });
 
@@ -72,12 +73,15 @@ const frame: Frame = {
 /** Checks an embeddings request and makes its plan, or says what is wrong with it. */
 export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: ChatDeps): Plan | GatewayError {
   const { request, caller } = call;
-  const json = parseJson(request.body);
-  if (json instanceof GatewayError) return json;
-  const parsed = embeddingsBody.safeParse(json);
+  const sent = parseJson(request.body);
+  if (sent instanceof GatewayError) return sent;
+  const sifted = isRecord(sent) ? sift(sent, EMBEDDINGS_FIELDS) : null;
+  const parsed = embeddingsBody.safeParse(sifted?.body ?? sent);
   if (!parsed.success) return schemaError(parsed.error);
-  const { max_cost_cents, ...body } = parsed.data;
-  const maxCostNano = maxCostOf(request, max_cost_cents);
+  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
+  if (sifted.refused !== null) return sifted.refused;
+  const body = parsed.data;
+  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const model = deps.catalog().embedding(body.model, { sandbox: caller.payer.sandbox });
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
@@ -89,7 +93,6 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     lastFirstTokenMsMax: settings.unaryMs,
     gapMsMax: settings.gapMsMax,
   };
-  const sifted = sift(body, EMBEDDINGS_FIELDS);
   const order = {
     requestId: request.id,
     completionId: "",
@@ -104,7 +107,7 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     .map((offer) =>
       upstream.embeddingRoute(offer, {
         ...order,
-        body: { ...(isOwnServer(offer) ? body : sifted.body), messages: [] },
+        body: { ...(isOwnServer(offer) ? unsifted(sent) : sifted.body), messages: [] },
       }),
     )
     .filter((one) => typeof one !== "string");

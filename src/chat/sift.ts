@@ -18,7 +18,7 @@ export interface Sifted {
   readonly body: Record<string, unknown>;
   /** What was dropped, such as `messages.foo`: at most 20 names. */
   readonly dropped: readonly string[];
-  /** The first field that changes the price. */
+  /** The first field that changes the price, or holds an object or a list where there can be none. */
   readonly refused: GatewayError | null;
   /** The first word that decides on an object's fields and that nobody knows. */
   readonly unknown: string | null;
@@ -52,6 +52,7 @@ class Sieve {
 
   /** What of a value may stand at a place. */
   keep(value: unknown, place: Place): unknown {
+    if (place.ours) return NOTHING;
     if (place.refused !== null) return this.#refuse(value, place, place.path);
     if (typeof value === "string") this.#text(value, place);
     if (typeof value !== "object" || value === null) return value;
@@ -59,7 +60,9 @@ class Sieve {
       this.#freely(value);
       return value;
     }
-    if (Array.isArray(value)) return place.items === null ? this.#drop(place.path) : this.#list(value, place.items);
+    if (Array.isArray(value)) {
+      return place.items === null ? this.#misplaced(value, place, "a list") : this.#list(value, place.items);
+    }
     return this.#object(value as Record<string, unknown>, place);
   }
 
@@ -109,7 +112,7 @@ class Sieve {
     }
     if (place.refused !== null) return this.#refuse(object, place, `${place.path}.${general.by?.field}`);
     const { fields } = place;
-    if (fields === null) return this.#drop(place.path);
+    if (fields === null) return this.#misplaced(object, place, "an object");
     const keys = Object.keys(object);
     let copy: Record<string, unknown> | null = null;
     for (let at = 0; at < keys.length; at++) {
@@ -130,22 +133,29 @@ class Sieve {
 
   #unlisted(value: unknown, path: string, key: string): typeof NOTHING {
     if (value !== null && value !== undefined && this.dropped.size < NAMES_MAX) {
-      this.#drop(path === "" ? key : `${path}.${key}`);
+      this.dropped.add(headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`));
     }
     return NOTHING;
   }
 
-  #drop(path: string): typeof NOTHING {
-    if (this.dropped.size < NAMES_MAX) this.dropped.add(headerSafe(path.replaceAll(".*", "")));
-    return NOTHING;
+  /** The path with the positions that the walk is at in place of its stars. */
+  #here(path: string): string {
+    const positions = this.#at.values();
+    return path.replace(/\*/g, () => String(positions.next().value));
+  }
+
+  /** Kept, so that a schema which knows the field can say it better. */
+  #misplaced(value: unknown, { path }: Place, what: string): unknown {
+    const param = this.#here(path);
+    this.refused ??= new GatewayError("bad_request", { param, detail: { detail: `${param}: must not be ${what}` } });
+    return value;
   }
 
   #refuse(value: unknown, place: Place, path: string): unknown {
     if (value === undefined || value === null) return NOTHING;
     if (place.refused?.neutral?.(value)) return value;
-    const indexes = this.#at.values();
-    const param = path.replace(/\*/g, () => String(indexes.next().value));
-    this.refused ??= new GatewayError("unsupported_field", { param, detail: { detail: place.refused?.why ?? "" } });
+    const detail = { detail: place.refused?.why ?? "" };
+    this.refused ??= new GatewayError("unsupported_field", { param: this.#here(path), detail });
     return NOTHING;
   }
 }
