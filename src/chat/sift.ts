@@ -10,7 +10,8 @@ const NAME_CHARS_MAX = 200;
 const TOKENS_PER_JSON_VALUE = 2;
 /** `1e20` is written out with all its zeros when a request is written anew. */
 const NUMBER_CHARS_MAX = 24;
-const EXPONENT = /\d[eE][+-]?\d/g;
+const EXPONENT = /\d[eE][+-]?\d/;
+const EXPONENTS = new RegExp(EXPONENT, "g");
 
 /** What a sifted body holds, as far as a bound of its tokens needs it. */
 export interface Sifted {
@@ -37,7 +38,7 @@ function isFields(value: unknown): value is Record<string, unknown> {
 
 /** What a header can carry; callers name the fields. */
 function headerSafe(name: string): string {
-  return name.slice(0, NAME_CHARS_MAX).replace(/[^\w.-]/g, "?");
+  return name.slice(0, NAME_CHARS_MAX).replace(/[^\w.-]/g, "?") || "?";
 }
 
 class Sieve {
@@ -61,7 +62,9 @@ class Sieve {
       return value;
     }
     if (Array.isArray(value)) {
-      return place.items === null ? this.#misplaced(value, place, "a list") : this.#list(value, place.items);
+      return place.items === null
+        ? this.#misplaced(value, place.path, "must not be a list")
+        : this.#list(value, place.items);
     }
     return this.#object(value as Record<string, unknown>, place);
   }
@@ -71,8 +74,8 @@ class Sieve {
       const { boundedAs, isData } = readMedia(value, place.media);
       this.parts[boundedAs]++;
       if (isData) this.dataChars += value.length;
-    } else if (place.quoted) {
-      for (const _ of value.matchAll(EXPONENT)) this.jsonTokens += NUMBER_CHARS_MAX;
+    } else if (place.quoted && EXPONENT.test(value)) {
+      this.jsonTokens += NUMBER_CHARS_MAX * (value.match(EXPONENTS)?.length ?? 0);
     }
   }
 
@@ -105,14 +108,18 @@ class Sieve {
   }
 
   #object(object: Record<string, unknown>, general: Place): unknown {
+    const { by } = general;
+    if (by !== null && typeof object[by.field] !== "string") {
+      return this.#misplaced(object, `${general.path}.${by.field}`, "must be text");
+    }
     const place = placeOf(object, general);
     if (place === "unknown") {
-      this.unknown ??= String(object[general.by?.field ?? ""]);
+      this.unknown ??= String(object[by?.field ?? ""]);
       return NOTHING;
     }
-    if (place.refused !== null) return this.#refuse(object, place, `${place.path}.${general.by?.field}`);
+    if (place.refused !== null) return this.#refuse(object, place, `${place.path}.${by?.field}`);
     const { fields } = place;
-    if (fields === null) return this.#misplaced(object, place, "an object");
+    if (fields === null) return this.#misplaced(object, place.path, "must not be an object");
     const keys = Object.keys(object);
     let copy: Record<string, unknown> | null = null;
     for (let at = 0; at < keys.length; at++) {
@@ -145,9 +152,9 @@ class Sieve {
   }
 
   /** Kept, so that a schema which knows the field can say it better. */
-  #misplaced(value: unknown, { path }: Place, what: string): unknown {
+  #misplaced(value: unknown, path: string, what: string): unknown {
     const param = this.#here(path);
-    this.refused ??= new GatewayError("bad_request", { param, detail: { detail: `${param}: must not be ${what}` } });
+    this.refused ??= new GatewayError("bad_request", { param, detail: { detail: `${param}: ${what}` } });
     return value;
   }
 
@@ -156,7 +163,7 @@ class Sieve {
     if (place.refused?.neutral?.(value)) return value;
     const detail = { detail: place.refused?.why ?? "" };
     this.refused ??= new GatewayError("unsupported_field", { param: this.#here(path), detail });
-    return NOTHING;
+    return value;
   }
 }
 

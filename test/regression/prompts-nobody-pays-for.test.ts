@@ -128,6 +128,7 @@ describe("what is out of date or changes the price is refused, and says where", 
       from({ role: "assistant", content: null, function_call: { name: "f", arguments: LONG } }),
     ],
     ["messages.1.role", from({ role: "function", name: "f", content: LONG })],
+    ["messages.0.role", { messages: [{ role: "function", name: "f", content: "x" }] }],
     ["messages.0.content.0.file.file_id", part({ type: "file", file: { file_id: "file-of-another-tenant" } })],
   ])("%s", async (param, fields) => {
     const { status, error } = await ask(fields);
