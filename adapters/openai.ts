@@ -10,11 +10,15 @@ const since = "2026-08-21";
 const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: number) => ({
   contextTokens,
   outputTokensMax,
+  tokenizer: "o200k" as const,
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
 
+// Metadata is taken with answers that are stored, and refused with others; none of ours are stored.
+const dropFields = ["metadata"];
+
 // These reason before they answer, and refuse to be told how to sample.
-const unsampled = { dropFields: ["temperature", "top_p", "presence_penalty", "frequency_penalty"] };
+const unsampled = { dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"] };
 
 const gpt56 = sized(1_050_000, 128_000, 12_000);
 const gpt55 = sized(1_000_000, 128_000, 12_000);
@@ -55,6 +59,7 @@ export default defineAdapter({
     dialect: "chat-completions",
     hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
+    dropFields,
     // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
     streamOptions: { include_obfuscation: false },
     models: {

@@ -46,6 +46,12 @@ export interface ChatWire {
   readonly reasoning?: "none" | "budget" | "budget-always" | "effort" | "effort-always";
 }
 
+/**
+ * A tokenizer that we have. `o200k`: OpenAI's, of gpt-4o and all later ones, and of gpt-oss. `unknown`: what a text can
+ * count for is bounded by its bytes where no other tokenizer can be trusted to be near.
+ */
+export type Tokenizer = "o200k" | "unknown";
+
 export interface ModelSpec extends ChatWire {
   /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
   readonly slug?: string;
@@ -54,6 +60,8 @@ export interface ModelSpec extends ChatWire {
   /** Newest last; the one in force is the last whose `since` is not after today. */
   readonly prices: readonly TokenPriceSpec[];
   readonly parts?: PartBounds;
+  /** Default `unknown`. */
+  readonly tokenizer?: Tokenizer;
 }
 
 export interface ChatSpec extends ChatWire {

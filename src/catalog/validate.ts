@@ -54,6 +54,7 @@ const anyModel = {
   contextTokens: count,
   prices,
   parts: parts.optional(),
+  tokenizer: z.enum(["o200k", "unknown"]).optional(),
   ...wire,
 };
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };

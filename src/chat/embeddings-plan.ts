@@ -7,14 +7,19 @@ import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Frame, FramedPlan, Plan, PlanCall } from "../plan.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
-import { parseJson } from "../wires/parse-json.ts";
-import { schemaError } from "./chat-body.ts";
+import { invalid, parseJson } from "../wires/parse-json.ts";
+import { compilePlace } from "./allow-list.ts";
+import { schemaError, unsifted } from "./chat-body.ts";
 import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
+import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { maxCostOf } from "./max-cost.ts";
+import { sift } from "./sift.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 
-const embeddingsBody = z.looseObject({
+const embeddingsBody = z.object({
   model: z.string().min(1).max(200),
   input: z.union(
     [
@@ -31,6 +36,18 @@ const embeddingsBody = z.looseObject({
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).nullish(),
   user: z.string().nullish(),
+});
+
+/** The whole of what an embeddings body may hold. */
+const EMBEDDINGS_FIELDS = compilePlace({
+  fields: {
+    model: {},
+    input: { read: true, items: { read: true, items: {} } },
+    encoding_format: {},
+    dimensions: {},
+    user: {},
+    max_cost_cents: { ours: true },
+  },
 });
 
 /** The text of the input for a token count; token arrays count as one word each. */
@@ -57,11 +74,16 @@ const frame: Frame = {
 
 /** Checks an embeddings request and makes its plan, or says what is wrong with it. */
 export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
-  const json = parseJson(request.body);
-  if (json instanceof GatewayError) return json;
-  const parsed = embeddingsBody.safeParse(json);
+  const sent = parseJson(request.body);
+  if (sent instanceof GatewayError) return sent;
+  const sifted = isRecord(sent) ? sift(sent, EMBEDDINGS_FIELDS) : null;
+  const parsed = embeddingsBody.safeParse(sifted?.body ?? sent);
   if (!parsed.success) return schemaError(parsed.error);
+  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
+  if (sifted.refused !== null) return sifted.refused;
   const body = parsed.data;
+  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
   const model = deps.catalog().embedding(body.model, audience);
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
   const refused = modelsRefusal(audience.allows, [{ name: body.model, param: "model" }]);
@@ -73,7 +95,6 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     gapMsMax: settings.gapMsMax,
   };
   const order = {
-    body: { ...body, messages: [] },
     requestId: request.id,
     completionId: "",
     createdS: Math.floor(clock.epochMs() / 1000),
@@ -84,7 +105,12 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     clocks,
   };
   const routes = model.offers
-    .map((offer) => upstream.embeddingRoute(offer, order))
+    .map((offer) =>
+      upstream.embeddingRoute(offer, {
+        ...order,
+        body: { ...(isOwnServer(offer) ? unsifted(sent) : sifted.body), messages: [] },
+      }),
+    )
     .filter((one) => typeof one !== "string");
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
@@ -104,7 +130,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     },
     hold: { kind: "call" },
     whilePaused: false,
-    maxCostNano: null,
+    maxCostNano,
     slots: [],
     inference: true,
     idempotency: null,
@@ -121,5 +147,13 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
     prepare: null,
   };
-  return { plan, frame, keepAliveMs: null };
+  return {
+    plan,
+    keepAliveMs: null,
+    headers: droppedHeader(
+      sifted.dropped,
+      routes.every(({ offer }) => isOwnServer(offer)),
+    ),
+    frame,
+  };
 }

@@ -1,6 +1,6 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
-import { usdText, ZERO } from "../money.ts";
+import { least, usdText, ZERO } from "../money.ts";
 import type { AnswerReader, AttemptFailure, Ended, Funds, Held, Payer, Plan, Tries } from "../plan.ts";
 import type { KernelDeps } from "./deps.ts";
 import { type Dispatched, dispatch } from "./dispatch.ts";
@@ -30,30 +30,35 @@ const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message:
  * Runs a plan to its end. Never rejects: whatever breaks is told as an error, and every path after the hold ends in exactly one
  * capture, release or hand-over.
  */
-export async function execute(plan: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
+export async function execute(wanted: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id, funds, parent } = execution;
-  const tries = newTries(plan, execution, deps);
-  if (plan.maxCostNano !== null && plan.quote.nano > plan.maxCostNano) {
-    const detail = { needed_usd: usdText(plan.quote.nano) };
-    return refused(id, new GatewayError("max_cost_exceeded", { detail, param: "max_cost_cents" }));
+  try {
+    const plan = await withinMaxCost(wanted);
+    if (plan instanceof GatewayError) return refused(id, plan);
+    const tries = newTries(plan, execution, deps);
+    if (plan.hold.kind === "none") return await run(null, plan, { execution, tries, deps });
+    if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
+    const reserved = await funds.reserve(plan, id, parent);
+    if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
+    if (reserved instanceof GatewayError) return refused(id, reserved);
+    if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
+    return await run(reserved, plan, { execution, tries, deps });
+  } catch (cause) {
+    // `run` never rejects: nothing is held here, or it is on its way to being released.
+    return broken(id, cause, deps);
   }
-  let held: Held | null = null;
-  if (plan.hold.kind !== "none") {
-    try {
-      if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
-      const reserved = await funds.reserve(plan, id, parent);
-      if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
-      if (reserved instanceof GatewayError) return refused(id, reserved);
-      if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
-      held = reserved;
-    } catch (cause) {
-      return broken(id, cause, deps);
-    }
-  }
-  return run(held, plan, { execution, tries, deps });
 }
 
-/** From the hold to its end. Nothing stands between the hold and the `try`. */
+/** The plan within the caller's own bound on its cost; where its cheap quote is above that, with the tighter one. */
+async function withinMaxCost(plan: Plan): Promise<Plan | GatewayError> {
+  const { quote, maxCostNano } = plan;
+  if (maxCostNano === null || quote.nano <= maxCostNano) return plan;
+  const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
+  if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
+  return new GatewayError("max_cost_exceeded", { detail: { needed_usd: usdText(nano) }, param: "max_cost_cents" });
+}
+
+/** From the hold to its end. Nothing stands between the hold and the `try`. Never rejects. */
 async function run(
   held: Held | null,
   plan: Plan,
