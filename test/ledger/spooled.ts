@@ -12,7 +12,7 @@ import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
 import { openSpool, type Spool, type SpoolOptions } from "../../src/ledger/spool-file.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
-import { type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
+import { openLink, type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
 import { NO_BOUNDS } from "./store.ts";
@@ -89,7 +89,7 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
   const proxy = await startTcpProxy(redis.port);
   const url = `redis://127.0.0.1:${proxy.port}`;
   let opened = await openSpooled(url, folder, options);
-  const side = await openRedis(redis.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  const side = await openLink(redis.url);
   const other = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
   await other.openAccount(newAccount("ada", CREDIT_CENTS));
   onTestFinished(async () => {
