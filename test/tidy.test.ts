@@ -189,6 +189,18 @@ describe("the house", () => {
     expect(broken).toEqual([]);
   });
 
+  it("ships the packages that it imports, and no others", () => {
+    const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: object };
+    // The demo shows the product by a client's package; whoever runs the product alone has no use for it.
+    const imported = source
+      .filter((file) => file.startsWith("src/") && file !== "src/demo.ts")
+      .flatMap((file) => importsOf(file).filter(({ typeOnly }) => !typeOnly))
+      .map(({ target }) => target)
+      .filter((target) => !/^(node:|#|src\/|docs\/|adapters\/|tiers\/)/.test(target))
+      .map((target) => /^(@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target);
+    expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());
+  });
+
   it("uses nothing that is banned", () => {
     const broken: string[] = [];
     for (const [file, body] of code) {
