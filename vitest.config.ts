@@ -14,8 +14,8 @@ const COMMON = {
   execArgv: ["--disable-warning=ExperimentalWarning"],
   setupFiles: ["test/support/file-cost.ts"],
   // Bounds for what hangs, not for what is slow: others may load the machine as well.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
 };
 
 interface Bounds {

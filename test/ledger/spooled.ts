@@ -147,7 +147,7 @@ export async function startReplicated(options: OpenOptions = {}) {
     await way.close();
   });
   const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
-  await eventually(copied, "the replica to follow", 15_000);
+  await eventually(copied, "the replica to follow");
   const opened = await parts.reopen({ spoolClock: clock, ...options });
   return { ...parts, ...opened, clock, way, replica };
 }
@@ -158,7 +158,7 @@ export function request(holdId: string, cents: number) {
 }
 
 export async function allTold(ledger: SpooledLedger): Promise<void> {
-  await eventually(() => (ledger.spoolState().depth === 0 ? true : undefined), "the spool to be told", 15_000);
+  await eventually(() => (ledger.spoolState().depth === 0 ? true : undefined), "the spool to be told");
 }
 
 /** Sweeps until nothing is held: what is left by the dead must end within a lease and a sweep. */

@@ -71,7 +71,7 @@ async function expectEmptied(name: string): Promise<void> {
       () => true,
       () => undefined,
     );
-  await eventually(open, "the account to be opened", 15_000);
+  await eventually(open, "the account to be opened");
   clock.advance(60_000);
   await redis.send("CONFIG", "SET", "maxmemory", "1");
   const errors: unknown[] = [];
@@ -98,7 +98,7 @@ async function startReplica() {
   const replica = await startRedis({ replicaof: `127.0.0.1 ${redis.port}` });
   onTestFinished(() => replica.dispose());
   const follows = async () => (await redis.send("WAIT", "1", "100")) === 1 || undefined;
-  await eventually(follows, "the replica to follow", 15_000);
+  await eventually(follows, "the replica to follow");
 }
 
 /** A new archive in a folder of its own; both end with the test. */

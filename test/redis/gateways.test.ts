@@ -26,6 +26,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** Well before the minute for which a gateway believes what it knows of a key that it is told nothing of. */
+const TOLD_MS = 20_000;
+
 const first = () => gateways[0] as TestGateway;
 
 async function run(gateway: TestGateway, key: string, params: unknown, headers: Record<string, string> = {}) {
@@ -125,7 +128,11 @@ it("a key that is paused, limited or revoked at one of them is so at the others 
   expect((await run(second, key, { q: "tea" })).status).toBe(200);
   // A second on a machine of our own. Without being told, a gateway would believe what it knows of a key for a minute.
   const becomes = (status: number, what: string) =>
-    eventually(async () => ((await run(second, key, { q: "tea" })).status === status ? true : undefined), what, 10_000);
+    eventually(
+      async () => ((await run(second, key, { q: "tea" })).status === status ? true : undefined),
+      what,
+      TOLD_MS,
+    );
   await send("PATCH", `/api/v1/agents/${made.id}`, { paused: true });
   await becomes(403, "the pause");
   await send("PATCH", `/api/v1/agents/${made.id}`, { paused: false });
@@ -140,7 +147,7 @@ it("whoever changes a key or an account has told all of them in the same step, t
   const made = mintKey(false);
   const headers = { authorization: `Bearer ${made.secret}` };
   const becomes = (what: string, isSo: (response: Response) => boolean) =>
-    eventually(async () => isSo(await fetch(`${second?.url}/api/v1/agents`, { headers })) || undefined, what, 1_000);
+    eventually(async () => isSo(await fetch(`${second?.url}/api/v1/agents`, { headers })) || undefined, what, TOLD_MS);
   // What a gateway does first; nothing of what it does afterwards.
   const link = await openLink(redis.url);
   const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000 });

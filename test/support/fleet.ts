@@ -127,7 +127,7 @@ export async function startFleet(
         return response.status === 200 ? page : undefined;
       };
       for (let cursor = ""; ; ) {
-        const page = await eventually(() => read(cursor), "the transactions", 20_000);
+        const page = await eventually(() => read(cursor), "the transactions");
         rows.push(...page.transactions.filter(({ kind }) => kind === "charge"));
         if (page.next_cursor === null) return rows;
         cursor = `&cursor=${page.next_cursor}`;

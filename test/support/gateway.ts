@@ -39,7 +39,7 @@ export interface TestGateway extends Gateway {
 }
 
 /** On a machine that others load as well, what takes a moment can take many. */
-const LOOK_MS_MAX = 20_000;
+const LOOK_MS_MAX = 60_000;
 
 /** Looks until `read` gives something: for what has no event to wait for. */
 export async function eventually<T>(
