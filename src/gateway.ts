@@ -8,31 +8,33 @@ import type { Catalog } from "./catalog/catalog.ts";
 import { loadCatalog } from "./catalog/load.ts";
 import type { LocalAction } from "./catalog/local-action.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "./catalog/price-answers.ts";
+import { checkRetirements } from "./catalog/retirement.ts";
 import { chatEndpoints } from "./chat/chat-endpoints.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { openFiles } from "./files/open-files.ts";
 import { listen } from "./http/server.ts";
+import type { HoldKeeper } from "./kernel/deps.ts";
 import { keepLeases } from "./ledger/sweep.ts";
 import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
-import { screen, tellAddress } from "./pipeline/admit.ts";
-import type { PipelineDeps } from "./pipeline/deps.ts";
-import { handle } from "./pipeline/handle.ts";
-import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
-import { openAiError } from "./pipeline/render-error.ts";
-import { checkRetirements } from "./pipeline/retirement.ts";
 import type { Endpoint } from "./plan.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
+import { openRun } from "./run/inner-calls.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
 import { searchIn } from "./run/search-index.ts";
 import { createShop } from "./run/shop.ts";
 import { vendorsOf } from "./sandbox/action-vendors.ts";
 import { startSandbox } from "./sandbox/server.ts";
+import { screen, tellAddress } from "./serve/admit.ts";
+import type { ServeDeps } from "./serve/deps.ts";
+import { refuseAtEdge } from "./serve/refuse-at-edge.ts";
+import { openAiError } from "./serve/render-error.ts";
+import { serve } from "./serve/serve.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
@@ -79,6 +81,10 @@ export interface GatewayOptions {
   readonly role?: Role;
 }
 
+const NOBODY: HoldKeeper = {
+  announce: () => Promise.reject(new Error("nothing outlives its request yet")),
+  takeOver: () => Promise.reject(new Error("nothing outlives its request yet")),
+};
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const CHAT_ATTEMPTS_MAX = 6;
 const DRAIN_LOOK_MS = 20;
@@ -204,13 +210,15 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const onBroken = (err: unknown, request_id: string) => log.logger.error({ err, request_id }, "internal error");
   let draining = false;
 
-  const deps: PipelineDeps = {
+  const deps: ServeDeps = {
     clock,
     observer,
     ledger,
     records,
     leases,
     health: upstream.health,
+    keeper: NOBODY,
+    stranger: null,
     authenticate: (authorization) => authenticator.authenticate(authorization),
     isAdmin: adminCheck(adminToken),
     takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
@@ -248,7 +256,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const search = searchIn({ shop, clock });
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
-    ...runEndpoints({ shop, upstream, records, keepBytes: files.keepBytes, onBroken }),
+    ...runEndpoints(openRun({ shop, upstream, records, kernel: deps, keepBytes: files.keepBytes })),
     ...filed.endpoints,
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
@@ -267,7 +275,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     trustProxy: config.trustProxy,
     spillFolder: config.dataDir,
     screen: (request, endpoint) => screen(request, endpoint, deps),
-    handle: (request, endpoint, reply) => handle(request, endpoint, reply, deps),
+    handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
     refuse: (request, reply, error, shape) => refuseAtEdge(request, reply, error, { shape, deps }),
   } satisfies Partial<Parameters<typeof listen>[0]>;
   const listenPublic = () =>

@@ -37,6 +37,8 @@ export interface ChatWire {
   readonly dropFields?: readonly string[];
   /** Fields added to every request. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
+  /** The model reasons without showing it, and charges for that: what was delivered says little of what an answer costs. */
+  readonly hidesReasoning?: boolean;
   /**
    * How a wire that is not OpenAI's tells the model to think: by a budget of tokens, or by a word (`effort`).
    * `-always`: the model refuses to be told not to. `none`: it does not think. Default `budget`.

@@ -70,6 +70,7 @@ const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   maxTokensField: true,
   dropFields: true,
   extraFields: true,
+  hidesReasoning: true,
   reasoning: true,
 };
 

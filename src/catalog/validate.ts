@@ -43,6 +43,7 @@ const wire = {
   dropFields: z.array(z.string()).optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
   reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
+  hidesReasoning: z.boolean().optional(),
 };
 const parts = z.strictObject({
   imageTokensMax: count.optional(),

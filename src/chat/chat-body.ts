@@ -1,8 +1,8 @@
 // Reads a chat request: checks what we must understand, refuses what changes the price, lets the rest ride along.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import { invalid, parseJson } from "../pipeline/parse-json.ts";
 import type { ChatBody } from "../upstream/dialects/dialect.ts";
+import { invalid, parseJson } from "../wires/parse-json.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;

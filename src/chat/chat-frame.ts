@@ -1,7 +1,7 @@
 // How chat answers look: OpenAI's wire, with what was charged in the last bytes.
 import type { GatewayError } from "../errors.ts";
 import { usdNumber, usdText } from "../money.ts";
-import type { AttemptRecord, Charge, Cost, FinalPart, Frame, Reply, Route, TokenUsage } from "../plan.ts";
+import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply, TokenUsage } from "../plan.ts";
 
 /** OpenAI's usage object, and `cost` in USD as OpenRouter has it. */
 export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
@@ -18,7 +18,7 @@ export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unk
 }
 
 /** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
-function traceJson(attempts: readonly AttemptRecord[], charge: Charge): Record<string, unknown> {
+function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
   return {
     attempts: attempts.map(({ provider, model, status, failure, ms, firstTokenMs }) => ({
       provider,
@@ -60,7 +60,7 @@ class ChatFrame implements Frame {
     this.#options = options;
   }
 
-  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void {
+  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
     const failed = attempts.filter(({ failure }) => failure !== null).length;
     reply.header("x-tollgate-model", served.model);
     reply.header("x-tollgate-attempts", String(failed + 1));
@@ -73,7 +73,7 @@ class ChatFrame implements Frame {
     streamHeaders(reply);
   }
 
-  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string {
+  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
     const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : null;
     if (final.kind === "body") {
       const { body } = final;
@@ -87,14 +87,14 @@ class ChatFrame implements Frame {
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
   }
 
-  broken(error: GatewayError, attempts: readonly AttemptRecord[]): string {
+  broken(error: GatewayError, attempts: readonly Leg[]): string {
     const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
     const chunk = { ...this.#chunk(attempts), choices, error: this.#options.errorJson(error) };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 
   /** A chunk of the route that was tried last; a head may have gone out before any was. */
-  #chunk(attempts: readonly AttemptRecord[]): Record<string, unknown> {
+  #chunk(attempts: readonly Leg[]): Record<string, unknown> {
     const { completionId, createdS } = this.#options;
     const model = attempts.at(-1)?.model ?? "";
     return { id: completionId, object: "chat.completion.chunk", created: createdS, model };

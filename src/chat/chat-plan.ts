@@ -4,10 +4,12 @@ import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { affordable, minus, most, type Nano } from "../money.ts";
-import { idempotencyOf } from "../pipeline/idempotency-key.ts";
-import type { Call, Caller, Plan, Quote, Route } from "../plan.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import { affordable, minus, most, type Nano, ZERO } from "../money.ts";
+import type { Candidate, FramedPlan, Plan, PlanCall, Quote } from "../plan.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
+import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
 import { createChatFrame } from "./chat-frame.ts";
 import {
@@ -19,7 +21,7 @@ import {
   textTokensMax,
 } from "./prompt-bounds.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
-import { tokenCost } from "./token-cost.ts";
+import { attemptCost, tokenCost } from "./token-cost.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 export interface ChatSettings {
@@ -46,7 +48,7 @@ export interface ChatDeps {
 }
 
 /** A model that can serve this very request, with the bounds of its quote. */
-interface Candidate {
+interface FitModel {
   readonly model: SoldModel;
   readonly routes: readonly ModelRoute[];
   readonly partTokens: number;
@@ -54,23 +56,23 @@ interface Candidate {
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
-function keyOf({ request }: Call, chat: ChatRequest): Plan["idempotency"] | GatewayError {
+function keyOf({ request }: PlanCall, chat: ChatRequest): Plan["idempotency"] | GatewayError {
   if (!chat.stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, chat.body);
   const param = "Idempotency-Key";
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
 }
 
-function keepAliveMs({ request }: Call): number | null {
+function keepAliveMs({ request }: PlanCall): number | null {
   const seconds = Number(request.headers.get("x-tollgate-keepalive"));
   return seconds >= 1 && seconds <= 300 ? seconds * 1000 : null;
 }
 
-function candidateOf(
+function fitModel(
   { model, firstTokenMsMax }: Wanted,
   chat: ChatRequest,
   shape: PromptShape,
   make: { deps: ChatDeps; requestId: string; completionId: string; createdS: number },
-): Candidate | string {
+): FitModel | string {
   const partTokens = partTokensMax(shape, model.parts);
   if (partTokens === null) return `${model.slug} does not take the kinds of content in messages`;
   const { settings, upstream } = make.deps;
@@ -109,7 +111,7 @@ function fieldNamedIn(reason: string, body: ChatRequest["body"]): string {
 
 /** The most that any candidate can cost: of several, the dearest. */
 function quoteOf(
-  candidates: readonly Candidate[],
+  candidates: readonly FitModel[],
   chat: ChatRequest,
   shape: PromptShape,
   bodyBytes: number,
@@ -142,28 +144,34 @@ function quoteOf(
       });
       return { affordable_output_tokens: Math.min(chat.outputTokensMax, ...each) };
     },
+    upstreamNano: () =>
+      candidates
+        .flatMap(({ model, routes, partTokens, outputTokensMax }) => {
+          const inputTokensMax = Math.min(cheapTokens + partTokens, model.contextTokens);
+          const bounds = { inputTokensMax, outputTokensMax: outputTokensMax * chat.choices };
+          return routes.map(({ offer }) => boundOf(offer.cost, bounds));
+        })
+        .reduce(most, ZERO),
   };
 }
 
 /** Checks a chat request and makes its plan, or says what is wrong with it. */
-export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDeps): Plan | GatewayError {
-  const { request, caller } = call;
+export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+  const { request, audience } = call;
   const chat = readChatBody(request.body);
   if (chat instanceof GatewayError) return chat;
   const idempotency = keyOf(call, chat);
   if (idempotency instanceof GatewayError) return idempotency;
   const { settings } = deps;
-  const { sandbox } = caller.payer;
+  const { sandbox } = audience;
   const wanted = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
   if (wanted instanceof GatewayError) return wanted;
-  const refused = modelsRefusal(caller.allows, chat.wanted);
+  const refused = modelsRefusal(audience.allows, chat.wanted);
   if (refused !== null) return refused;
   const shape = shapeOf(chat.body);
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
-  const made = wanted.map((one) =>
-    candidateOf(one, chat, shape, { deps, requestId: request.id, completionId, createdS }),
-  );
+  const made = wanted.map((one) => fitModel(one, chat, shape, { deps, requestId: request.id, completionId, createdS }));
   const candidates = made.filter((candidate) => typeof candidate !== "string");
   if (candidates.length === 0 || shape.unknownPart !== null) {
     const unknown = `content parts of type ${shape.unknownPart} are not known here`;
@@ -171,25 +179,25 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
     const param = fieldNamedIn(why, chat.body);
     return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
   }
-  const byRoute = new Map<Route, Candidate>(candidates.flatMap((one) => one.routes.map((route) => [route, one])));
-  return {
+  const byRoute = new Map<Candidate, FitModel>(candidates.flatMap((one) => one.routes.map((route) => [route, one])));
+  const plan: Plan = {
     operation: "chat",
     asked: chat.wanted.map(({ name }) => name).join(","),
     streamed: chat.stream,
     effect: "read",
     quote: quoteOf(candidates, chat, shape, request.body.length, deps),
-    free: false,
+    hold: { kind: "call" },
+    whilePaused: false,
     maxCostNano: null,
     slots: [],
     inference: true,
     idempotency,
-    routes: [...byRoute.keys()],
+    route: ladder([...byRoute.keys()].map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
-    keepAliveMs: keepAliveMs(call),
     failedStatus: 502,
     timedOutStatus: 504,
-    whenClientLeaves: "abort",
+    whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const candidate = byRoute.get(served);
       if (candidate === undefined) throw new Error("served by a route that is not the plan's");
@@ -197,7 +205,12 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
       const prompt = { text: () => promptText(chat.body), partTokens, messages: shape.messages };
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter: deps.counter });
     },
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
     prepare: null,
+  };
+  return {
+    plan,
+    keepAliveMs: keepAliveMs(call),
     frame: createChatFrame({
       completionId,
       createdS,

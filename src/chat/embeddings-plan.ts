@@ -3,14 +3,16 @@ import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import { GatewayError } from "../errors.ts";
-import { affordable, usdText } from "../money.ts";
-import { parseJson } from "../pipeline/parse-json.ts";
-import type { Call, Caller, Frame, Plan } from "../plan.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import { affordable, most, usdText, ZERO } from "../money.ts";
+import type { Frame, FramedPlan, Plan, PlanCall } from "../plan.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
+import { parseJson } from "../wires/parse-json.ts";
 import { schemaError } from "./chat-body.ts";
 import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
-import { tokenCost } from "./token-cost.ts";
+import { attemptCost, tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.looseObject({
   model: z.string().min(1).max(200),
@@ -54,16 +56,15 @@ const frame: Frame = {
 };
 
 /** Checks an embeddings request and makes its plan, or says what is wrong with it. */
-export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: ChatDeps): Plan | GatewayError {
-  const { request, caller } = call;
+export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
   const json = parseJson(request.body);
   if (json instanceof GatewayError) return json;
   const parsed = embeddingsBody.safeParse(json);
   if (!parsed.success) return schemaError(parsed.error);
   const body = parsed.data;
-  const model = deps.catalog().embedding(body.model, { sandbox: caller.payer.sandbox });
+  const model = deps.catalog().embedding(body.model, audience);
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
-  const refused = modelsRefusal(caller.allows, [{ name: body.model, param: "model" }]);
+  const refused = modelsRefusal(audience.allows, [{ name: body.model, param: "model" }]);
   if (refused !== null) return refused;
   const { settings, upstream, clock, counter } = deps;
   const clocks = {
@@ -87,7 +88,7 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     .filter((one) => typeof one !== "string");
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
-  return {
+  const plan: Plan = {
     operation: "embeddings",
     asked: body.model,
     streamed: false,
@@ -99,24 +100,26 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
         const tokens = affordable(free, ratesOf(model.sale, 0).input);
         return { affordable_input_tokens: Math.min(tokens ?? model.contextTokens, model.contextTokens) };
       },
+      upstreamNano: () => routes.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
     },
-    free: false,
+    hold: { kind: "call" },
+    whilePaused: false,
     maxCostNano: null,
     slots: [],
     inference: true,
     idempotency: null,
-    routes,
+    route: ladder(routes.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
-    keepAliveMs: null,
     failedStatus: 502,
     timedOutStatus: 504,
-    whenClientLeaves: "abort",
+    whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter });
     },
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
     prepare: null,
-    frame,
   };
+  return { plan, frame, keepAliveMs: null };
 }

@@ -96,6 +96,10 @@ class ActionAttempt implements Attempt, ExchangeListener {
     this.#exchange?.abort();
   }
 
+  accepted(): boolean {
+    return false;
+  }
+
   reading(): Reading {
     const delivered = { text: "", bytes: this.#bytes };
     const common = { usage: null, delivered, upstreamCostNano: null, skippedEvents: 0 };

@@ -75,6 +75,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#exchange.abort();
   }
 
+  accepted(): boolean {
+    return false;
+  }
+
   reading(): Reading {
     if (this.#stream !== null) return this.#stream.reading();
     if (this.#unary === null) return NOTHING_READ;

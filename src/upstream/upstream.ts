@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
 import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
@@ -23,6 +23,8 @@ const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
   "generate-content": generateContent,
 };
 
+/** How long an answer is read on after its caller has left, where reasoning that nobody sees may cost more than what was seen. */
+const READ_ON_MS_MAX = 60_000;
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
 
@@ -57,7 +59,7 @@ export interface Upstream {
 }
 
 /** A route to a model, with what its cost is computed from. */
-export interface ModelRoute extends Route {
+export interface ModelRoute extends Candidate {
   readonly offer: Offer | EmbeddingOffer;
   readonly contextTokens: number;
 }
@@ -118,6 +120,7 @@ export function createUpstream(clock: Clock): Upstream {
       healthKey: offer.healthKey,
       firstTokenMsMax: order.clocks.firstTokenMsMax,
       lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
+      readOnMsMax: wire.hidesReasoning === true ? READ_ON_MS_MAX : 0,
       pointlessAfter: (failed, kind) => {
         if (kind !== "caller_context_length") return false;
         return failed.model === order.servedSlug || order.contextTokens < (failed as ModelRoute).contextTokens;

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { createChatFrame } from "../../src/chat/chat-frame.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
-import { openAiError } from "../../src/pipeline/render-error.ts";
-import type { AttemptRecord } from "../../src/plan.ts";
+import type { Leg } from "../../src/plan.ts";
+import { openAiError } from "../../src/serve/render-error.ts";
 
 const frame = createChatFrame({
   completionId: "chatcmpl-1",
@@ -16,8 +16,8 @@ const frame = createChatFrame({
   errorJson: openAiError,
 });
 
-function attempt(model: string, failure: AttemptRecord["failure"]): AttemptRecord {
-  return { provider: "acme", model, status: 200, failure, ms: 1, firstTokenMs: null };
+function attempt(model: string, failure: Leg["failure"]): Leg {
+  return { provider: "acme", model, status: 200, failure, ms: 1, firstTokenMs: null, upstreamNano: nano(0) };
 }
 
 const attempts = [attempt("acme/first", "provider_timeout"), attempt("acme/second", null)];
@@ -38,6 +38,7 @@ it("with the usage", () => {
     chargedNano: nano(3),
     chargedCents: 1,
     absorbedNano: nano(0),
+    absorbReason: null,
     balanceNano: null,
   };
   const last = frame.last({ kind: "stream", tail: Buffer.alloc(0) }, cost, charge, attempts);

@@ -1,8 +1,10 @@
 // What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Json, Params } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import { systemClock } from "../../src/clock.ts";
+import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { AttemptFailure } from "../../src/plan.ts";
 import type { ActionRoute } from "../../src/upstream/action-route.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
@@ -113,7 +115,8 @@ describe("the health", () => {
     withUpstream(async () => {
       const [sick, well] = [routeTo("table", "/a"), routeTo("table", "/b")];
       upstream.health.bad(sick, { kind: "provider_server_error", status: 500, message: "", retryAfterMs: 60_000 });
-      expect(upstream.health.order([sick, well])).toEqual([well, sick]);
+      const order = upstream.health.order([sick, well].map(retrying)).map(({ candidate }) => candidate);
+      expect(order).toEqual([well, sick]);
       expect(routeTo("table", "/a").healthKey).toBe(sick.healthKey);
     }));
 });

@@ -1,5 +1,5 @@
-// A reply that keeps what is written, for jobs, composites and tests: the pipeline knows no transport.
-import type { Reply } from "../plan.ts";
+// A reply in memory: what serving writes without a transport.
+import type { Reply } from "../../src/plan.ts";
 
 export interface MemoryReply extends Reply {
   readonly status: number;

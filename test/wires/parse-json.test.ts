@@ -1,7 +1,7 @@
 // Bodies that would cost more than they weigh are refused before they are parsed.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/errors.ts";
-import { parseJson } from "../../src/pipeline/parse-json.ts";
+import { parseJson } from "../../src/wires/parse-json.ts";
 
 const MIB = 1024 * 1024;
 

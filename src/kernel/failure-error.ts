@@ -1,7 +1,7 @@
 // What the caller is told when every route has failed, or the one that was answering broke.
 import { GatewayError } from "../errors.ts";
 import { FAILURES } from "../failures.ts";
-import type { AttemptFailure, AttemptRecord, Plan } from "../plan.ts";
+import type { AttemptFailure, Leg, Plan } from "../plan.ts";
 
 const CONFLICT = 409;
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];
@@ -26,13 +26,9 @@ function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefine
  * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's would only repeat
  * them; a vendor's wait is passed on as Retry-After.
  */
-export function failureError(
-  plan: Plan,
-  failures: readonly AttemptFailure[],
-  attempts: readonly AttemptRecord[],
-): GatewayError {
+export function failureError(plan: Plan, failures: readonly AttemptFailure[], legs: readonly Leg[]): GatewayError {
   const failure = telling(failures);
-  const tried = attempts.map(({ provider, model, failure: kind, status, ms }) => ({
+  const tried = legs.map(({ provider, model, failure: kind, status, ms }) => ({
     route: `${provider}:${model}`,
     class: kind,
     status,

@@ -68,7 +68,7 @@ describe.each<[string, Partial<Plan>]>([
   });
 
   it("a free call moves no money", async () => {
-    expect((await call({ ...fault, free: true })).moves).toEqual([]);
+    expect((await call({ ...fault, hold: { kind: "none" } })).moves).toEqual([]);
   });
 });
 

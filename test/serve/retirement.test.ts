@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkRetirements, goneError, isGone, retirementHeaders } from "../../src/pipeline/retirement.ts";
+import { checkRetirements, goneError, isGone, retirementHeaders } from "../../src/catalog/retirement.ts";
 import type { Endpoint, Retirement } from "../../src/plan.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 

@@ -19,7 +19,7 @@ async function passed(ms: number): Promise<void> {
 describe("a client that has no room until the request's time is over", () => {
   it("gets its answer when it has, and is charged", async () => {
     const before = await stage.spentNano();
-    const { reply, over, attempt } = stage.begin({ plan: { wholeMsMax: WHOLE_MS, whenClientLeaves: "finish" } });
+    const { reply, over, attempt } = stage.begin({ plan: { wholeMsMax: WHOLE_MS, whenCallerLeaves: "finish" } });
     const one = await attempt(0);
     reply.fill();
     one.content("most of it ");
@@ -36,7 +36,7 @@ describe("a client that has no room until the request's time is over", () => {
 
   it("and then leaves is charged for what went on without it", async () => {
     const before = await stage.spentNano();
-    const { reply, over, attempt } = stage.begin({ plan: { wholeMsMax: WHOLE_MS, whenClientLeaves: "finish" } });
+    const { reply, over, attempt } = stage.begin({ plan: { wholeMsMax: WHOLE_MS, whenCallerLeaves: "finish" } });
     const one = await attempt(0);
     reply.fill();
     one.content("most of it ");
@@ -50,7 +50,7 @@ describe("a client that has no room until the request's time is over", () => {
 
   it("leaves the vendor no more time than before: an answer that then stalls is broken off, and free", async () => {
     const before = await stage.spentNano();
-    const { reply, over, attempt } = stage.begin({ plan: { wholeMsMax: WHOLE_MS, whenClientLeaves: "finish" } });
+    const { reply, over, attempt } = stage.begin({ plan: { wholeMsMax: WHOLE_MS, whenCallerLeaves: "finish" } });
     const one = await attempt(0);
     reply.fill();
     one.content("most of it ");

@@ -1,8 +1,10 @@
 // A client that leaves, or stops reading, at every step of the pipeline: one end of the hold, one end of the attempt.
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { Route } from "../../src/plan.ts";
+import type { Candidate, Health, Quote } from "../../src/plan.ts";
 import { CALLER, COST, COST_LEFT, openStage, READING, type Stage } from "../support/scripted-plan.ts";
+
+const TOO_MUCH: Quote = { nano: 1e15 as never, tighten: null, affordable: () => ({}), upstreamNano: () => 0 as never };
 
 let stage: Stage;
 let spentBefore = 0;
@@ -73,7 +75,7 @@ describe("a client that leaves before anything was sent upstream", () => {
   });
 
   it("while its hold is refused: nothing to release, nothing to say", async () => {
-    const run = stage.begin({ plan: { quote: { nano: 1e15 as never, tighten: null, affordable: () => ({}) } } });
+    const run = stage.begin({ plan: { quote: TOO_MUCH } });
     run.reply.leave();
     await run.over;
     expect(stage.moves).toEqual(["reserve"]);
@@ -173,11 +175,12 @@ describe("a client that leaves an attempt", () => {
     run.reply.leave();
     await run.over;
     expect(stage.moves).toEqual(["reserve", "void left_before_content"]);
-    expect(run.attempts.length).toBe(1);
+    // The next route had been begun by then, and is stopped.
+    expect(run.attempts.map(({ calls }) => calls)).toEqual([[], ["abort"]]);
   });
 
   it("of a call that is to finish: it is heard to its end and charged in full", async () => {
-    const run = stage.begin({ plan: { whenClientLeaves: "finish" } });
+    const run = stage.begin({ plan: { whenCallerLeaves: "finish" } });
     const attempt = await run.attempt(0);
     run.reply.leave();
     attempt.content("one ");
@@ -243,7 +246,7 @@ describe("time and timers", () => {
           plan: {
             keepAliveMs: 60_000,
             wholeMsMax: 60_000,
-            ...(end === "refuse" ? { quote: { nano: 1e15 as never, tighten: null, affordable: () => ({}) } } : {}),
+            ...(end === "refuse" ? { quote: TOO_MUCH } : {}),
           },
         });
         if (end !== "refuse") {
@@ -293,10 +296,18 @@ describe("what is broken in the gateway itself", () => {
 
   it("a route that fails while it is opened gives way to the next, and to no other client's leaving", async () => {
     const calls: string[] = [];
-    const attempt = { pause() {}, resume() {}, abort: () => void calls.push("abort"), reading: () => READING };
-    const clocks = { firstTokenMsMax: 1_000, lastFirstTokenMsMax: 1_000, pointlessAfter: () => false };
-    const failing: Route = {
-      ...clocks,
+    const attempt = {
+      pause() {},
+      resume() {},
+      abort: () => void calls.push("abort"),
+      reading: () => READING,
+      accepted: () => false,
+    };
+    const failing: Candidate = {
+      firstTokenMsMax: 1_000,
+      lastFirstTokenMsMax: 1_000,
+      readOnMsMax: 0,
+      pointlessAfter: () => false,
       provider: "acme",
       model: "acme/small",
       healthKey: "acme",
@@ -305,7 +316,7 @@ describe("what is broken in the gateway itself", () => {
         return attempt;
       },
     };
-    const run = stage.begin({ plan: { routes: [failing, { ...failing, model: "other/small" }] } });
+    const run = stage.begin({ plan: { candidates: [failing, { ...failing, model: "other/small" }] } });
     await run.over;
     expect([run.reply.status, calls]).toEqual([503, []]);
     run.reply.leave();
@@ -335,22 +346,23 @@ describe("what is broken in the gateway itself", () => {
     const open = () => {
       throw new Error("a request that cannot be made");
     };
-    const route = { provider: "acme", model: "acme/small", healthKey: "acme", pointlessAfter: () => false, open };
-    const routes = [{ ...route, firstTokenMsMax: 1_000, lastFirstTokenMsMax: 1_000 }];
+    const names = { provider: "acme", model: "acme/small", healthKey: "acme" };
+    const clocks = { firstTokenMsMax: 1_000, lastFirstTokenMsMax: 1_000, readOnMsMax: 0 };
+    const candidates = [{ ...names, ...clocks, pointlessAfter: () => false, open }];
     const notes: string[] = [];
-    const health = {
-      order: () => routes,
+    const health: Health = {
+      order: (routes) => routes,
       trying: () => void notes.push("trying"),
-      unknown: () => void notes.push("unknown"),
+      bad: (_, { kind }) => void notes.push(kind),
+      unknown() {},
       good() {},
-      bad() {},
     };
     const { begunHere, timers } = watchTimers();
-    const run = begunHere(() => stage.begin({ plan: { routes }, deps: { health } }));
+    const run = begunHere(() => stage.begin({ plan: { candidates }, deps: { health } }));
     await run.over;
     // The end of a timer is told a turn later.
     await new Promise((resolve) => setImmediate(resolve));
-    expect([notes, timers()]).toEqual([["trying", "unknown"], []]);
+    expect([notes, timers()]).toEqual([["trying", "gateway_internal"], []]);
     expect([run.reply.status, run.reply.text()]).toEqual([500, expect.stringContaining("internal_error")]);
     expect(stage.moves).toEqual(["reserve", "void failed"]);
   });

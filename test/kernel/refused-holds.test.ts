@@ -5,11 +5,9 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { LedgerFunds } from "../../src/kernel/ledger-funds.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
-import { createMemoryReply } from "../../src/pipeline/memory-reply.ts";
-import { reserve } from "../../src/pipeline/reserve.ts";
-import { ToldWindow } from "../../src/pipeline/told-window.ts";
 import type { Records } from "../../src/records/records.ts";
 import { cost, startSpooled } from "../ledger/spooled.ts";
 import { openLedgerThread } from "../ledger/store.ts";
@@ -22,8 +20,6 @@ const unasked = () => Promise.reject(new Error("a hold needs no records"));
 const NO_RECORDS: Records = { get: unasked, put: unasked, delete: unasked, list: unasked, sweep: unasked };
 let made = 0;
 
-const asker = () => ({ caller: CALLER, window: new ToldWindow(createMemoryReply()) });
-
 /** What becomes of calls at this ledger, and how many voids they leave. */
 async function callAt(ledger: Ledger) {
   let voids = 0;
@@ -35,7 +31,9 @@ async function callAt(ledger: Ledger) {
     },
   };
   const deps = scriptedDeps({ stores: { ledger: counted, records: NO_RECORDS }, lines: [], broken: [] });
-  const calls = Array.from({ length: CALLS }, () => reserve(planOver([], {}), asker(), `req_${++made}`, deps));
+  const funds = new LedgerFunds(deps, CALLER, { requestId: "req_1", onWindow() {} });
+  const { plan } = planOver([], {});
+  const calls = Array.from({ length: CALLS }, () => funds.reserve(plan, `tx_${++made}`, null));
   const codes = (await Promise.all(calls)).map((one) => (one instanceof GatewayError ? one.code : "held"));
   return { codes, voids };
 }

@@ -8,13 +8,13 @@ import { readConfig } from "../../src/config.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { ZERO } from "../../src/money.ts";
-import type { PipelineDeps } from "../../src/pipeline/deps.ts";
-import { handle } from "../../src/pipeline/handle.ts";
-import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
-import type { AnswerSink, Endpoint, GatewayRequest, Route } from "../../src/plan.ts";
+import type { AnswerSink, Candidate, Endpoint, GatewayRequest } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
+import type { ServeDeps } from "../../src/serve/deps.ts";
+import { serve } from "../../src/serve/serve.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
 import { newAccount } from "../ledger/requests.ts";
+import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import { COST, planOver, READING, scriptedDeps } from "../support/scripted-plan.ts";
 
 const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
@@ -46,7 +46,7 @@ beforeEach(() => {
   opened = 0;
 });
 
-function depsWith(faults: { ledger?: Partial<Ledger>; records?: Partial<Records> }): PipelineDeps {
+function depsWith(faults: { ledger?: Partial<Ledger>; records?: Partial<Records> }): ServeDeps {
   return {
     ...scriptedDeps({ stores, lines, broken }),
     ledger: { ...stores.ledger, ...faults.ledger },
@@ -65,17 +65,18 @@ const failing: Play = (sink) =>
   sink.failed({ kind: "provider_overloaded", status: 503, message: "", retryAfterMs: null });
 
 function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endpoint {
-  const route: Route = {
+  const route: Candidate = {
     provider: "acme",
     model: "acme/small",
     healthKey: "acme",
     firstTokenMsMax: 1_000,
     lastFirstTokenMsMax: 1_000,
+    readOnMsMax: 0,
     pointlessAfter: () => false,
     open(sink) {
       opened++;
       setImmediate(() => play(sink));
-      return { pause() {}, resume() {}, abort() {}, reading: () => READING };
+      return { pause() {}, resume() {}, abort() {}, reading: () => READING, accepted: () => false };
     },
   };
   const plan = planOver([route], {
@@ -108,9 +109,9 @@ function request(): GatewayRequest {
   };
 }
 
-async function send(endpoint: Endpoint, deps: PipelineDeps): Promise<MemoryReply> {
+async function send(endpoint: Endpoint, deps: ServeDeps): Promise<MemoryReply> {
   const reply = createMemoryReply();
-  await handle(request(), endpoint, reply, deps);
+  await serve(request(), endpoint, reply, deps);
   return reply;
 }
 

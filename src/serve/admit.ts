@@ -3,7 +3,7 @@ import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Caller, EndpointShape, GatewayRequest, Reply } from "../plan.ts";
-import type { PipelineDeps } from "./deps.ts";
+import type { ServeDeps } from "./deps.ts";
 import { ToldWindow } from "./told-window.ts";
 
 function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
@@ -12,19 +12,19 @@ function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayEr
 }
 
 /** Counts a request without a good credential against its address. Null: it may go on. */
-export function takeAddress(request: GatewayRequest, told: ToldWindow, deps: PipelineDeps): GatewayError | null {
+export function takeAddress(request: GatewayRequest, told: ToldWindow, deps: ServeDeps): GatewayError | null {
   const key = addressWindowKey(request.address);
   const state = told.learn(deps.takeWindow("address", key, deps.addressRequestsPerMinute));
   return state.allowed ? null : tooMany(state);
 }
 
 /** What the address has left, for an answer that counts against nobody. */
-function lookAtAddress(request: GatewayRequest, told: ToldWindow, deps: PipelineDeps): void {
+function lookAtAddress(request: GatewayRequest, told: ToldWindow, deps: ServeDeps): void {
   told.learn(deps.peekWindow("address", addressWindowKey(request.address), deps.addressRequestsPerMinute));
 }
 
 /** The headers of every reply on one that the transport makes by itself. */
-export function tellAddress(request: GatewayRequest, reply: Reply, deps: PipelineDeps): void {
+export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDeps): void {
   const told = new ToldWindow(reply);
   lookAtAddress(request, told, deps);
   told.tell();
@@ -34,13 +34,18 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: Pipelin
 export async function screen(
   request: GatewayRequest,
   endpoint: EndpointShape,
-  deps: PipelineDeps,
+  deps: ServeDeps,
 ): Promise<GatewayError | null> {
   const authorization = request.headers.get("authorization");
-  if (endpoint.auth === "none") return null;
+  if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return null;
   if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? null : wrongAdminToken();
   const caller = await deps.authenticate(authorization);
   return caller instanceof GatewayError ? caller : null;
+}
+
+/** Whether somebody without a key may ask what a call costs, and pay for it some other way. */
+function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
+  return deps.stranger !== null && endpoint.auth === "key" && authorization === undefined && "plan" in endpoint;
 }
 
 function wrongAdminToken(): GatewayError {
@@ -55,7 +60,7 @@ export async function admit(
   request: GatewayRequest,
   endpoint: EndpointShape,
   told: ToldWindow,
-  deps: PipelineDeps,
+  deps: ServeDeps,
 ): Promise<Caller | null | GatewayError> {
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
@@ -71,6 +76,7 @@ export async function admit(
     lookAtAddress(request, told, deps);
     return new GatewayError("draining", { retryAfterSeconds: 1 });
   }
+  if (isStranger(endpoint, authorization, deps)) return takeAddress(request, told, deps);
   const known = deps.authenticate(authorization);
   const caller = known instanceof Promise ? await known : known;
   // That the ledger is away says nothing against the key, nor against whoever sends it.

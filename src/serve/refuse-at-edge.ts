@@ -2,7 +2,7 @@
 import type { GatewayError } from "../errors.ts";
 import type { ErrorShape, GatewayRequest, Reply } from "../plan.ts";
 import { takeAddress } from "./admit.ts";
-import type { PipelineDeps } from "./deps.ts";
+import type { ServeDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
 
@@ -11,7 +11,7 @@ export function refuseAtEdge(
   request: GatewayRequest,
   reply: Reply,
   error: GatewayError,
-  { shape, deps }: { readonly shape: ErrorShape; readonly deps: PipelineDeps },
+  { shape, deps }: { readonly shape: ErrorShape; readonly deps: ServeDeps },
 ): void {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   const window = new ToldWindow(reply);
