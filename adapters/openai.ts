@@ -24,11 +24,13 @@ const gpt51 = sized(400_000, 128_000, 1_445);
 const gpt5 = { ...gpt51, ...unsampled };
 const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...unsampled };
 const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...unsampled };
-const gpt41 = sized(1_000_000, 32_768, 1_445);
-const gpt41Mini = sized(1_000_000, 32_768, 2_489);
-const gpt41Nano = sized(1_000_000, 32_768, 3_779);
-const gpt4o = sized(128_000, 16_384, 1_445);
-const gpt4oMini = sized(128_000, 16_384, 48_169);
+// These do not reason.
+const plain = { hidesReasoning: false };
+const gpt41 = { ...sized(1_000_000, 32_768, 1_445), ...plain };
+const gpt41Mini = { ...sized(1_000_000, 32_768, 2_489), ...plain };
+const gpt41Nano = { ...sized(1_000_000, 32_768, 3_779), ...plain };
+const gpt4o = { ...sized(128_000, 16_384, 1_445), ...plain };
+const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
 const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled };
 const o4Mini = { ...sized(200_000, 100_000, 2_642), ...unsampled };
 
@@ -51,6 +53,7 @@ export default defineAdapter({
   maker: "openai",
   chat: {
     dialect: "chat-completions",
+    hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
     // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
     streamOptions: { include_obfuscation: false },

@@ -12,14 +12,14 @@ const price = (input: string, output: string, cacheRead = input) => ({ prices: [
 // Images count as they do at the makers; their own files say why. Documents cost extra here, so none is sent.
 const claude = sized(1_000_000, 4_784);
 const claudeSmall = sized(200_000, 1_600);
-const gpt54 = sized(1_050_000, 12_000);
-const gpt55 = sized(1_000_000, 12_000);
-const gpt54Small = sized(400_000, 24_600);
-const gpt5 = sized(400_000, 1_445);
-const gpt5Small = sized(400_000, 3_779);
+const gpt54 = { ...sized(1_050_000, 12_000), hidesReasoning: true };
+const gpt55 = { ...sized(1_000_000, 12_000), hidesReasoning: true };
+const gpt54Small = { ...sized(400_000, 24_600), hidesReasoning: true };
+const gpt5 = { ...sized(400_000, 1_445), hidesReasoning: true };
+const gpt5Small = { ...sized(400_000, 3_779), hidesReasoning: true };
 const gpt41 = sized(1_000_000, 3_779);
-const gemini3 = sized(1_000_000, 2_240);
-const gemini2 = sized(1_000_000, 8_256);
+const gemini3 = { ...sized(1_000_000, 2_240), hidesReasoning: true };
+const gemini2 = { ...sized(1_000_000, 8_256), hidesReasoning: true };
 const mistral = sized(256_000, 4_200);
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];

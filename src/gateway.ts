@@ -15,13 +15,15 @@ import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { openFiles } from "./files/open-files.ts";
 import { listen } from "./http/server.ts";
-import type { HoldKeeper } from "./kernel/deps.ts";
+import type { JobKind } from "./jobs/job-kind.ts";
+import { createJobs } from "./jobs/jobs.ts";
 import { keepLeases } from "./ledger/sweep.ts";
 import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
 import type { Endpoint } from "./plan.ts";
+import { KEPT_LEASE_MS } from "./run/action-plan.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
 import { openRun } from "./run/inner-calls.ts";
@@ -79,14 +81,15 @@ export interface GatewayOptions {
   readonly onFatal: (error: Error) => void;
   /** Left out where this process is all there is. */
   readonly role?: Role;
+  /** Actions and kinds of jobs beside our own. */
+  readonly actions?: readonly LocalAction[];
+  readonly jobKinds?: readonly JobKind[];
 }
 
-const NOBODY: HoldKeeper = {
-  announce: () => Promise.reject(new Error("nothing outlives its request yet")),
-  takeOver: () => Promise.reject(new Error("nothing outlives its request yet")),
-};
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const CHAT_ATTEMPTS_MAX = 6;
+/** Whoever has not said for so long that it lives has died, and its jobs go to others. */
+const RUNNER_LEASE_MS = 20_000;
 const DRAIN_LOOK_MS = 20;
 /** Connections that rest between two requests learn with the next one that they should go elsewhere. */
 const RETIRE_MS_MIN = 1_000;
@@ -164,7 +167,8 @@ async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
-export async function startGateway({ config, logStream, onFatal, role }: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
   const clock = systemClock;
   const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
@@ -207,9 +211,23 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     alsoSweep: async () => (await records.sweep(RECORDS_SWEPT_MAX)) === RECORDS_SWEPT_MAX,
   });
   await leases.recover();
-  const onBroken = (err: unknown, request_id: string) => log.logger.error({ err, request_id }, "internal error");
+  // A call and its request are named by the same random characters.
+  const onBroken = (err: unknown, id: string) =>
+    log.logger.error({ err, request_id: id.replace(/^tx_/, "req_") }, "internal error");
   let draining = false;
 
+  const jobs = createJobs({
+    ledger,
+    records,
+    clock,
+    kinds: jobKinds,
+    self: owner,
+    shared: stores.shared,
+    runnerLeaseMs: RUNNER_LEASE_MS,
+    holdLeaseMs: KEPT_LEASE_MS,
+    innerCalls: (outer) => run.innerCalls(outer),
+    onBroken,
+  });
   const deps: ServeDeps = {
     clock,
     observer,
@@ -217,7 +235,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     records,
     leases,
     health: upstream.health,
-    keeper: NOBODY,
+    keeper: jobs.keeper,
     stranger: null,
     authenticate: (authorization) => authenticator.authenticate(authorization),
     isAdmin: adminCheck(adminToken),
@@ -250,13 +268,18 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     openPublic: publicFetch.open,
     onBroken: (err) => log.logger.error({ err }, "files"),
   });
-  const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked)), ...filed.actions];
+  const localActions: readonly LocalAction[] = [
+    discoverAction((...asked) => search(...asked)),
+    ...filed.actions,
+    ...moreActions,
+  ];
   const localNames = new Set(localActions.map(({ service, action }) => `${service}/${action}`));
   const shop = createShop(catalog.current, localActions);
   const search = searchIn({ shop, clock });
+  const run = openRun({ shop, upstream, records, kernel: deps, keepBytes: files.keepBytes });
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
-    ...runEndpoints(openRun({ shop, upstream, records, kernel: deps, keepBytes: files.keepBytes })),
+    ...runEndpoints(run),
     ...filed.endpoints,
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
@@ -310,6 +333,8 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const metricsText = () => observer.metricsText();
   const publicServer = role?.kind === "parent" ? null : await listenPublic();
   const adminServer = role?.kind === "child" ? null : await listenAdmin();
+  // The parent serves nobody, so it has no work of its own to go on with.
+  if (role?.kind !== "parent") await jobs.start();
   const answered = (): boolean => publicServer === null || publicServer.openRequests() === 0;
 
   async function leave(): Promise<void> {
@@ -320,6 +345,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     adminServer?.close();
     // Whose connection has gone has been charged or released only when its request has ended.
     await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
+    await jobs.stop();
     files.close();
     publicFetch.close();
     await leases.stop();

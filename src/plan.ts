@@ -125,8 +125,11 @@ export interface KeptHoldSpec {
   readonly leaseMs: number;
   /** What becomes of a hold that nobody renews any more. */
   readonly onExpire: "void" | "post-accrued";
-  /** What the record starts with: whatever its runner needs to begin, as JSON can write it. */
+  /** The kind of work that goes on with it. */
+  readonly job: string;
+  /** What that needs to begin, as JSON can write it. */
   readonly start: unknown;
+  readonly sandboxFault: string | null;
 }
 
 /** Token counts in disjoint buckets; reasoning is a part of output. */

@@ -18,6 +18,7 @@ const LINES: Record<string, number> = {
   "src/web": 6,
   "src/chat": 5,
   "src/run": 5,
+  "src/jobs": 5,
   "src/kernel": 4,
   "src/files": 3,
   "src/wires": 3,

@@ -51,9 +51,24 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly action: string;
   /** The most that its inner calls may cost us, in cents, so that a flat price has a bound below it. Default 0: it makes none. */
   upstreamCentsMax?(params: P): number;
+  /**
+   * Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. At most so many of one
+   * account's run at a time.
+   */
+  readonly launches?: { readonly job: string; readonly inFlightMax: number };
   /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   readonly example: { readonly params: JsonObject };
+}
+
+/** The job that a call launches is named by the same random characters as the call. */
+export function jobIdOf(callId: string): string {
+  return callId.replace(/^tx_/, "job_");
+}
+
+/** The answer of a call that has launched its job. */
+export function launched({ id }: LocalCall) {
+  return { job_id: jobIdOf(id), status: "queued", async: true } as const;
 }
 
 /** Gives a local action the types of its params; outside of its file they are forgotten. */

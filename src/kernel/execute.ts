@@ -42,6 +42,7 @@ export async function execute(plan: Plan, execution: Execution, deps: KernelDeps
     try {
       if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
       const reserved = await funds.reserve(plan, id, parent);
+      if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
       if (reserved instanceof GatewayError) return refused(id, reserved);
       if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
       held = reserved;

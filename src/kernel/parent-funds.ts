@@ -1,6 +1,6 @@
 // Funds of an inner call: a part of what its parent may spend. Nobody is asked for balance, ceiling or slots again.
 import { GatewayError } from "../errors.ts";
-import { add, least, minus, type Nano, usdText, ZERO } from "../money.ts";
+import { add, least, minus, most, type Nano, usdText, ZERO } from "../money.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release } from "../plan.ts";
 import { upstreamOf } from "./legs.ts";
 
@@ -9,14 +9,25 @@ export type Counted = "price" | "upstream_cost";
 
 /** What a parent lets its inner calls spend. It is in memory: the parent's own hold is what a crash leaves. */
 export class Spend {
-  readonly limitNano: Nano;
   readonly counted: Counted;
+  #limitNano: Nano;
   #asideNano = ZERO;
-  #spentNano = ZERO;
+  #spentNano: Nano;
 
-  constructor(limitNano: Nano, counted: Counted) {
-    this.limitNano = limitNano;
+  /** `spent`: what was spent before, where it goes on with what another process began. */
+  constructor(limitNano: Nano, counted: Counted, spent: Nano = ZERO) {
+    this.#limitNano = limitNano;
     this.counted = counted;
+    this.#spentNano = spent;
+  }
+
+  get limitNano(): Nano {
+    return this.#limitNano;
+  }
+
+  /** The parent's hold has grown. */
+  raise(limitNano: Nano): void {
+    this.#limitNano = most(this.#limitNano, limitNano);
   }
 
   get spentNano(): Nano {

@@ -1,20 +1,24 @@
 // Makes a Plan from an action and its params, whoever asks for it: its quote, its routes, and what must be kept of its answer.
+import { jobIdOf } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Audience, Candidate, FinalPart, Payer, Plan, Quote, Reading } from "../plan.ts";
+import type { Audience, Candidate, FinalPart, HoldSpec, Payer, Plan, Quote, Reading, Slot } from "../plan.ts";
 import { type ActionRoute, actionMsMax } from "../upstream/action-route.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
 import { localCandidate } from "./local-candidate.ts";
 import type { CheckedCall } from "./read-call.ts";
+import type { ShopAction } from "./shop.ts";
 import { type OfferedCall, offeredCalls, routesOf, type SoldCall } from "./sold-routes.ts";
 import { foreignId, keepIssued } from "./vendor-ids.ts";
 
 const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
+/** Whoever goes on with a kept hold renews it several times in this time. */
+export const KEPT_LEASE_MS = 1_800_000;
 /** The whole may take a little longer than its attempts: they end by themselves, and say more than a deadline. */
 const WHOLE_MS_MORE = 1_000;
 
@@ -108,6 +112,26 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
   };
 }
 
+/** What it launches goes on with its hold; what is free needs none. */
+function holdOf({ action, params }: CheckedCall, { id, sandboxFault }: ActionOrder): HoldSpec {
+  const launches = action.local?.launches;
+  if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
+  return {
+    kind: "kept",
+    owner: `job:${jobIdOf(id)}`,
+    leaseMs: KEPT_LEASE_MS,
+    onExpire: "void",
+    job: launches.job,
+    start: params,
+    sandboxFault,
+  };
+}
+
+function slotsOf({ id, local }: ShopAction): readonly Slot[] {
+  const launches = local?.launches;
+  return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
+}
+
 /** The plan of a call that has been checked, or why there is none. */
 export async function actionPlan(
   call: CheckedCall,
@@ -134,10 +158,10 @@ export async function actionPlan(
     streamed: false,
     effect,
     quote: quoteOf(quoteNano, upstreamNanoMax),
-    hold: { kind: free ? "none" : "call" },
+    hold: holdOf(call, order),
     whilePaused: free,
     maxCostNano: order.maxCostNano,
-    slots: [],
+    slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,
     ...served,

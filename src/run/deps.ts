@@ -1,9 +1,8 @@
 // What running actions needs, and the words its files share.
-import type { InnerCalls } from "../catalog/local-action.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import type { Spend } from "../kernel/parent-funds.ts";
+import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
-import type { Candidate, Leg, Payer, Plan } from "../plan.ts";
+import type { Candidate, Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { KeepBytes } from "./binary-answer.ts";
@@ -38,22 +37,4 @@ export interface ActionOrder {
 export interface ActionPlan {
   readonly plan: Plan;
   owns(candidate: Candidate): boolean;
-}
-
-/** The call that they are made for. */
-export interface OuterCall {
-  readonly id: string;
-  readonly requestId: string;
-  readonly payer: Payer;
-  readonly signal: AbortSignal;
-  /** On `clock.elapsedMs()`. */
-  readonly deadlineMs: number;
-  readonly spend: Spend;
-  /** The fault that a sandbox account asks its stand-ins for. */
-  readonly sandboxFault: string | null;
-}
-
-/** Inner calls, and the legs that they leave. */
-export interface CountedCalls extends InnerCalls {
-  legs(): readonly Leg[];
 }

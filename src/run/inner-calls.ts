@@ -3,6 +3,7 @@ import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
 import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
+import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import { ParentFunds } from "../kernel/parent-funds.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { race } from "../kernel/routes/race.ts";
@@ -10,7 +11,7 @@ import { WholeAnswer } from "../kernel/whole-answer.ts";
 import { add, most, ZERO } from "../money.ts";
 import type { Audience, Candidate, Ended, Leg, Plan, Route } from "../plan.ts";
 import { actionPlan } from "./action-plan.ts";
-import type { ActionPlan, CountedCalls, OuterCall, RunDeps } from "./deps.ts";
+import type { ActionPlan, RunDeps } from "./deps.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readParams } from "./read-call.ts";
 
@@ -22,7 +23,7 @@ class Calls implements CountedCalls {
   readonly #deps: RunDeps;
   readonly #audience: Audience;
   /** One for each call, in the order they were begun, so that a leg's number is known when its call begins. */
-  readonly #legs: Leg[] = [];
+  readonly #legs: Leg[];
   /** What the attempts of those calls cost us that did not serve. */
   readonly #failed: Leg[] = [];
 
@@ -30,6 +31,7 @@ class Calls implements CountedCalls {
     this.#outer = outer;
     this.#deps = deps;
     const { payer } = outer;
+    this.#legs = [...outer.legs];
     this.#audience = { sandbox: payer.sandbox, payer, allows: EVERYTHING, strictBounds: false };
   }
 

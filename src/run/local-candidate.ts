@@ -2,10 +2,11 @@
 import type { Params } from "../catalog/action.ts";
 import type { LocalAction, LocalCall } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
+import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, Payer, Reading } from "../plan.ts";
-import type { CountedCalls, RunDeps } from "./deps.ts";
+import type { RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */
 const PROVIDER = "tollgate";
@@ -105,7 +106,9 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
     open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
       const spend = new Spend(nanoFromCents(local.upstreamCentsMax?.(params) ?? 0), "upstream_cost");
       const deadlineMs = clock.elapsedMs() + firstTokenMsMax;
-      const attempt = new LocalAttempt(sink, (signal) => deps.innerCalls({ ...order, signal, deadlineMs, spend }));
+      const attempt = new LocalAttempt(sink, (signal) =>
+        deps.innerCalls({ ...order, signal, deadlineMs, spend, legs: [] }),
+      );
       const serve = (calls: CountedCalls, signal: AbortSignal) => {
         const call: LocalCall = {
           id,

@@ -91,13 +91,17 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
       return openActionAttempt(
         {
           offer,
+          params,
+          key,
           preamble,
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
           turn: (wish) => pace.take(line, rate, wish),
-          build(request, at, soFar) {
-            const wire = buildRequest({ adapter, spec: request, params, key, row, soFar });
+          build(request, { at, soFar, values }) {
+            const call =
+              values === undefined ? { params, row, soFar } : { params: values, row: null, soFar: undefined };
+            const wire = buildRequest({ adapter, spec: request, key, ...call });
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },

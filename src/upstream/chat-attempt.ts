@@ -76,7 +76,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   accepted(): boolean {
-    return false;
+    return this.#exchange.sent && !this.#isError;
   }
 
   reading(): Reading {

@@ -17,7 +17,7 @@ const PATH = "/paid";
 
 /** What the last bytes of a good answer say. */
 export interface Told {
-  readonly charge: Charge & { readonly outcome?: "posted" | "spooled" };
+  readonly charge: Charge;
   /** Which of the vendor's answers it is; null in a stream. */
   readonly answer: number | null;
 }

@@ -29,6 +29,8 @@ export interface Heard {
   /** Holds that a gateway knows to have placed, or may have. */
   readonly placed: Map<string, { readonly gateway: number; readonly owner: Owner }>;
   readonly records: Map<string, RequestRecord>;
+  /** Charges that waited in a spool when they were told. */
+  readonly spooled: Set<string>;
   readonly forfeits: Map<string, number>;
   readonly broken: { readonly gateway: number; readonly atMs: number; readonly error: unknown; readonly of: string }[];
 }
@@ -147,11 +149,17 @@ export class GatewayProcess {
           if (outcome.outcome === "held") known();
           return outcome;
         },
+        post: async (request) => {
+          const outcome = await metered.post(request);
+          if (outcome.outcome === "spooled") this.#heard.spooled.add(request.holdId);
+          return outcome;
+        },
       },
       records: this.#network.records(this.#number, owner),
       leases,
       keeper: {
         announce: () => Promise.reject(new Error("nothing is kept here")),
+        dismiss: () => Promise.resolve(),
         takeOver: () => Promise.reject(new Error("nothing is kept here")),
       },
       stranger: null,

@@ -76,7 +76,13 @@ export interface Stage {
   readonly broken: unknown[];
   /** The names of the ledger's calls that move money, in order. */
   readonly moves: string[];
-  begin(changes?: { plan?: PlanChanges; deps?: Partial<ServeDeps>; ledger?: Partial<Ledger> }): Running;
+  begin(changes?: {
+    plan?: PlanChanges;
+    deps?: Partial<ServeDeps>;
+    ledger?: Partial<Ledger>;
+    /** How long the candidates are read on after their client has left. */
+    readOnMsMax?: number;
+  }): Running;
   spentNano(): Promise<number>;
   /** Ends the holds that are still open, as after a death, and names them. */
   holdsLeft(): Promise<readonly string[]>;
@@ -94,14 +100,14 @@ function scripted(sink: AnswerSink): Scripted {
   };
 }
 
-function candidateOf(name: string, opened: (one: Scripted) => void): Candidate {
+function candidateOf(name: string, readOnMsMax: number, opened: (one: Scripted) => void): Candidate {
   return {
     provider: name,
     model: `${name}/small`,
     healthKey: name,
     firstTokenMsMax: 1_000,
     lastFirstTokenMsMax: 1_000,
-    readOnMsMax: 0,
+    readOnMsMax,
     pointlessAfter: () => false,
     open(sink) {
       const one = scripted(sink);
@@ -185,6 +191,7 @@ export function scriptedDeps({
     health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
     keeper: {
       announce: () => Promise.reject(new Error("nothing is kept here")),
+      dismiss: () => Promise.resolve(),
       takeOver: () => Promise.reject(new Error("nothing is kept here")),
     },
     stranger: null,
@@ -237,7 +244,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
     lines,
     broken,
     moves,
-    begin({ plan = {}, deps = {}, ledger = {} } = {}) {
+    begin({ plan = {}, deps = {}, ledger = {}, readOnMsMax = 0 } = {}) {
       for (const list of [lines, broken, moves]) list.length = 0;
       const attempts: Scripted[] = [];
       const waiting: (() => void)[] = [];
@@ -245,7 +252,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         attempts.push(one);
         for (const wake of waiting.splice(0)) wake();
       };
-      const candidates = [candidateOf("acme", opened), candidateOf("other", opened)];
+      const candidates = ["acme", "other"].map((name) => candidateOf(name, readOnMsMax, opened));
       const endpoint: Endpoint = {
         method: "POST",
         path: "/paid",

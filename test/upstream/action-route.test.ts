@@ -9,6 +9,7 @@ import type { AttemptFailure } from "../../src/plan.ts";
 import type { ActionRoute } from "../../src/upstream/action-route.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const shared = {
@@ -108,6 +109,26 @@ describe("a param that cannot stand in a path", () => {
       expect(vendor.asked).toHaveLength(2);
     }),
   );
+});
+
+describe("what a sink throws", () => {
+  it("ends nothing but its own call: no rejection is left to nobody", () =>
+    withUpstream(async () => {
+      const broken = () => {
+        throw new Error("the sink is broken");
+      };
+      vendor.answers({ body: { ok: 1 } }, { body: "no JSON" }, { body: { ok: 1 } });
+      const unheard: unknown[] = [];
+      const hear = (error: unknown) => unheard.push(error);
+      process.on("unhandledRejection", hear);
+      routeTo("table", "/a").open({ content() {}, done: broken, failed: broken }, 1_000);
+      await eventually(() => (vendor.asked.length === 1 ? true : undefined), "the first to be asked");
+      routeTo("own").open({ content() {}, done: broken, failed: broken }, 1_000);
+      await eventually(() => (vendor.asked.length === 2 ? true : undefined), "the second to be asked");
+      expect(await ask("path", { id: "a" })).toBe("served");
+      process.off("unhandledRejection", hear);
+      expect(unheard).toEqual([]);
+    }));
 });
 
 describe("the health", () => {

@@ -53,28 +53,29 @@ class Race implements RouteAttempt {
   #sinkOf(runner: { readonly attempt: RouteAttempt | null }): AnswerSink {
     return {
       content: (bytes) => {
-        this.#win(runner.attempt);
-        this.#sink.content(bytes);
+        if (this.#wins(runner.attempt)) this.#sink.content(bytes);
       },
       done: (final) => {
-        this.#win(runner.attempt);
-        this.#sink.done(final);
+        if (this.#wins(runner.attempt)) this.#sink.done(final);
       },
       failed: (failure) => this.#lose(runner.attempt, failure),
     };
   }
 
-  #win(winner: RouteAttempt | null): void {
-    if (this.#isWon || winner === null) return;
+  /** Whether it is the one that answers; the first to ask is. */
+  #wins(winner: RouteAttempt | null): boolean {
+    if (this.#isWon || winner === null) return winner === this.#leader;
     this.#isWon = true;
     this.#leader = winner;
     for (const attempt of this.#running) if (attempt !== winner) attempt.abort("gateway_lost_race");
     this.#running.clear();
     this.#running.add(winner);
+    return true;
   }
 
   /** One that fails leaves the race to the others; the last to fail ends it. */
   #lose(loser: RouteAttempt | null, failure: AttemptFailure): void {
+    if (this.#isWon && loser !== this.#leader) return;
     if (loser !== null) this.#running.delete(loser);
     const [left] = this.#running;
     if (left === undefined) this.#sink.failed(failure);
