@@ -223,8 +223,12 @@ function finish(
     record.status = 200;
     record.code = ended.error.code;
     const told = frame.broken(ended.error, ended.legs);
-    if (told === null) reply.cut();
-    else reply.end(told);
+    if (told === null) {
+      reply.cut();
+      return null;
+    }
+    record.bytesOut += Buffer.byteLength(told);
+    reply.end(told);
     return null;
   }
   const { final, cost, charge } = ended;

@@ -69,11 +69,7 @@ async function burst(account: TestAccount, key: string) {
     if (seen.status !== 200) refused.push(seen);
     return seen;
   });
-  await eventually(
-    () => (refused.length + gate.waiting() === CALLS ? true : undefined),
-    "all calls to overlap",
-    15_000,
-  );
+  await eventually(() => (refused.length + gate.waiting() === CALLS ? true : undefined), "all calls to overlap");
   const during = await accountRow(account);
   expect(during.held_cents).toBe(Math.ceil((COVERED * holdNano) / NANO_PER_CENT));
   expect(await gateway.doctor()).toEqual([]);
@@ -124,7 +120,7 @@ async function freeNano(key: string): Promise<number> {
   return Math.round(Number(free?.[1] ?? free?.[2]) * 1e9);
 }
 
-describe(`${CALLS} calls at once on a bound that covers ${COVERED}`, { timeout: 60_000 }, () => {
+describe(`${CALLS} calls at once on a bound that covers ${COVERED}`, () => {
   it("of the balance: the others are 402 for now, and the balance is right to the nano", async () => {
     const account = await openAccount({ creditCents: coveringCents });
     const { passed, refused } = await burst(account, account.key);

@@ -7,4 +7,4 @@ it("a gateway that is killed under load keeps every charge it has acknowledged, 
   console.log(`seed ${seed}`);
   const plan = { seed, kills: 3, loadMs: [200, 700], workers: 16 } as const;
   expectNothingLost(await runKillLoop(plan), plan);
-}, 180_000);
+});

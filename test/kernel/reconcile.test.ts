@@ -161,7 +161,7 @@ beforeAll(async () => {
     rows.set(id, [...(rows.get(id) ?? []), row]);
   }
   served = rows;
-}, 60_000);
+});
 
 afterAll(() => gateway.stop());
 

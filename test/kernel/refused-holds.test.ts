@@ -47,7 +47,7 @@ describe("a refused call leaves nothing", () => {
         () => undefined,
         (error: GatewayError) => error.options.nothingDone || undefined,
       );
-    await eventually(isKnown, "the loss of the connection to be seen", 15_000);
+    await eventually(isKnown, "the loss of the connection to be seen");
     expect(await callAt(ledger)).toEqual({ codes: UNAVAILABLE, voids: 0 });
     expect(ledger.spoolState().depth).toBe(0);
   });
