@@ -309,7 +309,8 @@ it("sixty that leave whenever they like: every call ends, nothing is held, and n
     if (record.outcome === "left_before_content") expect(mine.length).toBeLessThanOrEqual(1);
     else expect(mine.length).toBe(1);
     const made = rows.reduce((sum, { tokensOut }) => sum + Number(tokensOut), 0);
-    expect(outputOf(mine[0])).toBeLessThanOrEqual(made);
+    // One wire counts a first token before there is one.
+    expect(outputOf(mine[0])).toBeLessThanOrEqual(Math.max(1, made));
   }
   const kinds = new Set(
     gateway
