@@ -4,6 +4,11 @@ import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../plan.ts
 import { DeliveredText } from "./delivered-text.ts";
 import type { ChatContext, ChatStreamOut, FinishReason } from "./dialects/dialect.ts";
 
+/** The most that is held back of a stream that has not begun, or has finished: a vendor that sends more of either never ends. */
+const HELD_BYTES_MAX = 1024 * 1024;
+/** A vendor's choices are kept count of. We ask for eight at most. */
+const CHOICES_MAX = 128;
+
 const CONTENT_KEYS = ["content", "reasoning", "refusal"];
 
 /** The text of a delta made by a translating dialect that a token count needs. */
@@ -27,6 +32,8 @@ export class ChatStream implements ChatStreamOut {
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
   #held: Buffer[] = [];
+  /** The size of both together. */
+  #heldBytes = 0;
   /** Content of the piece that is being read: one write for all events that came together. */
   #ready: Buffer[] = [];
   #committed = false;
@@ -68,21 +75,17 @@ export class ChatStream implements ChatStreamOut {
   }
 
   choice(index: number, ended: boolean): void {
+    if (this.#over) return;
     this.#begun.add(index);
+    if (this.#begun.size > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
     if (ended) this.#ended.add(index);
   }
 
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {
     if (this.#over) return;
-    if (kind === "finish") {
-      this.#held.push(event);
-      return;
-    }
-    if (kind === "preamble" && !this.#committed) {
-      this.#preamble.push(event);
-      return;
-    }
-    this.#content(event);
+    if (kind === "finish") this.#hold(event, this.#held);
+    else if (kind === "preamble" && !this.#committed) this.#hold(event, this.#preamble);
+    else this.#content(event);
   }
 
   delta(index: number, delta: Readonly<Record<string, unknown>>): void {
@@ -140,6 +143,18 @@ export class ChatStream implements ChatStreamOut {
     this.#text.add(bytes, start, end);
   }
 
+  #hold(event: Buffer, held: Buffer[]): void {
+    held.push(event);
+    this.#heldBytes += event.length;
+    if (this.#heldBytes > HELD_BYTES_MAX) this.#tooMuch("the stream goes on and on without content");
+  }
+
+  #tooMuch(message: string): void {
+    this.#preamble = [];
+    this.#held = [];
+    this.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+  }
+
   #content(event: Buffer): void {
     if (!this.#committed || this.#held.length > 0) {
       // Another choice may go on after one has finished: what was held goes first, in the order it came.
@@ -147,6 +162,7 @@ export class ChatStream implements ChatStreamOut {
       this.#committed = true;
       this.#preamble = [];
       this.#held = [];
+      this.#heldBytes = 0;
     }
     this.#ready.push(event);
   }

@@ -7,14 +7,25 @@ import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } f
 
 /** A content block that is being written. */
 type OpenBlock =
-  | { readonly kind: "call"; readonly callIndex: number; readonly input: unknown; written: boolean }
+  | { readonly kind: "call"; readonly callIndex: number; readonly input: string; written: boolean }
   | { readonly kind: "thought"; text: string; signature: string }
   | { readonly kind: "other" };
+
+/** The most that open blocks may make us keep, in characters: a vendor that opens more, or never closes one, has failed. */
+const KEPT_MAX = 1024 * 1024;
+const KEPT_PER_BLOCK = 64;
+
+function keptBy(block: OpenBlock | undefined): number {
+  if (block === undefined) return 0;
+  if (block.kind === "thought") return KEPT_PER_BLOCK + block.text.length + block.signature.length;
+  return block.kind === "call" ? KEPT_PER_BLOCK + block.input.length : KEPT_PER_BLOCK;
+}
 
 class MessagesReader implements ChatStreamReader {
   readonly #out: ChatStreamOut;
   readonly #format: string;
   readonly #open = new Map<unknown, OpenBlock>();
+  #kept = 0;
   #usage: Json = {};
   #calls = 0;
   #thoughts = 0;
@@ -85,14 +96,28 @@ class MessagesReader implements ChatStreamReader {
     this.#out.delta(0, delta);
   }
 
+  /** Keeps a block under an index, where one that was never closed may lie still. */
+  #openBlock(index: unknown, block: OpenBlock): void {
+    this.#kept -= keptBy(this.#open.get(index));
+    this.#open.set(index, block);
+    this.#keep(keptBy(block));
+  }
+
+  #keep(more: number): void {
+    this.#kept += more;
+    if (this.#kept <= KEPT_MAX) return;
+    const message = "the stream leaves too much open";
+    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+  }
+
   #start(index: unknown, block: Json): void {
     switch (block.type) {
       case "text":
-        this.#open.set(index, { kind: "other" });
+        this.#openBlock(index, { kind: "other" });
         if (typeof block.text === "string" && block.text !== "") this.#give({ content: block.text });
         return;
       case "thinking":
-        this.#open.set(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
+        this.#openBlock(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
         this.#think(this.#open.get(index), block.thinking);
         return;
       case "redacted_thinking":
@@ -100,7 +125,7 @@ class MessagesReader implements ChatStreamReader {
         return;
       case "tool_use": {
         const callIndex = this.#calls++;
-        this.#open.set(index, { kind: "call", callIndex, input: block.input, written: false });
+        this.#openBlock(index, { kind: "call", callIndex, input: JSON.stringify(block.input ?? {}), written: false });
         const told = { name: wordOf(block.name), arguments: "" };
         this.#give({
           tool_calls: [{ index: callIndex, id: wordOf(block.id), type: "function", function: told }],
@@ -115,7 +140,9 @@ class MessagesReader implements ChatStreamReader {
     } else if (delta.type === "thinking_delta") {
       this.#think(open, delta.thinking);
     } else if (delta.type === "signature_delta" && open?.kind === "thought") {
-      open.signature += stringOf(delta.signature) ?? "";
+      const fragment = stringOf(delta.signature) ?? "";
+      open.signature += fragment;
+      this.#keep(fragment.length);
     } else if (delta.type === "input_json_delta" && open?.kind === "call" && typeof delta.partial_json === "string") {
       this.#write(open, delta.partial_json);
     }
@@ -129,8 +156,10 @@ class MessagesReader implements ChatStreamReader {
 
   #think(open: OpenBlock | undefined, text: unknown): void {
     if (typeof text !== "string" || text === "") return;
-    if (open?.kind === "thought") open.text += text;
     this.#give({ reasoning: text });
+    if (open?.kind !== "thought") return;
+    open.text += text;
+    this.#keep(text.length);
   }
 
   /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
@@ -142,11 +171,12 @@ class MessagesReader implements ChatStreamReader {
   #stop(index: unknown): void {
     const open = this.#open.get(index);
     this.#open.delete(index);
+    this.#kept -= keptBy(open);
     if (open?.kind === "thought" && open.signature !== "") {
       this.#sign({ text: open.text, signature: open.signature, sealed: null, callId: null });
     }
     // A call without arguments comes without fragments; OpenAI's clients parse what was written.
-    if (open?.kind === "call" && !open.written) this.#write(open, JSON.stringify(open.input ?? {}));
+    if (open?.kind === "call" && !open.written) this.#write(open, open.input);
   }
 
   #finish(delta: Json): void {

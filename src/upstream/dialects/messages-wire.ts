@@ -25,14 +25,22 @@ export function finishOf(stopReason: string): FinishReason {
   return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
 }
 
+const COUNTS = [
+  "input_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens",
+  "output_tokens_details",
+];
+
 /**
  * Adds what one usage object says to what earlier ones said: counts are cumulative, and a later event names only some
  * of them. `input_tokens` does not include cached ones.
  */
 export function mergeUsage(known: Json, usage: unknown): Json {
   if (!isRecord(usage)) return known;
-  const told = Object.entries(usage).filter(([, value]) => value !== null);
-  return { ...known, ...Object.fromEntries(told) };
+  const told = COUNTS.filter((name) => usage[name] !== undefined && usage[name] !== null);
+  return { ...known, ...Object.fromEntries(told.map((name) => [name, usage[name]])) };
 }
 
 /** The disjoint buckets; null where nothing was counted. */
