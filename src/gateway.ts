@@ -23,9 +23,8 @@ import { screen, tellAddress } from "./pipeline/admit.ts";
 import type { PipelineDeps } from "./pipeline/deps.ts";
 import { handle } from "./pipeline/handle.ts";
 import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
-import { openAiError } from "./pipeline/render-error.ts";
 import { checkRetirements } from "./pipeline/retirement.ts";
-import type { Endpoint } from "./plan.ts";
+import type { Endpoint, EndpointSpec } from "./plan.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
@@ -37,6 +36,7 @@ import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 import { webEndpoints } from "./web/web-endpoints.ts";
+import { envelopeErrors } from "./wires/envelope/errors.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -136,6 +136,11 @@ function chatSettings(config: Config) {
   };
 }
 
+/** Endpoints of parts that know no wire. */
+function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
+  return specs.map((spec) => ({ ...spec, errors: envelopeErrors }));
+}
+
 /** How much of signing up there may be. */
 function signupBounds(config: Config) {
   const windows = createRequestWindows({ clock: systemClock, windowSeconds: 3_600 });
@@ -228,7 +233,6 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     counter,
     clock,
     settings: chatSettings(config),
-    errorJson: openAiError,
   };
   const live = { sandbox: false };
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
@@ -249,17 +253,19 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
     ...runEndpoints({ shop, upstream, records, keepBytes: files.keepBytes, onBroken }),
-    ...filed.endpoints,
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
       model: (slug) => modelAnswer(catalog.current(), slug, live),
       pricing: () => pricingAnswer(catalog.current(), live),
     }),
-    ...accountEndpoints({ books: ledger, clock, forget }),
-    ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
     ...findEndpoints({ shop, clock }),
     ...webEndpoints({ shop, clock, catalog: catalog.current, publicUrl, payTo: null }),
-    healthEndpoint(),
+    ...inEnvelope([
+      ...filed.endpoints,
+      ...accountEndpoints({ books: ledger, clock, forget }),
+      ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
+      healthEndpoint(),
+    ]),
   ];
   checkRetirements(publicEndpoints);
   const edge = {
@@ -268,7 +274,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     spillFolder: config.dataDir,
     screen: (request, endpoint) => screen(request, endpoint, deps),
     handle: (request, endpoint, reply) => handle(request, endpoint, reply, deps),
-    refuse: (request, reply, error, shape) => refuseAtEdge(request, reply, error, { shape, deps }),
+    refuse: (request, reply, error, errors) => refuseAtEdge(request, reply, error, { errors, deps }),
   } satisfies Partial<Parameters<typeof listen>[0]>;
   const listenPublic = () =>
     listen({
@@ -285,16 +291,18 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
       ...edge,
       host: config.adminHost,
       port: config.adminPort,
-      endpoints: adminEndpoints({
-        ...opening,
-        forget,
-        sandbox: config.sandbox,
-        readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
-        metricsText,
-        ...(role?.kind === "parent" ? { readiness: role.readiness, metricsText: role.metricsText } : {}),
-        metricsContentType: observer.contentType,
-        metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
-      }),
+      endpoints: inEnvelope(
+        adminEndpoints({
+          ...opening,
+          forget,
+          sandbox: config.sandbox,
+          readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
+          metricsText,
+          ...(role?.kind === "parent" ? { readiness: role.readiness, metricsText: role.metricsText } : {}),
+          metricsContentType: observer.contentType,
+          metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
+        }),
+      ),
       cors: null,
       // Bound to every address, it cannot know the names it goes by.
       allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
 import { invalid, parseJson } from "../pipeline/parse-json.ts";
-import type { ChatBody } from "../upstream/dialects/dialect.ts";
+import type { ChatBody } from "../wires/chat-completions/body.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;

@@ -5,11 +5,12 @@ import { boundOf, ratesOf } from "../catalog/price.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { affordable, minus, most, type Nano } from "../money.ts";
+import type { CallerRequest } from "../neutral.ts";
 import { idempotencyOf } from "../pipeline/idempotency-key.ts";
 import type { Call, Caller, Plan, Quote, Route } from "../plan.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
+import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
-import { createChatFrame } from "./chat-frame.ts";
 import {
   countedTokensMax,
   type PromptShape,
@@ -42,7 +43,6 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
-  readonly errorJson: (error: GatewayError) => Record<string, unknown>;
 }
 
 /** A model that can serve this very request, with the bounds of its quote. */
@@ -69,7 +69,7 @@ function candidateOf(
   { model, firstTokenMsMax }: Wanted,
   chat: ChatRequest,
   shape: PromptShape,
-  make: { deps: ChatDeps; requestId: string; completionId: string; createdS: number },
+  make: { deps: ChatDeps; asked: CallerRequest; requestId: string; completionId: string; createdS: number },
 ): Candidate | string {
   const partTokens = partTokensMax(shape, model.parts);
   if (partTokens === null) return `${model.slug} does not take the kinds of content in messages`;
@@ -80,7 +80,8 @@ function candidateOf(
     ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
     : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
   const order = {
-    body: chat.body,
+    asked: make.asked,
+    answers: chatCompletionsWire.answers({ id: make.completionId, createdS: make.createdS, model: model.slug }),
     requestId: make.requestId,
     completionId: make.completionId,
     createdS: make.createdS,
@@ -161,8 +162,9 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
   const shape = shapeOf(chat.body);
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const asked = chatCompletionsWire.request(chat.body);
   const made = wanted.map((one) =>
-    candidateOf(one, chat, shape, { deps, requestId: request.id, completionId, createdS }),
+    candidateOf(one, chat, shape, { deps, asked, requestId: request.id, completionId, createdS }),
   );
   const candidates = made.filter((candidate) => typeof candidate !== "string");
   if (candidates.length === 0 || shape.unknownPart !== null) {
@@ -198,14 +200,13 @@ export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDep
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter: deps.counter });
     },
     prepare: null,
-    frame: createChatFrame({
+    frame: chatCompletionsWire.frame({
       completionId,
       createdS,
       stream: chat.stream,
       includeUsage: chat.includeUsage,
       trace: request.headers.get("x-tollgate-trace") === "1",
       loweredTo: chat.lowered ? chat.outputTokensMax : null,
-      errorJson: deps.errorJson,
     }),
   };
 }

@@ -7,8 +7,8 @@ import { affordable, usdText } from "../money.ts";
 import { parseJson } from "../pipeline/parse-json.ts";
 import type { Call, Caller, Frame, Plan } from "../plan.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
+import { usageJson } from "../wires/chat-completions/usage.ts";
 import { schemaError } from "./chat-body.ts";
-import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
 import { tokenCost } from "./token-cost.ts";
 
@@ -72,7 +72,7 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     gapMsMax: settings.gapMsMax,
   };
   const order = {
-    body: { ...body, messages: [] },
+    body,
     requestId: request.id,
     completionId: "",
     createdS: Math.floor(clock.epochMs() / 1000),
@@ -82,9 +82,7 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     outputTokensMax: 0,
     clocks,
   };
-  const routes = model.offers
-    .map((offer) => upstream.embeddingRoute(offer, order))
-    .filter((one) => typeof one !== "string");
+  const routes = model.offers.map((offer) => upstream.embeddingRoute(offer, order));
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
   return {

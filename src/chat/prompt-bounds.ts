@@ -1,6 +1,6 @@
 // How many tokens a prompt can count for: a cheap bound that is never too low, and what a real count needs.
 import type { PartBounds } from "../catalog/adapter.ts";
-import type { ChatBody, ChatPart } from "../upstream/dialects/dialect.ts";
+import type { ChatBody, ChatPart } from "../wires/chat-completions/body.ts";
 
 /** Vendors put words of their own around messages and tools. */
 const TOKENS_AROUND = 64;

@@ -6,9 +6,9 @@ import type { Call, Caller, FinalPart, Payer, Plan, Reading, Route } from "../pl
 import type { Records } from "../records/records.ts";
 import { type ActionRoute, actionMsMax } from "../upstream/action-route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { actionCost, isFree, quoteCents } from "./action-price.ts";
 import { binaryAnswer, type KeepBytes, type RawBytes } from "./binary-answer.ts";
-import { envelopeFrame, PREAMBLE } from "./envelope-frame.ts";
 import { localRoute } from "./local-route.ts";
 import { type ActionCall, readCall } from "./read-call.ts";
 import type { Shop } from "./shop.ts";

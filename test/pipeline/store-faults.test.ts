@@ -14,6 +14,7 @@ import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-r
 import type { AnswerSink, Endpoint, GatewayRequest, Route } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { COST, planOver, READING, scriptedDeps } from "../support/scripted-plan.ts";
 
@@ -91,7 +92,7 @@ function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endp
       keepAlive: null,
     },
   });
-  return { method: "POST", path: "/paid", auth: "key", bodyBytesMax: 1_000, errors: "chat", plan: () => plan };
+  return { method: "POST", path: "/paid", auth: "key", bodyBytesMax: 1_000, errors: chatErrors, plan: () => plan };
 }
 
 function request(): GatewayRequest {

@@ -5,6 +5,8 @@ import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AttemptFailure } from "../../src/plan.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
+import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
+import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 /** Far more than is ever held, and little enough to be sent in a moment. */
@@ -52,7 +54,8 @@ interface Seen {
 /** What one attempt tells its sink. */
 function attempt(dialect: Offer["chat"]["dialect"], firstMs = FIRST_MS_MAX): Promise<Seen> {
   const route = upstream.chatRoute(offerOf(dialect), {
-    body: { messages: [{ role: "user", content: "hi" }] },
+    asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
+    answers: chatAnswers({ id: "c", createdS: 0, model: "vendor/m" }),
     requestId: "req_1",
     completionId: "c",
     createdS: 0,

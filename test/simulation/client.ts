@@ -2,6 +2,7 @@
 import { nano } from "../../src/money.ts";
 import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
 import type { Charge, Endpoint, GatewayRequest, Plan } from "../../src/plan.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";
 import type { CallPlan } from "./scenario.ts";
@@ -131,7 +132,7 @@ export class Clients {
 
   #endpoint(tried: Try): Endpoint {
     const plan = () => this.#plan(tried);
-    return { method: "POST", path: PATH, auth: "key", bodyBytesMax: 1_000, errors: "chat", plan };
+    return { method: "POST", path: PATH, auth: "key", bodyBytesMax: 1_000, errors: chatErrors, plan };
   }
 
   #plan({ call, holdId, left: _, ...tried }: Try): Plan {

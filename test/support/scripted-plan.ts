@@ -14,6 +14,7 @@ import { handle } from "../../src/pipeline/handle.ts";
 import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
 import type { AnswerSink, Caller, Endpoint, Plan, Reading, Route } from "../../src/plan.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { newAccount } from "../ledger/requests.ts";
 
 const ACCOUNT = "ada";
@@ -230,7 +231,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         path: "/paid",
         auth: "key",
         bodyBytesMax: 1_000,
-        errors: "chat",
+        errors: chatErrors,
         plan: () => planOver(routes, plan),
       };
       const reply = createMemoryReply();

@@ -6,6 +6,8 @@ import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AttemptFailure } from "../../src/plan.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
+import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
+import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 
 function offerOf(adapter: Partial<Adapter>): Offer {
   const price = {
@@ -43,7 +45,8 @@ function offerOf(adapter: Partial<Adapter>): Offer {
 async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
   const upstream = createUpstream(systemClock);
   const route = upstream.chatRoute(offerOf(adapter), {
-    body: { messages: [{ role: "user", content: "hi" }] },
+    asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
+    answers: chatAnswers({ id: "c", createdS: 0, model: "vendor/m" }),
     requestId: "req_1",
     completionId: "c",
     createdS: 0,

@@ -1,13 +1,13 @@
-// Reads a stream of the messages wire and says it in OpenAI's deltas.
-import { isRecord } from "../json-pointer.ts";
-import { detailOf, type SignedThought } from "./chat-reasoning.ts";
-import { type Json, stringOf, wordOf } from "./chat-request.ts";
-import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
+// Reads a stream of the messages wire.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { NeutralEvent, ReasoningBlock } from "../../neutral.ts";
+import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { thoughtOf } from "./messages-answer.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
 
 /** A content block that is being written. */
 type OpenBlock =
-  | { readonly kind: "call"; readonly callIndex: number; readonly input: string; written: boolean }
+  | { readonly kind: "call"; readonly at: number; readonly input: string; written: boolean }
   | { readonly kind: "thought"; text: string; signature: string }
   | { readonly kind: "other" };
 
@@ -21,8 +21,8 @@ function keptBy(block: OpenBlock | undefined): number {
   return block.kind === "call" ? KEPT_PER_BLOCK + block.input.length : KEPT_PER_BLOCK;
 }
 
-class MessagesReader implements ChatStreamReader {
-  readonly #out: ChatStreamOut;
+class MessagesReader implements StreamReader {
+  readonly #out: EventOut;
   readonly #format: string;
   readonly #open = new Map<unknown, OpenBlock>();
   #kept = 0;
@@ -33,7 +33,7 @@ class MessagesReader implements ChatStreamReader {
   #delivered = false;
   #finished = false;
 
-  constructor(context: ChatContext, out: ChatStreamOut) {
+  constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
     this.#format = formatOf(context);
   }
@@ -87,13 +87,17 @@ class MessagesReader implements ChatStreamReader {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    this.#out.delta(0, { role: "assistant", content: "" });
+    this.#out.event({ kind: "begin", choice: 0 });
   }
 
-  #give(delta: Json): void {
+  #give(event: NeutralEvent): void {
     this.#begin();
     this.#delivered = true;
-    this.#out.delta(0, delta);
+    this.#out.event(event);
+  }
+
+  #say(kind: "text" | "reasoning", text: unknown): void {
+    if (typeof text === "string" && text !== "") this.#give({ kind, choice: 0, text });
   }
 
   /** Keeps a block under an index, where one that was never closed may lie still. */
@@ -114,29 +118,27 @@ class MessagesReader implements ChatStreamReader {
     switch (block.type) {
       case "text":
         this.#openBlock(index, { kind: "other" });
-        if (typeof block.text === "string" && block.text !== "") this.#give({ content: block.text });
+        this.#say("text", block.text);
         return;
       case "thinking":
         this.#openBlock(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
         this.#think(this.#open.get(index), block.thinking);
         return;
       case "redacted_thinking":
-        if (typeof block.data === "string") this.#sign({ text: "", signature: null, sealed: block.data, callId: null });
+        if (typeof block.data === "string") this.#sign({ sealed: block.data });
         return;
       case "tool_use": {
-        const callIndex = this.#calls++;
-        this.#openBlock(index, { kind: "call", callIndex, input: JSON.stringify(block.input ?? {}), written: false });
-        const told = { name: wordOf(block.name), arguments: "" };
-        this.#give({
-          tool_calls: [{ index: callIndex, id: wordOf(block.id), type: "function", function: told }],
-        });
+        const at = this.#calls++;
+        this.#openBlock(index, { kind: "call", at, input: JSON.stringify(block.input ?? {}), written: false });
+        const told = { id: wordOf(block.id), name: wordOf(block.name), arguments: "" };
+        this.#give({ kind: "tool-call", choice: 0, at, ...told });
       }
     }
   }
 
   #delta(open: OpenBlock | undefined, delta: Json): void {
-    if (delta.type === "text_delta" && typeof delta.text === "string" && delta.text !== "") {
-      this.#give({ content: delta.text });
+    if (delta.type === "text_delta") {
+      this.#say("text", delta.text);
     } else if (delta.type === "thinking_delta") {
       this.#think(open, delta.thinking);
     } else if (delta.type === "signature_delta" && open?.kind === "thought") {
@@ -151,21 +153,21 @@ class MessagesReader implements ChatStreamReader {
   #write(call: OpenBlock & { kind: "call" }, fragment: string): void {
     if (fragment === "") return;
     call.written = true;
-    this.#give({ tool_calls: [{ index: call.callIndex, function: { arguments: fragment } }] });
+    this.#give({ kind: "tool-arguments", choice: 0, at: call.at, text: fragment });
   }
 
   #think(open: OpenBlock | undefined, text: unknown): void {
-    if (typeof text !== "string" || text === "") return;
-    this.#give({ reasoning: text });
-    if (open?.kind !== "thought") return;
+    this.#say("reasoning", text);
+    if (typeof text !== "string" || open?.kind !== "thought") return;
     open.text += text;
     this.#keep(text.length);
   }
 
   /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
-  #sign(thought: SignedThought): void {
+  #sign(told: Partial<ReasoningBlock>): void {
     this.#begin();
-    this.#out.delta(0, { reasoning_details: [detailOf(thought, this.#format, this.#thoughts++)] });
+    const thought = thoughtOf(this.#format, told);
+    this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });
   }
 
   #stop(index: unknown): void {
@@ -173,9 +175,9 @@ class MessagesReader implements ChatStreamReader {
     this.#open.delete(index);
     this.#kept -= keptBy(open);
     if (open?.kind === "thought" && open.signature !== "") {
-      this.#sign({ text: open.text, signature: open.signature, sealed: null, callId: null });
+      this.#sign({ text: open.text, signature: open.signature });
     }
-    // A call without arguments comes without fragments; OpenAI's clients parse what was written.
+    // A call without arguments comes without fragments; clients parse what was written.
     if (open?.kind === "call" && !open.written) this.#write(open, open.input);
   }
 
@@ -192,11 +194,11 @@ class MessagesReader implements ChatStreamReader {
       return;
     }
     this.#begin();
-    this.#out.finish(0, finish, native);
+    this.#out.event({ kind: "finish", choice: 0, reason: finish, native });
   }
 }
 
 /** A reader of one stream in the messages wire. */
-export function messagesReader(context: ChatContext, out: ChatStreamOut): ChatStreamReader {
+export function messagesReader(context: ChatContext, out: EventOut): StreamReader {
   return new MessagesReader(context, out);
 }

@@ -1,10 +1,11 @@
 // Whatever a client or a vendor sends, the translating dialects never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ChatBody, ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { chatContext, eventsOf, feed, fixture, RecordedStream } from "../../support/dialect-replay.ts";
+import type { ChatBody } from "../../../src/wires/chat-completions/body.ts";
+import { answerOf, asked, chatContext, eventsOf, feed, fixture, RecordedStream } from "../../support/dialect-replay.ts";
 
 const DIALECTS: [string, Dialect, string[]][] = [
   ["messages", messages, ["text", "tools", "thinking", "refusal", "unknown"]],
@@ -83,13 +84,13 @@ const context = fc
 describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
   it("puts any request into the wire, with the bound on output, or says why not", () => {
     fc.assert(
-      fc.property(body, context, (asked, told) => {
-        const sent = dialect.request(asked, told).body;
+      fc.property(body, context, (wanted, told) => {
+        const sent = dialect.request(asked(wanted), told).body;
         const bound =
           name === "messages" ? sent.max_tokens : (sent.generationConfig as Record<string, unknown>).maxOutputTokens;
         expect(bound).toBe(told.outputTokensMax);
         expect(typeof JSON.stringify(sent)).toBe("string");
-        const reason = dialect.unsupported(asked, told);
+        const reason = dialect.unsupported(asked(wanted), told);
         expect(reason === null || reason.length > 0).toBe(true);
       }),
       { numRuns: 1500 },
@@ -98,10 +99,10 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
 
   it("does not change the request it is given", () => {
     fc.assert(
-      fc.property(body, context, (asked, told) => {
-        const before = JSON.stringify(asked);
-        dialect.request(asked, told);
-        expect(JSON.stringify(asked)).toBe(before);
+      fc.property(body, context, (wanted, told) => {
+        const before = JSON.stringify(wanted);
+        dialect.request(asked(wanted), told);
+        expect(JSON.stringify(wanted)).toBe(before);
       }),
       { numRuns: 300 },
     );
@@ -138,7 +139,7 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
     );
     fc.assert(
       fc.property(anything, (answer) => {
-        const read = dialect.answer(answer, chatContext());
+        const read = answerOf(dialect, answer, chatContext());
         expect("kind" in read ? typeof read.message : typeof read.text).toBe("string");
         expect(typeof dialect.error(answer).message).toBe("string");
       }),

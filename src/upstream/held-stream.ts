@@ -1,33 +1,19 @@
-// Where every dialect's stream reader puts what it read: holds back what must not go out yet, passes on the rest.
+// The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
 import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../plan.ts";
 import { DeliveredText } from "./delivered-text.ts";
-import type { ChatContext, ChatStreamOut, FinishReason } from "./dialects/dialect.ts";
+import type { BytesOut } from "./dialects/dialect.ts";
 
 /** The most that is held back of a stream that has not begun, or has finished: a vendor that sends more of either never ends. */
 const HELD_BYTES_MAX = 1024 * 1024;
 /** A vendor's choices are kept count of. We ask for eight at most. */
 const CHOICES_MAX = 128;
 
-const CONTENT_KEYS = ["content", "reasoning", "refusal"];
-
-/** The text of a delta made by a translating dialect that a token count needs. */
-function textOf(delta: Readonly<Record<string, unknown>>): string {
-  let text = "";
-  for (const key of CONTENT_KEYS) if (typeof delta[key] === "string") text += delta[key];
-  if (!Array.isArray(delta.tool_calls)) return text;
-  for (const call of delta.tool_calls as { function?: { name?: string; arguments?: string } }[]) {
-    text += `${call.function?.name ?? ""}${call.function?.arguments ?? ""}`;
-  }
-  return text;
-}
-
 /**
- * The answer side of one streamed attempt. Preamble is held until content comes, so that another route can still take
+ * Knows no wire. Preamble is held until content comes, so that another route can still take
  * over unseen; finish events are held until the end, because they are part of what the ledger's commit precedes.
  */
-export class ChatStream implements ChatStreamOut {
-  readonly #context: ChatContext;
+export class HeldStream implements BytesOut {
   readonly #sink: AnswerSink;
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
@@ -45,8 +31,7 @@ export class ChatStream implements ChatStreamOut {
   #usage: TokenUsage | null = null;
   #upstreamCostNano: Nano | null = null;
 
-  constructor(context: ChatContext, sink: AnswerSink) {
-    this.#context = context;
+  constructor(sink: AnswerSink) {
     this.#sink = sink;
   }
 
@@ -86,21 +71,6 @@ export class ChatStream implements ChatStreamOut {
     if (kind === "finish") this.#hold(event, this.#held);
     else if (kind === "preamble" && !this.#committed) this.#hold(event, this.#preamble);
     else this.#content(event);
-  }
-
-  delta(index: number, delta: Readonly<Record<string, unknown>>): void {
-    if (this.#over) return;
-    this.choice(index, false);
-    const text = textOf(delta);
-    const bearing = text !== "" || Array.isArray(delta.tool_calls) || Array.isArray(delta.images);
-    this.raw(this.#chunk({ index, delta, finish_reason: null }), bearing ? "content" : "preamble");
-    this.#text.addText(text);
-  }
-
-  finish(index: number, reason: FinishReason, native: string): void {
-    this.choice(index, true);
-    const choice = { index, delta: {}, finish_reason: reason, native_finish_reason: native };
-    this.raw(this.#chunk(choice), "finish");
   }
 
   usage(usage: TokenUsage): void {
@@ -143,6 +113,10 @@ export class ChatStream implements ChatStreamOut {
     this.#text.add(bytes, start, end);
   }
 
+  deliveredText(text: string): void {
+    this.#text.addText(text);
+  }
+
   #hold(event: Buffer, held: Buffer[]): void {
     held.push(event);
     this.#heldBytes += event.length;
@@ -165,17 +139,5 @@ export class ChatStream implements ChatStreamOut {
       this.#heldBytes = 0;
     }
     this.#ready.push(event);
-  }
-
-  #chunk(choice: Record<string, unknown>): Buffer {
-    const { completionId, createdS, servedSlug } = this.#context;
-    const chunk = {
-      id: completionId,
-      object: "chat.completion.chunk",
-      created: createdS,
-      model: servedSlug,
-      choices: [choice],
-    };
-    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
   }
 }
