@@ -142,6 +142,22 @@ describe("the house", () => {
     expect(broken).toEqual([]);
   });
 
+  it("wires know each other as little as they know vendors' dialects", () => {
+    const broken: string[] = [];
+    const wireOf = (file: string) => /^src\/wires\/([^/]+)\//.exec(file)?.[1] ?? null;
+    for (const file of source.filter((name) => within(name, ["src/wires", "src/upstream"]))) {
+      for (const { target } of importsOf(file).filter((one) => one.target.startsWith("src/"))) {
+        const [own, other] = [wireOf(file), wireOf(target)];
+        if (other !== null && other !== own)
+          broken.push(`${file} imports ${target}: a wire is chosen where a plan is made`);
+        const pure = within(target, ["src/wires"]) || LINES[partOf(target)] === 0;
+        if (within(file, ["src/wires"]) && !pure)
+          broken.push(`${file} imports ${target}: a wire is a codec over line 0`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
   it("adapters and tiers import their vocabulary alone", () => {
     const allowed: Record<string, string> = { adapters: "#adapter", tiers: "#tier" };
     const broken = source
