@@ -4,7 +4,10 @@ import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../plan.ts
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
 
-/** The most that is held back of a stream that has not begun, or has finished: a vendor that sends more of either never ends. */
+/**
+ * The most that is held back before content and after a finish: a vendor that sends more does not mean to answer. The largest
+ * event does not count, because an answer may come whole with its finish, pictures and all; its size has a bound of its own.
+ */
 const HELD_BYTES_MAX = 1024 * 1024;
 /** A vendor's choices are kept count of. We ask for eight at most. */
 const CHOICES_MAX = 128;
@@ -18,8 +21,9 @@ export class HeldStream implements BytesOut {
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
   #held: Buffer[] = [];
-  /** The size of both together. */
+  /** The size of both together, and of the largest event in them. */
   #heldBytes = 0;
+  #largestBytes = 0;
   /** Content of the piece that is being read: one write for all events that came together. */
   #ready: Buffer[] = [];
   #committed = false;
@@ -120,7 +124,9 @@ export class HeldStream implements BytesOut {
   #hold(event: Buffer, held: Buffer[]): void {
     held.push(event);
     this.#heldBytes += event.length;
-    if (this.#heldBytes > HELD_BYTES_MAX) this.#tooMuch("the stream goes on and on without content");
+    this.#largestBytes = Math.max(this.#largestBytes, event.length);
+    if (this.#heldBytes - this.#largestBytes > HELD_BYTES_MAX)
+      this.#tooMuch("the stream goes on and on without content");
   }
 
   #tooMuch(message: string): void {
@@ -137,6 +143,7 @@ export class HeldStream implements BytesOut {
       this.#preamble = [];
       this.#held = [];
       this.#heldBytes = 0;
+      this.#largestBytes = 0;
     }
     this.#ready.push(event);
   }

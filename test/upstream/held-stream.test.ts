@@ -67,6 +67,16 @@ test("a choice that goes on after another has ended loses nothing of either", ()
   expect(sent.indexOf('"stop"')).toBeLessThan(sent.indexOf('"c"'));
 });
 
+test("a picture may come with the finish, however large, and further finishes do not make it a stream without end", () => {
+  const picture = "x".repeat(5_000_000);
+  const { failure, final } = told(chunk(0, picture, "stop"), chunk(0, null, "stop"));
+  expect(failure).toBe(null);
+  expect(final?.kind === "stream" && final.tail.length).toBeGreaterThan(picture.length);
+  const half = "x".repeat(600_000);
+  expect(told(chunk(0, half, "stop"), chunk(0, half, "stop")).failure).toBe(null);
+  expect(told(...Array<string>(3).fill(chunk(0, half, "stop"))).failure?.kind).toBe("provider_malformed");
+});
+
 test("an empty reason in every chunk ends nothing, and a reason that is repeated ends once", () => {
   const { failure, sent } = told(chunk(0, "a", ""), chunk(0, "b", ""), chunk(0, null, "stop"), chunk(0, "", "stop"));
   expect(failure).toBe(null);
