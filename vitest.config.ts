@@ -1,23 +1,49 @@
-// The test suite: real servers on free ports, so files run side by side.
+// The test suite: real servers on free ports, so files run side by side. vitest.quick.config.ts runs a part of it.
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { HeavyFirst } from "./test/heavy-first.ts";
+import { suiteFiles, type TestFile } from "./test/lanes.ts";
 
-export default defineConfig({
-  test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/faults/**"],
-    pool: "forks",
-    globalSetup: ["test/support/run-folder.ts"],
-    // Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy.
-    maxWorkers: Math.min(8, availableParallelism() + 1),
-    // A process runs one file after another: starting it and reading the sources anew for each took a quarter of all the work.
-    // Files share no state, since the sources have no globals; what a file of test/support opens ends with the test that asked.
-    isolate: false,
-    sequence: { sequencer: HeavyFirst },
-    execArgv: ["--disable-warning=ExperimentalWarning"],
-    // Bounds for what hangs, not for what is slow: others may load the machine as well.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-  },
-});
+/** Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy. */
+const WORKERS = Math.min(8, availableParallelism() + 1);
+
+/** What every process that runs tests has in common. */
+const COMMON = {
+  pool: "forks" as const,
+  maxWorkers: WORKERS,
+  execArgv: ["--disable-warning=ExperimentalWarning"],
+  setupFiles: ["test/support/file-cost.ts"],
+  // Bounds for what hangs, not for what is slow: others may load the machine as well.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+};
+
+interface Bounds {
+  /** The most processor time that one file may take, in seconds; its children's is not in it. */
+  readonly fileCpuSecondsMax: number;
+}
+
+export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds): ViteUserConfig {
+  const paths = (ownProcess: boolean) => files.filter((file) => file.ownProcess === ownProcess).map(({ path }) => path);
+  const provide = { fileCpuSecondsMax };
+  return {
+    test: {
+      globalSetup: ["test/support/run-folder.ts"],
+      sequence: { sequencer: HeavyFirst },
+      maxWorkers: WORKERS,
+      projects: [
+        {
+          // A process runs one file after another: starting it and reading the sources anew for each took a quarter of all the work.
+          // Files share no state, since the sources have no globals; what a file of test/support opens ends with the test that asked.
+          test: { ...COMMON, name: "shared", include: paths(false), isolate: false, provide },
+        },
+        {
+          // Files that count what belongs to the whole process: its timers, its memory.
+          test: { ...COMMON, name: "own process", include: paths(true), isolate: true, provide },
+        },
+      ],
+    },
+  };
+}
+
+export default defineConfig(suite(suiteFiles(), { fileCpuSecondsMax: 90 }));

@@ -12,6 +12,6 @@ export default defineConfig({
     maxConcurrency: 100,
     // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.
     testTimeout: 600_000,
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
   },
 });

@@ -58,7 +58,7 @@ export default defineAdapter({
     { at: "/errorCode", is: "ERROR_ZERO_BALANCE", means: "provider_billing" },
     { at: "/errorCode", is: "ERROR_NO_SLOT_AVAILABLE", means: "provider_overloaded" },
     { at: "/errorCode", is: ["ERROR_CAPTCHA_UNSOLVABLE", "ERROR_BAD_DUPLICATES"], means: "miss" },
-    { at: "/errorId", matches: /^[1-9]/, means: "caller_invalid", messageAt: "/errorDescription" },
+    { at: "/errorId", matches: /^[1-9]/, sample: "1", means: "caller_invalid", messageAt: "/errorDescription" },
     { at: "/errorId", not: 0, means: "provider_malformed" },
   ],
   actions: {
@@ -96,6 +96,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 0 },
       upstreamCents: 0,
       request: { method: "POST", path: "/getTaskResult" },
+      content: ["/status"],
       requires: [{ kind: "task", param: "taskId" }],
       example: {
         params: { taskId },

@@ -69,7 +69,7 @@ export default defineAdapter({
     { status: [400, 422], at: "/error/code", is: "OPTION_NOT_IN_PLAN", means: "caller_unsupported" },
     { status: [400, 422], at: "/error/code", is: "RESOURCE_NOT_ALLOWED", means: "provider_auth_failed" },
     // The month's requests are spent; waiting a second does not help.
-    { status: 429, at: "/error/code", matches: /QUOTA|USAGE/, means: "provider_billing" },
+    { status: 429, at: "/error/code", matches: /QUOTA|USAGE/, sample: "QUOTA_LIMITED", means: "provider_billing" },
   ],
   actions: {
     search: action({
@@ -81,6 +81,8 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
       request: { method: "GET", path: "/web/search" },
+      // Kinds of results of which there is none are left out.
+      content: ["/web", "/query"],
       example: {
         params: { q: "tides brest", count: 1 },
         answers: [{ type: "search", query, web: { type: "search", results: [page], family_friendly: true } }],
@@ -95,6 +97,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
       request: { method: "GET", path: "/news/search" },
+      content: ["/results", "/query"],
       example: {
         params: { q: "tides brest", freshness: "pd", count: 1 },
         answers: [{ type: "news", query, results: [article] }],

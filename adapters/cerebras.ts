@@ -18,6 +18,7 @@ export default defineAdapter({
       "gpt-oss-120b": {
         slug: "openai/gpt-oss-120b",
         contextTokens: 131_072,
+        tokenizer: "o200k",
         prices: [{ since, input: "0.35", output: "0.75" }],
       },
       "llama-3.3-70b": {

@@ -68,7 +68,7 @@ export default defineAdapter({
   contact: "polite",
   rate: { requests: 5, perMs: 60_000 },
   // Its page for the hours of maintenance.
-  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     dockets: action({
       ...common,
@@ -86,6 +86,7 @@ export default defineAdapter({
           available_only: available_only === true ? "on" : undefined,
         }),
       },
+      content: ["/results"],
       example: {
         params: { party_name: "Foo Industries", order_by: "dateFiled desc" },
         answers: [
@@ -108,6 +109,7 @@ export default defineAdapter({
           ...Object.fromEntries(status.map((one) => [`stat_${one}`, "on"])),
         }),
       },
+      content: ["/results"],
       example: {
         params: { q: '"fair use"', court: "scotus", order_by: "citeCount desc" },
         answers: [{ count: 1, next: null, results: [{ ...aCase, cluster_id: 6613686, citation: ["101 Haw. 235"] }] }],

@@ -89,6 +89,7 @@ export default defineAdapter({
       price: { mode: "ranged", cents: 11, minCents: 1, quoteCents: (params) => Math.ceil(searchCents(params)) },
       upstreamCents: searchCents,
       request: { method: "POST", path: "/search", params: searchWire },
+      content: ["/results"],
       example: { params: { query: "overview of language models", category: "research" }, answers: [found] },
     }),
     contents: action({
@@ -100,6 +101,7 @@ export default defineAdapter({
       price: { mode: "ranged", cents: 60, minCents: 1, quoteCents: (params) => Math.ceil(contentCents(params)) },
       upstreamCents: contentCents,
       request: { method: "POST", path: "/contents", params: contentWire },
+      content: ["/results/0"],
       // No page could be fetched; which ones was the caller's choice, so the route is as good as before.
       rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
       example: { params: { urls: [paper], text: true }, answers: [fetched] },
@@ -113,6 +115,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
       request: { method: "POST", path: "/answer" },
+      content: ["/answer"],
       example: { params: { query: "Who is H. Naveed?" }, answers: [{ answer: "An author.", citations: [result] }] },
     }),
   },

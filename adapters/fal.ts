@@ -5,6 +5,8 @@ const request_id = "764cabcf-b745-4b3e-ae38-1200304cf45b";
 const address = `https://queue.fal.run/fal-ai/flux/requests/${request_id}`;
 // Of what the vendor itself has queued, a 404 is its own fault.
 const rules = [{ status: 404, means: "provider_server_error" }] as const;
+// Each model has its own name for what it has made; one that has made nothing has no field at all.
+const nothing = { at: "", empty: true, means: "provider_malformed" } as const;
 const queued = { request_id, response_url: address, status_url: `${address}/status`, cancel_url: `${address}/cancel` };
 
 export default defineAdapter({
@@ -38,6 +40,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0,
       request: { method: "POST", origin: "rest", path: "/storage/upload/initiate?storage_type=fal-cdn-v3" },
+      content: ["/upload_url"],
       example: {
         params: { file_name: "cat.png", content_type: "image/png" },
         answers: [
@@ -84,7 +87,7 @@ export default defineAdapter({
           rules,
         },
         // Completed is only the end of the wait; whether it is a success the result says by its own status.
-        { request: { method: "GET", path: "", pathAt: "/response_url" }, rules },
+        { request: { method: "GET", path: "", pathAt: "/response_url" }, rules: [...rules, nothing] },
       ],
       timeoutMs: 900_000,
       example: {

@@ -9,6 +9,8 @@ const list = z.array(words).min(1).max(50);
 const schema = z.record(z.string(), z.json());
 const limit = z.int().min(1).max(20).default(5).describe("Results at most");
 const format = z.enum(["markdown", "html", "rawHtml", "plainText", "links", "images", "json", "screenshot"]);
+/** One of these is in every page that was read. */
+const READ = format.options.map((name) => `/data/${name}`);
 const NEEDS = { path: ["jsonSchema"], message: "is required with format json and with basis" };
 const scrape = z
   .strictObject({
@@ -47,6 +49,7 @@ const status = (kind: string, answer: z.core.util.JSONType) =>
     params: z.strictObject({ id: words.describe("The id of the job") }),
     upstreamCents: 0,
     request: { method: "GET", path: `/${kind}/{id}` },
+    content: ["/status"],
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
@@ -72,6 +75,7 @@ export default defineAdapter({
       params: scrape,
       upstreamCents: ({ formats }) => CREDIT_CENTS * (formats.includes("json") ? 5 : 1),
       request: { method: "POST", path: "/scrape", fixed: { deadlineMs: 50_000 } },
+      content: READ,
       rules: [{ status: [200, 422], at: "/success", is: false, means: "miss" }],
       example: { params: { url, stealth: true }, answers: [{ success: true, data: { ...read, creditCost: 1 } }] },
     }),
@@ -104,6 +108,7 @@ export default defineAdapter({
       params: z.strictObject({ url: page.describe("The site") }),
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map", fixed: { timeout: 50 } },
+      content: ["/data/links"],
       example: { params: { url }, answers: [{ success: true, data: { links: [url] } }] },
     }),
     search: action({
@@ -113,6 +118,7 @@ export default defineAdapter({
       params: z.strictObject({ query: words.max(2_000).describe("What to search for"), limit }),
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
+      content: ["/data"],
       example: { params: { query: "example" }, answers: [{ success: true, data: [{ url, title: "Example Domain" }] }] },
     }),
     "extract-status": status("extract", { success: true, id, status: "completed", results, creditsUsed: 5 }),

@@ -55,7 +55,7 @@ export default defineAdapter({
   auth: noAuth,
   contact: "polite",
   // A page for people, under whatever status, is an outage.
-  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     search: action({
       ...common,
@@ -74,6 +74,8 @@ export default defineAdapter({
           fields: "fields[]",
         },
       },
+      // Where nothing was found it is the count alone that is told.
+      content: ["/results", "/count"],
       example: {
         params: { term: "emission standards", type: "RULE", agency: "environmental-protection-agency" },
         answers: [{ count: 1, total_pages: 1, next_page_url: null, results: [rule] }],
@@ -92,6 +94,7 @@ export default defineAdapter({
           .describe("The document's number, such as 2026-17211."),
       }),
       request: { method: "GET", path: "/documents/{document_number}.json" },
+      content: ["/document_number"],
       example: {
         params: { document_number: "2026-17211" },
         answers: [

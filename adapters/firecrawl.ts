@@ -9,6 +9,8 @@ const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "s
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);
 const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary"]);
+/** One of these is in every page that was read. */
+const READ = format.options.map((name) => `/data/${name}`);
 const extract = z
   .strictObject({
     urls: z
@@ -37,6 +39,7 @@ const status = (kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType)
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
     request: { method: "GET", path: `/${kind}/{id}` },
+    content: ["/status"],
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
@@ -62,7 +65,8 @@ export default defineAdapter({
       }),
       upstreamCents: 10 * CREDIT_CENTS,
       request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000 } },
-      rules: [{ at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, means: "miss" }],
+      content: READ,
+      rules: [{ at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" }],
       example: { params: { url }, answers: [{ success: true, data: read }] },
     }),
     crawl: action({
@@ -90,6 +94,7 @@ export default defineAdapter({
       }),
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map" },
+      content: ["/links"],
       example: { params: { url }, answers: [{ success: true, links: [{ url, title: "Example Domain" }] }] },
     }),
     search: action({
@@ -102,6 +107,7 @@ export default defineAdapter({
       }),
       upstreamCents: ({ limit }) => Math.ceil(limit / 10) * 2 * CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
+      content: ["/data"],
       example: { params: { query: "example" }, answers: [{ success: true, data: { web: [{ url }] }, creditsUsed: 2 }] },
     }),
     extract: action({

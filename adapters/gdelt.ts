@@ -51,11 +51,12 @@ export default defineAdapter({
       status: [200, 429],
       at: "",
       matches: /rate limit|limit requests|too many requests|every 5 seconds/i,
+      sample: "Please limit requests to one every 5 seconds.",
       means: "provider_rate_limited",
       restMs: 5_000,
     },
-    { at: "", matches: /^\s*(<|$)/, means: "provider_overloaded" },
-    { at: "", matches: /\S/, means: "caller_invalid" },
+    { at: "", matches: /^\s*(<|$)/, sample: "<!doctype html>", means: "provider_overloaded" },
+    { at: "", matches: /\S/, sample: "The specified phrase is too short.", means: "caller_invalid" },
   ],
   actions: {
     news: action({
@@ -74,6 +75,7 @@ export default defineAdapter({
         }),
       ),
       request: { ...request, fixed: { mode: "artlist", format: "json" } },
+      content: ["/articles"],
       rules: [{ at: "", not: "", empty: true, means: "miss", data: { articles: [] } }],
       example: {
         params: { query: "climate", timespan: "24h", maxrecords: 1 },
@@ -108,6 +110,7 @@ export default defineAdapter({
         }),
       ),
       request: { ...request, fixed: { format: "json" } },
+      content: ["/timeline"],
       rules: [{ at: "", not: "", empty: true, means: "miss", data: { timeline: [] } }],
       example: {
         params: { query: "climate", timespan: "7d" },

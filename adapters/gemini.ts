@@ -33,6 +33,7 @@ export default defineAdapter({
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",
+    hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",
     models: {
       "gemini-3.6-flash": { ...flash3, prices: [{ since, input: "1.5", output: "7.5", cacheRead: "0.15" }] },

@@ -5,7 +5,7 @@ const since = "2026-08-21";
 const context = { contextTokens: 131_072 };
 // Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed 6,400 for any.
 const sees = { ...context, outputTokensMax: 8_192, parts: { imageTokensMax: 6_400 } };
-const gptOss = { ...context, outputTokensMax: 65_536 };
+const gptOss = { ...context, outputTokensMax: 65_536, tokenizer: "o200k" } as const;
 
 export default defineAdapter({
   name: "Groq",

@@ -42,6 +42,10 @@ const params = z
     message: "is before fromDate",
   });
 
+/** An object of the caller's own shape has no place that can be known. */
+const content = ({ outputType }: z.infer<typeof params>) =>
+  outputType === "structured" ? [] : ["/answer", "/results"];
+
 const example = {
   params: { q: "How tall is the lighthouse of Kereon?" },
   answers: [
@@ -92,6 +96,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: ({ outputType }) => (outputType === "searchResults" ? 0.5 : 0.6),
       request: { method: "POST", path: "/search", fixed: { depth: "standard" } },
+      content,
       example,
     }),
     "deep-search": action({
@@ -104,6 +109,7 @@ export default defineAdapter({
       upstreamCents: ({ outputType }) => (outputType === "searchResults" ? 5 : 5.5),
       mayCostMore: "Writing the answer costs us half a cent more than the listed price; the sources alone do not.",
       request: { method: "POST", path: "/search", fixed: { depth: "deep" } },
+      content,
       timeoutMs: 120_000,
       example,
     }),

@@ -10,11 +10,15 @@ const since = "2026-08-21";
 const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: number) => ({
   contextTokens,
   outputTokensMax,
+  tokenizer: "o200k" as const,
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
 
+// Metadata is taken with answers that are stored, and refused with others; none of ours are stored.
+const dropFields = ["metadata"];
+
 // These reason before they answer, and refuse to be told how to sample.
-const unsampled = { dropFields: ["temperature", "top_p", "presence_penalty", "frequency_penalty"] };
+const unsampled = { dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"] };
 
 const gpt56 = sized(1_050_000, 128_000, 12_000);
 const gpt55 = sized(1_000_000, 128_000, 12_000);
@@ -24,11 +28,13 @@ const gpt51 = sized(400_000, 128_000, 1_445);
 const gpt5 = { ...gpt51, ...unsampled };
 const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...unsampled };
 const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...unsampled };
-const gpt41 = sized(1_000_000, 32_768, 1_445);
-const gpt41Mini = sized(1_000_000, 32_768, 2_489);
-const gpt41Nano = sized(1_000_000, 32_768, 3_779);
-const gpt4o = sized(128_000, 16_384, 1_445);
-const gpt4oMini = sized(128_000, 16_384, 48_169);
+// These do not reason.
+const plain = { hidesReasoning: false };
+const gpt41 = { ...sized(1_000_000, 32_768, 1_445), ...plain };
+const gpt41Mini = { ...sized(1_000_000, 32_768, 2_489), ...plain };
+const gpt41Nano = { ...sized(1_000_000, 32_768, 3_779), ...plain };
+const gpt4o = { ...sized(128_000, 16_384, 1_445), ...plain };
+const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
 const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled };
 const o4Mini = { ...sized(200_000, 100_000, 2_642), ...unsampled };
 
@@ -51,7 +57,9 @@ export default defineAdapter({
   maker: "openai",
   chat: {
     dialect: "chat-completions",
+    hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
+    dropFields,
     // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
     streamOptions: { include_obfuscation: false },
     models: {

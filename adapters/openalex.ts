@@ -73,6 +73,7 @@ export default defineAdapter({
       params: lists,
       upstreamCents: SEARCH_CENTS,
       request: { method: "GET", path: "/works" },
+      content: ["/results"],
       example: {
         params: { search: "graph neural networks", filter: "publication_year:2024,type:article" },
         answers: [{ meta, results: [{ ...work, publication_year: 2018, cited_by_count: 1_201 }], group_by: [] }],
@@ -95,6 +96,7 @@ export default defineAdapter({
         // A work that was merged into another leads there.
         redirectsMax: 2,
       },
+      content: ["/id"],
       example: {
         params: { id: "10.7717/peerj.4375" },
         answers: [
@@ -110,6 +112,7 @@ export default defineAdapter({
       params: lists,
       upstreamCents: SEARCH_CENTS,
       request: { method: "GET", path: "/authors" },
+      content: ["/results"],
       example: {
         params: { search: "Heather Piwowar" },
         answers: [{ meta, results: [{ id: "https://openalex.org/A5048491430", summary_stats: { h_index: 22 } }] }],

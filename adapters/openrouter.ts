@@ -6,20 +6,24 @@ const since = "2026-08-21";
 const sized = (contextTokens: number, imageTokensMax?: number) =>
   imageTokensMax === undefined ? { contextTokens } : { contextTokens, parts: { imageTokensMax } };
 
+/** It reasons without showing it. */
+const unseen = <T>(model: T) => ({ ...model, hidesReasoning: true });
+const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
+
 /** In USD per million tokens; a bucket that has no price of its own costs as input. */
 const price = (input: string, output: string, cacheRead = input) => ({ prices: [{ since, input, output, cacheRead }] });
 
 // Images count as they do at the makers; their own files say why. Documents cost extra here, so none is sent.
 const claude = sized(1_000_000, 4_784);
 const claudeSmall = sized(200_000, 1_600);
-const gpt54 = sized(1_050_000, 12_000);
-const gpt55 = sized(1_000_000, 12_000);
-const gpt54Small = sized(400_000, 24_600);
-const gpt5 = sized(400_000, 1_445);
-const gpt5Small = sized(400_000, 3_779);
-const gpt41 = sized(1_000_000, 3_779);
-const gemini3 = sized(1_000_000, 2_240);
-const gemini2 = sized(1_000_000, 8_256);
+const gpt54 = unseen(o200k(sized(1_050_000, 12_000)));
+const gpt55 = unseen(o200k(sized(1_000_000, 12_000)));
+const gpt54Small = unseen(o200k(sized(400_000, 24_600)));
+const gpt5 = unseen(o200k(sized(400_000, 1_445)));
+const gpt5Small = unseen(o200k(sized(400_000, 3_779)));
+const gpt41 = o200k(sized(1_000_000, 3_779));
+const gemini3 = unseen(sized(1_000_000, 2_240));
+const gemini2 = unseen(sized(1_000_000, 8_256));
 const mistral = sized(256_000, 4_200);
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
@@ -74,8 +78,8 @@ export default defineAdapter({
       "openai/gpt-4.1": { ...gpt41, ...price("2", "8", "0.5") },
       "openai/gpt-4.1-mini": { ...gpt41, ...price("0.4", "1.6", "0.1") },
       "openai/gpt-4.1-nano": { ...gpt41, ...price("0.1", "0.4", "0.025") },
-      "openai/gpt-oss-120b": { ...sized(131_072), ...price("0.039", "0.18") },
-      "openai/gpt-oss-20b": { ...sized(131_072), ...price("0.029", "0.14") },
+      "openai/gpt-oss-120b": { ...o200k(sized(131_072)), ...price("0.039", "0.18") },
+      "openai/gpt-oss-20b": { ...o200k(sized(131_072)), ...price("0.029", "0.14") },
       "google/gemini-3.5-flash": { ...gemini3, ...price("1.5", "9", "0.15") },
       "google/gemini-3.1-pro-preview": { ...gemini3, prices: [{ ...pro3, steps: [pro3Long] }] },
       "google/gemini-3.1-flash-lite": { ...gemini3, ...price("0.25", "1.5", "0.025") },

@@ -58,9 +58,9 @@ export default defineAdapter({
   keyParts: ["OXYLABS_USERNAME", "OXYLABS_PASSWORD"],
   rules: [
     // The vendor's own faults, inside a good answer or as the answer's status.
-    { at: "/results/0/status_code", matches: /^6\d\d$/, means: "provider_server_error" },
+    { at: "/results/0/status_code", matches: /^6\d\d$/, sample: "613", means: "provider_server_error" },
     { at: "/results", empty: true, means: "provider_malformed" },
-    { at: "/results/0/status_code", matches: /^[^2]/, means: "miss" },
+    { at: "/results/0/status_code", matches: /^[^2]/, sample: "404", means: "miss" },
   ],
   actions: {
     scrape: action({
@@ -84,6 +84,7 @@ export default defineAdapter({
         fixed: { source: "universal" },
         params: (params) => ({ ...params, ...(params.parsing_instructions === undefined ? {} : { parse: true }) }),
       },
+      content: ["/results/0/content"],
       timeoutMs: 180_000,
       example: { params: { url: "https://example.com", geo_location: "Germany" }, answers: [{ results: [found] }] },
     }),

@@ -76,6 +76,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: searchCents,
       request: { method: "POST", path: "/search", params: searchWire },
+      content: ["/results"],
       callerIds: ["session_id"],
       example: { params: { query: "longest bridge" }, answers: [{ search_id: "search_6f2c", results: [page] }] },
     }),
@@ -88,6 +89,7 @@ export default defineAdapter({
       price: { mode: "ranged", cents: 20, minCents: 1, unit: "URL", quoteCents: ({ urls }) => urls.length },
       upstreamCents: ({ urls }) => urls.length / 10,
       request: { method: "POST", path: "/extract" },
+      content: ["/results/0"],
       callerIds: ["session_id"],
       rules: [{ at: "/results/0", empty: false, means: "success" }, NONE],
       example: { params: { urls: [url], objective: "How long is it?" }, answers: [read] },
@@ -111,6 +113,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 0 },
       upstreamCents: 0,
       request: { method: "GET", path: "/tasks/runs/{run_id}" },
+      content: ["/status"],
       steps: [{ when: { at: "/status", is: "completed" }, request: { method: "GET", path: RESULT }, merge: true }],
       // That a run has failed, and why, is what the caller asked for.
       rules: [{ at: "/status", is: ["failed", "cancelled"], means: "success" }],

@@ -38,7 +38,7 @@ export default defineAdapter({
   contact: "polite",
   // It names no limit; two a second is polite.
   rate: { requests: 2, perMs: 1_000 },
-  rules: [{ at: "", matches: /^\s*</, means: "provider_overloaded" }],
+  rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     search: action({
       ...common,
@@ -51,6 +51,7 @@ export default defineAdapter({
         names: { state: "state[id]", ntee: "ntee[id]", c_code: "c_code[id]" },
         params: (p) => ({ ...p, state: p.state?.toUpperCase() }),
       },
+      content: ["/organizations"],
       rules: [
         {
           status: 404,
@@ -81,6 +82,7 @@ export default defineAdapter({
         path: "/organizations/{ein}.json",
         params: (p) => ({ ein: String(p.ein).replace("-", "") }),
       },
+      content: ["/organization"],
       example: {
         params: { ein: "14-2007220" },
         answers: [

@@ -37,7 +37,7 @@ const credits = (direct: number, browser: number) => (params: { browser: boolean
 
 const [url, html] = ["https://example.com", "<html><body><h1>Example Domain</h1></body></html>"];
 const free = { mode: "fixed", freeOnMiss: true } as const;
-const asHtml = { kind: "text", as: "html" } as const;
+const asHtml = { answer: { kind: "text", as: "html" }, content: [""] } as const;
 const wait = { timeoutMs: 75_000 };
 
 export default defineAdapter({
@@ -62,7 +62,7 @@ export default defineAdapter({
       price: { ...free, cents: 1 },
       upstreamCents: credits(1, 10),
       request: { method: "GET", path: "/general", fixed: { proxy_type: "datacenter" } },
-      answer: asHtml,
+      ...asHtml,
       ...wait,
       example: { params: { url }, answers: [html] },
     }),
@@ -76,6 +76,7 @@ export default defineAdapter({
       price: { ...free, cents: 1 },
       upstreamCents: credits(1, 10),
       request: { method: "GET", path: "/markdown", fixed: { proxy_type: "datacenter" } },
+      content: ["/markdown"],
       ...wait,
       example: { params: { url }, answers: [{ url, markdown: "# Example Domain" }] },
     }),
@@ -89,7 +90,7 @@ export default defineAdapter({
       price: { ...free, cents: 4 },
       upstreamCents: credits(25, 125),
       request: { method: "GET", path: "/general", fixed: { proxy_type: "residential" } },
-      answer: asHtml,
+      ...asHtml,
       ...wait,
       example: { params: { url, proxy_country: "us" }, answers: [html] },
     }),
@@ -102,6 +103,8 @@ export default defineAdapter({
       price: { ...free, cents: 20 },
       upstreamCents: credits(500, 500),
       request: { method: "GET", path: "/extract", fixed: { proxy_type: "datacenter" } },
+      // The caller has named the fields: of whatever names, there is one.
+      rules: [{ at: "", empty: true, means: "provider_malformed" }],
       ...wait,
       example: { params: { url, extract_properties: "title" }, answers: [{ title: "Example Domain" }] },
     }),

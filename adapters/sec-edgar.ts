@@ -26,7 +26,12 @@ const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be th
 const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 // To the archive's store, whoever asks for a file that it does not have has no access.
-const absent = { status: 403, at: "", matches: /<Code>(AccessDenied|NoSuchKey)</ } as const;
+const absent = {
+  status: 403,
+  at: "",
+  matches: /<Code>(AccessDenied|NoSuchKey)</,
+  sample: "<Code>NoSuchKey</Code>",
+} as const;
 const noFilings = { means: "miss", data: { text: "", content_type: "text/plain" } } as const;
 const search = { method: "GET", origin: "search", path: "/LATEST/search-index" } as const;
 const archived = { method: "GET", origin: "archive" } as const;
@@ -55,6 +60,7 @@ export default defineAdapter({
       keywords: ["CIK number of a stock ticker", "issuer", "lookup", "listed company"],
       params: z.strictObject({ q: z.string().min(1).max(200).describe("A name, the beginning of one, or a ticker.") }),
       request: { ...search, names: { q: "keysTyped" } },
+      content: ["/hits"],
       example: { params: { q: "apple" }, answers: [{ hits: { hits: [hit("320193", { entity: "Apple Inc." })] } }] },
     }),
     filings: action({
@@ -63,6 +69,7 @@ export default defineAdapter({
       keywords: ["annual reports", "quarterly report", "10-K", "10-Q", "8-K", "public company", "submissions"],
       params: z.strictObject({ cik }),
       request: { method: "GET", path: "/submissions/CIK{cik}.json", params: (p) => ({ cik: padded(p.cik) }) },
+      content: ["/filings"],
       example: { params: { cik: "320193" }, answers: [company] },
     }),
     fulltext: action({
@@ -72,6 +79,7 @@ export default defineAdapter({
       params: fulltext,
       // Without dateRange the vendor ignores the dates.
       request: { ...search, params: (p) => (p.startdt === undefined ? p : { ...p, dateRange: "custom" }) },
+      content: ["/hits"],
       example: { params: { q: '"climate risk"' }, answers: [{ hits: { total: { value: 1 }, hits: [filing] } }] },
     }),
     document: action({
@@ -89,6 +97,7 @@ export default defineAdapter({
         params: (p) => ({ ...p, cik: bare(p.cik), accession: p.accession.replaceAll("-", "") }),
       },
       answer: { kind: "bytes" },
+      content: [""],
       rules: [{ ...absent, means: "caller_invalid" }],
       example: { params: { cik: 320193, accession }, answers: [files] },
     }),
@@ -102,6 +111,7 @@ export default defineAdapter({
         path: "/api/xbrl/companyconcept/CIK{cik}/{tag...}.json",
         params: ({ cik, concept: tag }) => ({ cik: padded(cik), tag: tag.includes("/") ? tag : `us-gaap/${tag}` }),
       },
+      content: ["/units"],
       example: { params: { cik: "320193", concept: "Assets" }, answers: [assets] },
     }),
     "daily-index": action({
@@ -112,6 +122,7 @@ export default defineAdapter({
       params: z.strictObject({ date: z.iso.date().describe("The day, YYYY-MM-DD; New York's calendar.") }),
       request: { ...archived, path: "/Archives/edgar/daily-index/{file...}", params: indexOf },
       answer: { kind: "text", as: "text" },
+      content: [""],
       rules: [absent, { status: 404 }].map((when) => ({ ...when, ...noFilings })),
       example: { params: { date: "2026-11-20" }, answers: [index] },
     }),

@@ -63,6 +63,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
+      content: ["/results"],
       example: {
         params: { query: "which harbours freeze in winter", include_answer: true, max_results: 1 },
         answers: [
@@ -86,6 +87,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/extract" },
+      content: ["/results/0"],
       rules: [
         { at: "/results/0", empty: false, means: "success" },
         // None could be read. Which pages was the caller's choice, so the route is as good as before.

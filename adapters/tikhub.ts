@@ -49,6 +49,7 @@ export default defineAdapter({
       upstreamCents: 0.1,
       table: { param: "endpoint", method: "GET" },
       request: { method: "GET", path: "" },
+      content: ["/data"],
       example: {
         params: { endpoint: "/api/v1/tiktok/web/fetch_user_profile", uniqueId: "tiktok" },
         answers: [

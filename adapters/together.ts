@@ -2,7 +2,7 @@
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
-const gptOss = { contextTokens: 131_072 };
+const gptOss = { contextTokens: 131_072, tokenizer: "o200k" } as const;
 const glm = { contextTokens: 202_752 };
 const qwen = { contextTokens: 262_144 };
 

@@ -68,6 +68,7 @@ export default defineAdapter({
         fixed: { fields: "applicationNumberText,applicationMetaData" },
         params: (p) => ({ ...p, rangeFilters: range(p) }),
       },
+      content: ["/patentFileWrapperDataBag"],
       example: {
         params: { q: '"solid state battery"', date_gte: "2025-01-01" },
         answers: [{ count: 1, patentFileWrapperDataBag: [record] }],
@@ -100,6 +101,7 @@ export default defineAdapter({
           rangeFilters: range(p),
         }),
       },
+      content: ["/patentFileWrapperDataBag"],
       example: {
         params: { organization: "Acme Battery Corp" },
         answers: [{ count: 1, patentFileWrapperDataBag: [{ ...record, assignmentBag: [owner] }] }],

@@ -76,7 +76,13 @@ export default defineAdapter({
       },
       rules: [
         { at: "", is: "", means: "miss", data: [] },
-        { status: 403, at: "", matches: /AccessControl|Blocked|excluded/i, means: "caller_invalid" },
+        {
+          status: 403,
+          at: "",
+          matches: /AccessControl|Blocked|excluded/i,
+          sample: "Blocked Site Error",
+          means: "caller_invalid",
+        },
       ],
       example: { params: { url: "example.com", from: "2015", to: "2016", limit: 1 }, answers: [[columns, capture]] },
     }),
@@ -112,6 +118,7 @@ export default defineAdapter({
         redirectsMax: 5,
       },
       answer: { kind: "bytes" },
+      content: [""],
       rules: [errorPage],
       example: { params: { url: "example.com", timestamp: "20150314" }, answers: ["<html>Example Domain</html>"] },
     }),

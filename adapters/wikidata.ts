@@ -33,10 +33,11 @@ export default defineAdapter({
         fixed: { action: "wbsearchentities", format: "json" },
         params: (p) => ({ ...p, uselang: p.language }),
       },
+      content: ["/search"],
       // Errors come as good answers.
       rules: [
-        { at: "/error/code", matches: /^(ratelimited|maxlag)$/, means: "provider_rate_limited" },
-        { at: "/error/code", matches: /^(readonly|internal_api)/, means: "provider_server_error" },
+        { at: "/error/code", matches: /^(ratelimited|maxlag)$/, sample: "maxlag", means: "provider_rate_limited" },
+        { at: "/error/code", matches: /^(readonly|internal_api)/, sample: "readonly", means: "provider_server_error" },
         { at: "/error", empty: false, means: "caller_invalid", messageAt: "/error/info" },
       ],
       example: {
@@ -66,6 +67,7 @@ export default defineAdapter({
           .describe("The entity's id: Q for things, P for properties, L for lexemes."),
       }),
       request: { method: "GET", path: "/wiki/Special:EntityData/{id}.json", send: "none", redirectsMax: 2 },
+      content: ["/entities"],
       example: {
         params: { id: "Q42" },
         answers: [
@@ -98,10 +100,24 @@ export default defineAdapter({
         fixed: { format: "json" },
         headers: { accept: "application/sparql-results+json" },
       },
+      content: ["/results", "/boolean"],
       rules: [
-        { status: [403, 429], at: "", matches: /banned until/i, means: "provider_rate_limited", restMs: DAY_MS },
-        { status: [200, 500], at: "", matches: tooSlow, means: "caller_invalid" },
-        { at: "", matches: /^\s*</, means: "provider_overloaded" },
+        {
+          status: [403, 429],
+          at: "",
+          matches: /banned until/i,
+          sample: "You are banned until tomorrow.",
+          means: "provider_rate_limited",
+          restMs: DAY_MS,
+        },
+        {
+          status: [200, 500],
+          at: "",
+          matches: tooSlow,
+          sample: "java.util.concurrent.TimeoutException",
+          means: "caller_invalid",
+        },
+        { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
       ],
       // Thirty failed queries in a minute lead to a ban. The time is a little more than the vendor's own, so that its words arrive.
       rate: { requests: 30, perMs: 60_000 },

@@ -21,10 +21,15 @@ export default defineAdapter({
   contact: "polite",
   // Errors come as good answers.
   rules: [
-    { at: "/error/code", matches: /^(ratelimited|maxlag)$/, means: "provider_rate_limited" },
-    { at: "/error/code", matches: /^(readonly|internal_api|cirrussearch-)/, means: "provider_server_error" },
+    { at: "/error/code", matches: /^(ratelimited|maxlag)$/, sample: "maxlag", means: "provider_rate_limited" },
+    {
+      at: "/error/code",
+      matches: /^(readonly|internal_api|cirrussearch-)/,
+      sample: "readonly",
+      means: "provider_server_error",
+    },
     { at: "/error", empty: false, means: "caller_invalid", messageAt: "/error/info" },
-    { at: "", matches: /^\s*</, means: "provider_overloaded" },
+    { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
   ],
   actions: {
     search: action({
@@ -42,6 +47,7 @@ export default defineAdapter({
         names: { q: "srsearch", limit: "srlimit", offset: "sroffset", lang: null },
         fixed: { ...query, list: "search", srprop: "snippet|wordcount|timestamp" },
       },
+      content: ["/query/search"],
       example: {
         params: { q: "photosynthesis" },
         answers: [
@@ -75,6 +81,7 @@ export default defineAdapter({
         names: { title: "titles", lang: null },
         fixed: { ...query, prop: "extracts|info", inprop: "url", explaintext: 1, redirects: 1 },
       },
+      content: ["/query/pages/0"],
       rules: [
         { at: "/query/pages/0/invalid", is: true, means: "caller_invalid", messageAt: "/query/pages/0/invalidreason" },
         { at: "/query/pages/0/missing", is: true, means: "miss" },

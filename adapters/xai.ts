@@ -15,6 +15,7 @@ export default defineAdapter({
   maker: "x-ai",
   chat: {
     dialect: "chat-completions",
+    hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
     // Its reasoning models refuse the penalties.
     dropFields: ["presence_penalty", "frequency_penalty"],
@@ -30,13 +31,17 @@ export default defineAdapter({
         contextTokens: 1_000_000,
         prices: [{ since, input: "1.25", output: "2.5", cacheRead: "0.2" }],
       },
-      "grok-4-1-fast-non-reasoning": { ...fast, slug: "x-ai/grok-4.1-fast", prices: fastPrices },
+      "grok-4-1-fast-non-reasoning": { ...fast, hidesReasoning: false, slug: "x-ai/grok-4.1-fast", prices: fastPrices },
       "grok-4-1-fast-reasoning": { ...fast, slug: "x-ai/grok-4.1-fast-reasoning", prices: fastPrices },
       "grok-code-fast-1": {
         contextTokens: 256_000,
         prices: [{ since, input: "0.2", output: "1.5", cacheRead: "0.02" }],
       },
-      "grok-3": { contextTokens: 131_072, prices: [{ since, input: "3", output: "15", cacheRead: "0.75" }] },
+      "grok-3": {
+        hidesReasoning: false,
+        contextTokens: 131_072,
+        prices: [{ since, input: "3", output: "15", cacheRead: "0.75" }],
+      },
       "grok-3-mini": { contextTokens: 131_072, prices: [{ since, input: "0.3", output: "0.5", cacheRead: "0.075" }] },
     },
   },

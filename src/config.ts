@@ -108,6 +108,12 @@ export const SETTINGS = {
     ),
   ),
   redisUnsafe: setting("REDIS_UNSAFE", "0", flag, "1: start although the Redis server would lose money"),
+  redisCommandMs: setting(
+    "REDIS_COMMAND_MS",
+    "500",
+    whole(50, 60_000),
+    "How long Redis has for an answer, in milliseconds; a call that it does not answer in time is refused",
+  ),
   workers: setting("WORKERS", "1", whole(1, 64), "Processes that share the port; more than 1 needs REDIS_URL"),
   sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
   sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),

@@ -59,6 +59,18 @@ export const ERRORS = {
     message: "This call can cost up to {needed_usd} USD and the account has {free_usd} USD free.",
     hint: "Add credit, or ask for less; for chat, lower max_tokens to what `affordable_output_tokens` says.",
   },
+  credits_required: {
+    status: 402,
+    retry: false,
+    message: "This holds {needed_usd} USD until it ends and the account has {free_usd} USD free.",
+    hint: "Add credit, or ask for less: a smaller budget, fewer rows, a shorter time.",
+  },
+  over_budget: {
+    status: 402,
+    retry: false,
+    message: "The budget of the call that this one belongs to has no room for {needed_usd} USD.",
+    hint: "Give the call a larger budget.",
+  },
   api_key_limit_exceeded: {
     status: 402,
     retry: false,

@@ -68,6 +68,8 @@ export const FAILURES = {
   provider_cut: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
   provider_malformed: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
   gateway_deadline: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
+  gateway_stopped: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
+  gateway_lost_race: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_internal: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "internal_error" },
 } as const satisfies Record<string, FailureRow>;
 

@@ -8,30 +8,34 @@ import type { Catalog } from "./catalog/catalog.ts";
 import { loadCatalog } from "./catalog/load.ts";
 import type { LocalAction } from "./catalog/local-action.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "./catalog/price-answers.ts";
+import { checkRetirements } from "./catalog/retirement.ts";
 import { chatEndpoints } from "./chat/chat-endpoints.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { openFiles } from "./files/open-files.ts";
 import { listen } from "./http/server.ts";
+import type { JobKind } from "./jobs/job-kind.ts";
+import { createJobs } from "./jobs/jobs.ts";
 import { keepLeases } from "./ledger/sweep.ts";
 import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
-import { screen, tellAddress } from "./pipeline/admit.ts";
-import type { PipelineDeps } from "./pipeline/deps.ts";
-import { handle } from "./pipeline/handle.ts";
-import { refuseAtEdge } from "./pipeline/refuse-at-edge.ts";
-import { checkRetirements } from "./pipeline/retirement.ts";
 import type { Endpoint, EndpointSpec } from "./plan.ts";
+import { KEPT_LEASE_MS } from "./run/action-plan.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
+import { openRun } from "./run/inner-calls.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
 import { searchIn } from "./run/search-index.ts";
 import { createShop } from "./run/shop.ts";
 import { vendorsOf } from "./sandbox/action-vendors.ts";
 import { startSandbox } from "./sandbox/server.ts";
+import { screen, tellAddress } from "./serve/admit.ts";
+import type { ServeDeps } from "./serve/deps.ts";
+import { refuseAtEdge } from "./serve/refuse-at-edge.ts";
+import { serve } from "./serve/serve.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
@@ -77,10 +81,15 @@ export interface GatewayOptions {
   readonly onFatal: (error: Error) => void;
   /** Left out where this process is all there is. */
   readonly role?: Role;
+  /** Actions and kinds of jobs beside our own. */
+  readonly actions?: readonly LocalAction[];
+  readonly jobKinds?: readonly JobKind[];
 }
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const CHAT_ATTEMPTS_MAX = 6;
+/** Whoever has not said for so long that it lives has died, and its jobs go to others. */
+const RUNNER_LEASE_MS = 20_000;
 const DRAIN_LOOK_MS = 20;
 /** Connections that rest between two requests learn with the next one that they should go elsewhere. */
 const RETIRE_MS_MIN = 1_000;
@@ -163,7 +172,8 @@ async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
-export async function startGateway({ config, logStream, onFatal, role }: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
   const clock = systemClock;
   const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
@@ -206,16 +216,32 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     alsoSweep: async () => (await records.sweep(RECORDS_SWEPT_MAX)) === RECORDS_SWEPT_MAX,
   });
   await leases.recover();
-  const onBroken = (err: unknown, request_id: string) => log.logger.error({ err, request_id }, "internal error");
+  // A call and its request are named by the same random characters.
+  const onBroken = (err: unknown, id: string) =>
+    log.logger.error({ err, request_id: id.replace(/^tx_/, "req_") }, "internal error");
   let draining = false;
 
-  const deps: PipelineDeps = {
+  const jobs = createJobs({
+    ledger,
+    records,
+    clock,
+    kinds: jobKinds,
+    self: owner,
+    shared: stores.shared,
+    runnerLeaseMs: RUNNER_LEASE_MS,
+    holdLeaseMs: KEPT_LEASE_MS,
+    innerCalls: (outer) => run.innerCalls(outer),
+    onBroken,
+  });
+  const deps: ServeDeps = {
     clock,
     observer,
     ledger,
     records,
     leases,
     health: upstream.health,
+    keeper: jobs.keeper,
+    stranger: null,
     authenticate: (authorization) => authenticator.authenticate(authorization),
     isAdmin: adminCheck(adminToken),
     takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
@@ -246,13 +272,18 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     openPublic: publicFetch.open,
     onBroken: (err) => log.logger.error({ err }, "files"),
   });
-  const localActions: readonly LocalAction[] = [discoverAction((...asked) => search(...asked)), ...filed.actions];
+  const localActions: readonly LocalAction[] = [
+    discoverAction((...asked) => search(...asked)),
+    ...filed.actions,
+    ...moreActions,
+  ];
   const localNames = new Set(localActions.map(({ service, action }) => `${service}/${action}`));
   const shop = createShop(catalog.current, localActions);
   const search = searchIn({ shop, clock });
+  const run = openRun({ shop, upstream, records, kernel: deps, keepBytes: files.keepBytes });
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
-    ...runEndpoints({ shop, upstream, records, keepBytes: files.keepBytes, onBroken }),
+    ...runEndpoints(run),
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
       model: (slug) => modelAnswer(catalog.current(), slug, live),
@@ -273,7 +304,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     trustProxy: config.trustProxy,
     spillFolder: config.dataDir,
     screen: (request, endpoint) => screen(request, endpoint, deps),
-    handle: (request, endpoint, reply) => handle(request, endpoint, reply, deps),
+    handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
     refuse: (request, reply, error, errors) => refuseAtEdge(request, reply, error, { errors, deps }),
   } satisfies Partial<Parameters<typeof listen>[0]>;
   const listenPublic = () =>
@@ -310,6 +341,8 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
   const metricsText = () => observer.metricsText();
   const publicServer = role?.kind === "parent" ? null : await listenPublic();
   const adminServer = role?.kind === "child" ? null : await listenAdmin();
+  // The parent serves nobody, so it has no work of its own to go on with.
+  if (role?.kind !== "parent") await jobs.start();
   const answered = (): boolean => publicServer === null || publicServer.openRequests() === 0;
 
   async function leave(): Promise<void> {
@@ -320,6 +353,7 @@ export async function startGateway({ config, logStream, onFatal, role }: Gateway
     adminServer?.close();
     // Whose connection has gone has been charged or released only when its request has ended.
     await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
+    await jobs.stop();
     files.close();
     publicFetch.close();
     await leases.stop();

@@ -1,4 +1,5 @@
 // The vocabulary of a paid request: who pays, what it can cost, what can serve it, what came of it. Types and nothing else.
+import type { Clock } from "./clock.ts";
 import type { ErrorCode, GatewayError } from "./errors.ts";
 import type { FailureKind } from "./failures.ts";
 import type { Nano } from "./money.ts";
@@ -52,28 +53,44 @@ export interface Reply {
   cut(): void;
 }
 
-/** Who pays for a call. `id` keys all that is owned. */
+/** Who pays for a call: an account, or an address that paid on chain. `id` keys all that is owned. */
 export interface Payer {
-  readonly id: `acct:${string}`;
-  readonly accountId: string;
-  readonly keyId: string;
+  readonly id: `acct:${string}` | `x402:${string}`;
   /** A sandbox account's calls take the same path with play credit and never reach a vendor. */
   readonly sandbox: boolean;
 }
 
+/** A payer with a balance here. */
+export interface AccountPayer extends Payer {
+  readonly id: `acct:${string}`;
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** What a credential may call; null: everything. */
+export interface Allowed {
+  readonly services: readonly string[] | null;
+  readonly models: readonly string[] | null;
+}
+
+/** Whom a plan is made for. Who pays may be unknown until the plan has its price, because the price is what a stranger is asked for. */
+export interface Audience {
+  readonly sandbox: boolean;
+  readonly payer: Payer | null;
+  readonly allows: Allowed;
+  /** The account has cost us more than it held too often: its holds are made from bytes, never from a tighter count. */
+  readonly strictBounds: boolean;
+}
+
 /** An authenticated caller: the payer and what the account and its key allow. */
-export interface Caller {
-  readonly payer: Payer;
+export interface Caller extends Audience {
+  readonly payer: AccountPayer;
   readonly primary: boolean;
   readonly paused: boolean;
   readonly frozen: boolean;
   readonly requestsPerMinute: number;
   readonly inFlightMax: number;
   readonly inferenceCapNano: Nano;
-  /** The account has cost us more than it held too often: its holds are made from bytes, never from a tighter count. */
-  readonly strictBounds: boolean;
-  /** What this key may call; null: everything. */
-  readonly allows: { readonly services: readonly string[] | null; readonly models: readonly string[] | null };
 }
 
 /** A bound on calls in flight, taken and freed in the hold's own transaction. */
@@ -90,6 +107,29 @@ export interface Quote {
   readonly tighten: (() => Promise<Nano>) | null;
   /** Says in the caller's units what `free` would pay for, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
+  /** The most that it can cost us, for a parent whose bound counts our cost. */
+  upstreamNano(): Nano;
+}
+
+/**
+ * What a plan sets aside before anything is sent. `none`: nothing, and nothing is written. `call`: the quote, until the answer has
+ * been served. `kept`: the quote as the budget of work that outlives the request; settling hands the hold over to its record.
+ */
+export type HoldSpec = { readonly kind: "none" } | { readonly kind: "call" } | KeptHoldSpec;
+
+export interface KeptHoldSpec {
+  readonly kind: "kept";
+  /** The record that goes on with it: a job or a session. It owns the hold, so that no start of a process ends it. */
+  readonly owner: `job:${string}`;
+  /** How long the hold lives without being renewed, in milliseconds. */
+  readonly leaseMs: number;
+  /** What becomes of a hold that nobody renews any more. */
+  readonly onExpire: "void" | "post-accrued";
+  /** The kind of work that goes on with it. */
+  readonly job: string;
+  /** What that needs to begin, as JSON can write it. */
+  readonly start: unknown;
+  readonly sandboxFault: string | null;
 }
 
 /** Token counts in disjoint buckets; reasoning is a part of output. */
@@ -134,16 +174,23 @@ export interface AttemptFailure {
   readonly mayHaveRun?: boolean;
   /** The fault was our key's, and the vendor has another of ours that is fit: the same route may go again at once. */
   readonly spareKey?: boolean;
+  /** What broke in the gateway itself, for its log. */
+  readonly cause?: unknown;
 }
 
-/** One try of one route; feeds trace, metrics and the log alike. */
-export interface AttemptRecord {
+/** One vendor's part in a call: one attempt of one candidate. Trace, hops, metrics and the posting's legs are read from it. */
+export interface Leg {
+  /** The adapter's id. */
   readonly provider: string;
+  /** The model or `service/action` that was asked for there. */
   readonly model: string;
   readonly status: number;
+  /** Why it did not answer; null where it did. */
   readonly failure: FailureKind | null;
   readonly ms: number;
   readonly firstTokenMs: number | null;
+  /** What the vendor takes from us for it, known or estimated; of the one that served it is filled in when the cost is counted. */
+  upstreamNano: Nano;
 }
 
 /** What an attempt tells the relay. `done` or `failed` is said exactly once and is the last word. */
@@ -166,23 +213,85 @@ export interface Attempt {
   resume(): void;
   abort(): void;
   reading(): Reading;
+  /** The vendor has the whole request and has not refused it: from here on it may charge us. */
+  accepted(): boolean;
+  /** Of a function of ours that makes calls itself: their legs so far. */
+  innerLegs?(): readonly Leg[];
 }
 
-/** A candidate that can serve a plan: a model at a provider, an action at a vendor, or a local function. */
-export interface Route {
+/** One vendor's way to serve a plan: a model at a provider, an action at a vendor, or a function of ours. */
+export interface Candidate {
   /** The adapter's id. */
   readonly provider: string;
   /** What is sold: the served slug, or `service/action`. */
   readonly model: string;
-  /** Shared by all requests that this route's health is kept for. */
+  /** Shared by all requests that this candidate's health is kept for. */
   readonly healthKey: string;
   /** How long to wait for content while another route remains, and when none does. */
   readonly firstTokenMsMax: number;
   readonly lastFirstTokenMsMax: number;
-  /** Whether a failure of `kind` on an earlier route makes this one pointless (a smaller context window, say). */
-  pointlessAfter(failed: Route, kind: FailureKind): boolean;
-  /** Starts an attempt that gives up unless content comes within `firstTokenMsMax`. */
+  /** How long to read on after the caller has left in mid-answer, to learn what the unseen part of it cost; 0: not at all. */
+  readonly readOnMsMax: number;
+  /** Whether a failure of `kind` of an earlier candidate makes this one pointless (a smaller context window, say). */
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean;
+  /** Starts an attempt that gives up unless content comes within `firstTokenMsMax`. No content and no end come before it has returned. */
   open(sink: AnswerSink, firstTokenMsMax: number): Attempt;
+}
+
+/** A route that is being tried. */
+export interface RouteAttempt {
+  pause(): void;
+  resume(): void;
+  /** Stops what runs, and says why in the legs. The sink hears nothing more. */
+  abort(why: FailureKind): void;
+  reading(): Reading;
+  accepted(): boolean;
+  /** The candidate that answers, answered, or was tried last. */
+  served(): Candidate;
+}
+
+/**
+ * A way to an answer. Candidates, their repeats, orders of preference and races are all routes, so that a tier, a scraping ladder and
+ * a race of two indexes are values.
+ */
+export interface Route {
+  /** Starts it. Nothing comes after it where `isLast`, so it may take longer and try harder. */
+  open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt;
+  /** Whether it need not be tried after the failure of a candidate. */
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean;
+  /** Whose health decides on its place in an order; null: it keeps its place. */
+  readonly candidate: Candidate | null;
+}
+
+/** What the kernel needs to know of the candidates' health. */
+export interface Health {
+  /** Those that are well in order of preference, and behind them those that rest: none is ever left out. */
+  order<T extends { readonly candidate: Candidate | null }>(routes: readonly T[]): readonly T[];
+  trying(candidate: Candidate): void;
+  good(candidate: Candidate): void;
+  bad(candidate: Candidate, failure: AttemptFailure): void;
+  /** The attempt ended for a reason of the caller's: it says nothing about the candidate. */
+  unknown(candidate: Candidate): void;
+}
+
+/** What all attempts of one call share. */
+export interface Tries {
+  readonly clock: Clock;
+  readonly health: Health;
+  readonly effect: "read" | "write";
+  /** On `clock.elapsedMs()`. */
+  readonly deadlineMs: number;
+  /** When the first content went out; null before. From then on no other candidate can take over. */
+  committedMs: number | null;
+  attemptsLeft: number;
+  readonly legs: Leg[];
+  /** In the order they came, each with its leg. */
+  readonly failures: AttemptFailure[];
+  /** The candidate that failed last. */
+  failed: Candidate | null;
+  skippedEvents: number;
+  /** What an attempt that did not serve may have cost us. */
+  upstreamNano(candidate: Candidate, attempt: Attempt): Nano;
 }
 
 /** What a call did cost: the caller, and us. */
@@ -204,23 +313,25 @@ export interface Charge {
   readonly chargedNano: Nano;
   readonly chargedCents: number;
   readonly absorbedNano: Nano;
-  /** What the account has left after it; null where it was not asked. */
+  /** Why we bear part of the cost; null where we do not. */
+  readonly absorbReason: string | null;
+  /** What the payer has left after it; null where that is not known. */
   readonly balanceNano: Nano | null;
 }
 
 /** How answers look on the wire. Bytes only; the pipeline decides when. */
 export interface Frame {
   /** Headers of a good answer; the charge is known where the answer is sent whole. */
-  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void;
+  head(reply: Reply, served: Candidate, legs: readonly Leg[], charge: Charge | null): void;
   /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
-  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string;
+  last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string;
   /** The last bytes of a stream that broke after it had begun; null: the connection is cut, because no bytes could tell. */
-  broken(error: GatewayError, attempts: readonly AttemptRecord[]): Uint8Array | string | null;
+  broken(error: GatewayError, legs: readonly Leg[]): Uint8Array | string | null;
   /** What shows a waiting client that we are alive, and the headers of an answer that begins with it; null: nothing can. */
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
 
-/** A paid request, ready for the pipeline. What varies between endpoints, vendors and models is data here. */
+/** A call, ready for the kernel. What varies between endpoints, vendors and models is data here. */
 export interface Plan {
   /** The metric label of what was asked: `chat`, `embeddings`, `run`. */
   readonly operation: string;
@@ -230,34 +341,99 @@ export interface Plan {
   /** A write is never sent twice. */
   readonly effect: "read" | "write";
   readonly quote: Quote;
-  /** Costs nothing, whatever comes of it: no hold is placed, nothing is written, and a paused key may ask. */
-  readonly free: boolean;
+  readonly hold: HoldSpec;
+  /** A paused key may ask for it. */
+  readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
+  /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */
   readonly inference: boolean;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
-  readonly routes: readonly Route[];
+  readonly route: Route;
   readonly wholeMsMax: number;
   readonly attemptsMax: number;
-  /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
-  readonly keepAliveMs: number | null;
   /** The status of `upstream_error` when every route failed, and when time ran out. */
   readonly failedStatus: number;
   readonly timedOutStatus: number;
-  /** A client that leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
-  readonly whenClientLeaves: "abort" | "finish";
-  /** What the answer cost. `left`: the client went away in mid-answer and pays for what was delivered. */
-  cost(served: Route, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
+  /** A caller who leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
+  readonly whenCallerLeaves: "abort" | "finish";
+  /** What the answer cost. `left`: it did not come to its end, and what was delivered is paid. */
+  cost(served: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
+  /** What an attempt that did not serve may have cost us, as far as it can be known at once. */
+  upstreamNano(candidate: Candidate, attempt: Attempt): Nano;
   /** What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it. Null: nothing. */
-  readonly prepare: ((final: FinalPart, served: Route, reading: Reading) => Promise<FinalPart>) | null;
+  readonly prepare: ((final: FinalPart, served: Candidate, reading: Reading) => Promise<FinalPart>) | null;
+}
+
+/** A plan, and how its answer looks where it was asked for. */
+export interface FramedPlan {
+  readonly plan: Plan;
   readonly frame: Frame;
+  /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
+  readonly keepAliveMs: number | null;
   /** Headers of every answer to it, good or bad. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How a paid request ended, for its record. */
+/** What funds have set aside for a plan. */
+export interface Held {
+  readonly id: string;
+  readonly amountNano: Nano;
+}
+
+/** The call was made before under the same Idempotency-Key, as this transaction. */
+export interface Repeated {
+  readonly replayOf: string;
+}
+
+/** What is taken for a call that was served. */
+export interface Capture {
+  readonly cost: Cost;
+  readonly served: Candidate;
+  readonly legs: readonly Leg[];
+}
+
+/** What a call that is not charged leaves of its Idempotency-Key. `answered`: its refusal is kept; `unknown`: a write may have happened. */
+export type KeyFate = "free" | "answered" | "unknown";
+
+/** Why nothing is taken for a call, and what it cost us all the same. */
+export interface Release {
+  readonly reason: string;
+  readonly keyFate: KeyFate;
+  readonly legs: readonly Leg[];
+}
+
+/** Where the money of a plan comes from: a ledger's balance, a parent's hold, a payment on chain. */
+export interface Funds {
+  /** Sets the quote aside under `id`, as a part of `parent` where there is one; or says why not. */
+  reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError>;
+  /** Takes the cost, at most what is held. An error: it could not be taken, so the answer is withheld. Rejects: nobody knows. */
+  capture(held: Held, capture: Capture): Promise<Charge | GatewayError>;
+  release(held: Held, release: Release): Promise<void>;
+  /** What the payer has left; null where that is not known. */
+  balance(): Promise<Nano | null>;
+  /** The charge of an earlier call, for its replay; null: none is known. */
+  charged(id: string): Promise<Charge | null>;
+}
+
+/** Who reads an answer while it comes. */
+export interface AnswerReader {
+  /** Nobody reads any more. */
+  readonly closed: boolean;
+  /** Calls `listener` once if the reader leaves before the end. */
+  onGone(listener: () => void): void;
+  onRoom(listener: () => void): void;
+  /** The call has been let in and begins. */
+  admitted(): void;
+  /** Content of `served` follows. Called once, before the first `write`. */
+  begin(served: Candidate, legs: readonly Leg[]): void;
+  /** False: the reader is slow; write no more until `onRoom` calls. */
+  write(bytes: Uint8Array): boolean;
+}
+
+/** How a call ended. */
 export type Outcome =
   | "success"
   | "replayed"
@@ -266,6 +442,28 @@ export type Outcome =
   | "broken"
   | "left_before_content"
   | "left_after_content";
+
+/** Everything that is known of a call that has ended. */
+export interface Ended {
+  readonly id: string;
+  readonly outcome: Outcome;
+  /** What the caller is told; null where there is an answer, or nobody to tell. */
+  readonly error: GatewayError | null;
+  /** The answer's last part, or the whole of it. */
+  readonly final: FinalPart | null;
+  readonly served: Candidate | null;
+  /** What the one that served had said; null where nothing was served. */
+  readonly reading: Reading | null;
+  readonly cost: Cost | null;
+  readonly charge: Charge | null;
+  readonly heldNano: Nano;
+  readonly legs: readonly Leg[];
+  /** On `clock.elapsedMs()`; null where no content came. */
+  readonly firstContentMs: number | null;
+  readonly skippedEvents: number;
+  /** Answer or error were kept under the Idempotency-Key of a call that ran before. */
+  readonly isReplay: boolean;
+}
 
 /** What an endpoint that costs nothing answers. */
 export interface Answer {
@@ -289,6 +487,12 @@ export interface Call {
   readonly request: GatewayRequest;
   /** Null where the endpoint needs no credential. */
   readonly caller: Caller | null;
+}
+
+/** A request that wants a plan. */
+export interface PlanCall {
+  readonly request: GatewayRequest;
+  readonly audience: Audience;
 }
 
 /** An endpoint or action that will go, announced at least 90 days before (contract, part 9). Days are `YYYY-MM-DD`, UTC. */
@@ -328,7 +532,5 @@ export type EndpointSpec = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
     | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }
-    | {
-        readonly plan: (call: Call & { readonly caller: Caller }) => Plan | GatewayError | Promise<Plan | GatewayError>;
-      }
+    | { readonly plan: (call: PlanCall) => FramedPlan | GatewayError | Promise<FramedPlan | GatewayError> }
   );

@@ -83,7 +83,7 @@ async function requireSafe(link: RedisLink, config: Config): Promise<void> {
 async function openServer(url: string, config: Config, events: StoreEvents): Promise<Stores> {
   const { onFatal, onBroken = () => {}, archiveDir = config.dataDir } = events;
   const clock = systemClock;
-  const link = await openRedis(url, { onBroken });
+  const link = await openRedis(url, { onBroken, commandMsMax: config.redisCommandMs });
   const opened: (() => Promise<unknown>)[] = [() => link.close()];
   try {
     await requireSafe(link, config);

@@ -68,6 +68,12 @@ describe("the pages", () => {
     expect(broken).toEqual([]);
   });
 
+  test("are all linked from the README, which shows how a request goes before its long tables", () => {
+    const linked = linksOf("README.md").map(({ target }) => target.split("#")[0]);
+    expect(PAGES.filter((path) => path !== "README.md" && !linked.includes(path))).toEqual([]);
+    expect(README.slice(0, README.indexOf("## How a request goes")).split("\n").length).toBeLessThan(130);
+  });
+
   test("have the tables that the code gives: after a change, run npm run docs", async () => {
     for (const page of await pages()) {
       const text = await pageText(page.path);

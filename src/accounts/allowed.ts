@@ -1,7 +1,7 @@
 // What a key may call: the lists as its owner writes them, and whether a call is on them.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import type { Caller } from "../plan.ts";
+import type { Allowed } from "../plan.ts";
 
 const ENTRIES_MAX = 200;
 const ENTRY_CHARS_MAX = 200;
@@ -30,19 +30,19 @@ function notAllowed(asked: string, allowed: readonly string[], param?: string): 
 }
 
 /** Whether a key with these lists may call an action. A service on the list stands for all its actions. */
-export function serviceAllowed({ services }: Caller["allows"], service: string, action: string): boolean {
+export function serviceAllowed({ services }: Allowed, service: string, action: string): boolean {
   return services === null || services.includes(service) || services.includes(`${service}/${action}`);
 }
 
 /** `key_not_allowed`, with what the key may call, or null where it may call the action. */
-export function serviceRefusal(allows: Caller["allows"], service: string, action: string): GatewayError | null {
+export function serviceRefusal(allows: Allowed, service: string, action: string): GatewayError | null {
   if (serviceAllowed(allows, service, action)) return null;
   return notAllowed(`${service}/${action}`, allows.services ?? []);
 }
 
 /** The same for models and tiers, by the names that were asked for: what a tier leads to is the tier's matter. */
 export function modelsRefusal(
-  { models }: Caller["allows"],
+  { models }: Allowed,
   asked: readonly { readonly name: string; readonly param: string }[],
 ): GatewayError | null {
   if (models === null) return null;

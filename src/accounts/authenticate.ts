@@ -53,13 +53,10 @@ const TOO_MANY_MISSES = new GatewayError("rate_limited", {
 const BEARER = /^bearer +(\S+) *$/i;
 
 function callerOf(key: KeyRow, account: AccountRow): Caller {
+  const sandbox = account.kind === "sandbox";
   return {
-    payer: {
-      id: `acct:${account.accountId}`,
-      accountId: account.accountId,
-      keyId: key.keyId,
-      sandbox: account.kind === "sandbox",
-    },
+    sandbox,
+    payer: { id: `acct:${account.accountId}`, accountId: account.accountId, keyId: key.keyId, sandbox },
     primary: key.primary,
     paused: key.paused,
     frozen: account.frozen,

@@ -1,6 +1,6 @@
 // Opens an account with its primary key: for the operator, and for whoever signs up.
 import { z } from "zod";
-import type { AccountKind, AccountLimits, NewAccount } from "../account-rows.ts";
+import type { AccountKind, AccountLimits, KeyLimits, NewAccount } from "../account-rows.ts";
 import { centsDown } from "../money.ts";
 import type { Answer } from "../plan.ts";
 import type { Books } from "./books.ts";
@@ -17,6 +17,15 @@ export interface OpeningParts {
   readonly limits: AccountLimits;
 }
 
+/** A primary key pays for everything. */
+const UNLIMITED: KeyLimits = {
+  ceilingNano: null,
+  ceilingPeriod: null,
+  services: null,
+  models: null,
+  expiresAtMs: null,
+};
+
 /** Opens the account; its key's secret is in the answer and nowhere else. */
 export async function openAccount(
   { books, limits }: OpeningParts,
@@ -25,12 +34,12 @@ export async function openAccount(
   const { secret, secretHash, hint } = mintKey(kind === "sandbox");
   const accountId = mintId("acct_");
   await books.openAccount({
-    ...{ accountId, name, kind, creditNano },
+    accountId,
+    name,
+    kind,
+    creditNano,
     ...limits,
-    primaryKey: {
-      ...{ keyId: mintId("key_"), secretHash, hint, label: "primary", externalId: null },
-      ...{ ceilingNano: null, ceilingPeriod: null, services: null, models: null, expiresAtMs: null },
-    },
+    primaryKey: { keyId: mintId("key_"), secretHash, hint, label: "primary", externalId: null, ...UNLIMITED },
   });
   return { status: 201, body: { account_id: accountId, api_key: secret, balance_cents: centsDown(creditNano) } };
 }

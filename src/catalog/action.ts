@@ -77,6 +77,8 @@ export type Verdict = "success" | "miss" | FailureKind;
 /** What an answer means. The first rule that holds decides; without one 2xx is a success and the status says the rest. */
 export interface AnswerRule extends When {
   readonly means: Verdict;
+  /** Words of the vendor's that `matches` finds: what the sandbox says when it plays this answer. */
+  readonly sample?: string;
   /** What the caller gets as `data` instead of the vendor's body. */
   readonly data?: Json;
   /** Where the vendor's own words are, for a failure that is the caller's fault. Default: the usual places. */
@@ -92,19 +94,17 @@ export interface RequestSpec<P = Params> {
   readonly origin?: string;
   /**
    * Below the origin. `{name}` stands for a param, percent-encoded; `{name...}` keeps its slashes; `{/pointer}` is a value
-   * of the answer so far. A query may follow `?`.
+   * of the answer so far, in a script of its `values`. A query may follow `?`.
    */
   readonly path: string;
-  /** In a step: the pointer to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
+  /** In a step or a script: the pointer, as in `path`, to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
   readonly pathAt?: string;
   /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. */
-  readonly send?: "query" | "json" | "form" | "multipart" | "none";
+  readonly send?: "query" | "json" | "form" | "none";
   /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
   readonly names?: Readonly<Record<string, string | null>>;
   /** Sent with every call, by the vendor's names; a param of the same name wins. */
   readonly fixed?: JsonObject;
-  /** How arrays stand in a query or a form. Default `repeat`. */
-  readonly arrays?: "repeat" | "comma";
   readonly headers?: Readonly<Record<string, string>>;
   /** What no field can say: the params as the vendor wants them, before `path` and `names` see them. */
   params?(params: P): Params;
@@ -125,6 +125,45 @@ export interface StepSpec<P = Params> {
   /** True: the fields of this answer are laid over those so far. Default: it replaces the answer so far. */
   readonly merge?: boolean;
 }
+
+/** How a script asks. */
+export interface AskSpec {
+  /** What `{name}` stands for, and what is sent: the params of this request. Default: none. */
+  readonly values?: Params;
+  /** It is not sent before so many milliseconds have passed. Default 0. */
+  readonly afterMs?: number;
+  /** False: the rules are not asked, and whatever was answered is given back. */
+  readonly judged?: boolean;
+}
+
+/** An answer, whole. */
+export interface ScriptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The parsed body; undefined where it is no JSON. */
+  readonly json: unknown;
+  /** The body as text; "" of one that is not text. */
+  readonly text: string;
+}
+
+/** What a script is given. */
+export interface ScriptContext<P = Params> {
+  readonly params: P;
+  /** Our key, its parts separated by newlines; every `ask` shows it as `auth` says, so this is for what has to be signed. */
+  readonly key: string;
+  /** Aborted when the call has ended before the script. */
+  readonly signal: AbortSignal;
+  /**
+   * One exchange with the vendor, at its pace and within the action's `timeoutMs`. Its answer is held against the rules: a failure is
+   * thrown and a miss ends the action, so what comes back is good.
+   */
+  ask(request: RequestSpec, how?: AskSpec): Promise<ScriptAnswer>;
+  /** Ends the action as a miss (`data` is what the caller gets), or as a failure. Throws. */
+  end(verdict: Exclude<Verdict, "success">, told?: { readonly message?: string; readonly data?: Json }): never;
+}
+
+/** Asks the vendor as often as it takes; what it returns is what the caller gets, an object or an array. */
+export type Script<P = Params> = (context: ScriptContext<P>) => Promise<unknown>;
 
 /** What becomes of an answer's body. */
 export type AnswerShape =
@@ -188,9 +227,16 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
   upstreamCents: number | ((params: P) => number);
   readonly mayCostMore?: string;
-  readonly request: RequestSpec<P>;
+  /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
+  readonly request?: RequestSpec<P>;
   readonly steps?: readonly StepSpec<P>[];
+  readonly run?: Script<P>;
   readonly answer?: AnswerShape;
+  /**
+   * JSON pointers to what is sold, `""` for a text or bytes as a whole. A good answer that has nothing (no field, null, white space) at
+   * any of them is no answer: it is not charged, and the next route is asked. An empty list is an honest nothing. Default: none.
+   */
+  readonly content?: readonly string[] | ((params: P) => readonly string[]);
   /** Tried before the adapter's own. */
   readonly rules?: readonly AnswerRule[];
   /** Ids that the vendor made for this call: they belong to its payer. `at` leads to one id or to an array of them. */
@@ -205,9 +251,7 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly rate?: { readonly requests: number; readonly perMs: number };
   /** For the whole call with all its steps. Default 60,000. */
   readonly timeoutMs?: number;
-  /** The upstream is stopped when the client leaves. Default: it finishes and is charged. */
-  readonly abortable?: boolean;
-  /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs. */
+  /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
   readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
 }
 

@@ -37,12 +37,20 @@ export interface ChatWire {
   readonly dropFields?: readonly string[];
   /** Fields added to every request. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
+  /** The model reasons without showing it, and charges for that: what was delivered says little of what an answer costs. */
+  readonly hidesReasoning?: boolean;
   /**
    * How a wire that is not OpenAI's tells the model to think: by a budget of tokens, or by a word (`effort`).
    * `-always`: the model refuses to be told not to. `none`: it does not think. Default `budget`.
    */
   readonly reasoning?: "none" | "budget" | "budget-always" | "effort" | "effort-always";
 }
+
+/**
+ * A tokenizer that we have. `o200k`: OpenAI's, of gpt-4o and all later ones, and of gpt-oss. `unknown`: what a text can
+ * count for is bounded by its bytes where no other tokenizer can be trusted to be near.
+ */
+export type Tokenizer = "o200k" | "unknown";
 
 export interface ModelSpec extends ChatWire {
   /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
@@ -52,6 +60,8 @@ export interface ModelSpec extends ChatWire {
   /** Newest last; the one in force is the last whose `since` is not after today. */
   readonly prices: readonly TokenPriceSpec[];
   readonly parts?: PartBounds;
+  /** Default `unknown`. */
+  readonly tokenizer?: Tokenizer;
 }
 
 export interface ChatSpec extends ChatWire {

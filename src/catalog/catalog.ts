@@ -1,7 +1,7 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
 import type { PicoPerToken } from "../money.ts";
 import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
-import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds } from "./adapter.ts";
+import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds, Tokenizer } from "./adapter.ts";
 
 /** What each of the four disjoint buckets of tokens costs. */
 export interface TokenRates {
@@ -75,6 +75,8 @@ interface Sold<Kind extends string, AnOffer> {
   readonly outputTokensMax: number | null;
   /** The largest bound of its offers for each kind of part that one of them takes. */
   readonly parts: PartBounds;
+  /** That of all its offers; `unknown` where one of them does not say. */
+  readonly tokenizer: Tokenizer;
   /** What callers pay, whatever route serves them. */
   readonly sale: TokenPrice;
   /** Configured ones only: the maker's own first, then by cost. Empty: known, but nobody is configured to serve it. */

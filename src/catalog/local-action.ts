@@ -1,20 +1,74 @@
 // An action that we serve ourselves: a function behind the same price, hold and envelope as a vendor's.
 import type { GatewayError } from "../errors.ts";
-import type { Caller, GatewayRequest } from "../plan.ts";
+import type { Nano } from "../money.ts";
+import type { Payer } from "../plan.ts";
 import type { ActionFacts, JsonObject, Params } from "./action.ts";
 
+/** An action and its params, as a function of ours asks for it. */
+export interface WantedCall {
+  /** `<service>/<action>`. */
+  readonly action: string;
+  readonly params: JsonObject;
+}
+
+/** What came of an inner call. Its id is that of its leg, and can be cited before the outer call has ended. */
+export type InnerAnswer =
+  | {
+      readonly ok: true;
+      readonly id: string;
+      /** The action that answered. */
+      readonly action: string;
+      readonly provider: string;
+      readonly data: unknown;
+      /** The vendor found nothing. */
+      readonly isMiss: boolean;
+      readonly ms: number;
+    }
+  | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
+
+/** Calls of actions within a call: paid by what the outer one may spend, stopped when it stops. They never reject. */
+export interface InnerCalls {
+  call(wanted: WantedCall): Promise<InnerAnswer>;
+  /** The first that answers; those before it have failed. */
+  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
+  /** Side by side: the first that answers, and the others are stopped. Reads only. */
+  race(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
+}
+
 /** What a local action is told beside its params. */
-export interface LocalCall {
-  readonly caller: Caller;
-  readonly request: GatewayRequest;
+export interface LocalCall extends InnerCalls {
+  /** Of the call itself. */
+  readonly id: string;
+  readonly payer: Payer;
+  /** Aborted when nobody wants the answer any more. */
+  readonly signal: AbortSignal;
+  /** What the inner calls may still spend. */
+  readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
 }
 
 export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly service: string;
   readonly action: string;
+  /** The most that its inner calls may cost us, in cents, so that a flat price has a bound below it. Default 0: it makes none. */
+  upstreamCentsMax?(params: P): number;
+  /**
+   * Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. At most so many of one
+   * account's run at a time.
+   */
+  readonly launches?: { readonly job: string; readonly inFlightMax: number };
   /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   readonly example: { readonly params: JsonObject };
+}
+
+/** The job that a call launches is named by the same random characters as the call. */
+export function jobIdOf(callId: string): string {
+  return callId.replace(/^tx_/, "job_");
+}
+
+/** The answer of a call that has launched its job. */
+export function launched({ id }: LocalCall) {
+  return { job_id: jobIdOf(id), status: "queued", async: true } as const;
 }
 
 /** Gives a local action the types of its params; outside of its file they are forgotten. */

@@ -70,6 +70,7 @@ const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   maxTokensField: true,
   dropFields: true,
   extraFields: true,
+  hidesReasoning: true,
   reasoning: true,
 };
 
@@ -93,6 +94,7 @@ function sizesOf(specs: readonly ModelSpec[]) {
     contextTokens: Math.max(...specs.map((spec) => spec.contextTokens)),
     outputTokensMax: outputs.includes(undefined) ? null : Math.max(...outputs.map((count) => count ?? 0)),
     parts: largestParts(specs),
+    tokenizer: specs.every((spec) => spec.tokenizer === "o200k") ? ("o200k" as const) : ("unknown" as const),
   };
 }
 

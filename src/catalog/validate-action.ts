@@ -35,13 +35,19 @@ const when = {
   empty: z.boolean().optional(),
 };
 const verdict = z.enum(["success", "miss", ...Object.keys(FAILURES)]);
-export const ruleSchema = z.strictObject({
-  ...when,
-  means: verdict,
-  data: json.optional(),
-  messageAt: pointer.optional(),
-  restMs: count.optional(),
-});
+export const ruleSchema = z
+  .strictObject({
+    ...when,
+    means: verdict,
+    sample: words.optional(),
+    data: json.optional(),
+    messageAt: pointer.optional(),
+    restMs: count.optional(),
+  })
+  .refine(({ sample, matches }) => sample === undefined || matches?.test(sample) === true, {
+    path: ["sample"],
+    message: "is nothing that matches finds",
+  });
 
 const request = z
   .strictObject({
@@ -49,10 +55,9 @@ const request = z
     origin: z.string().optional(),
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
     pathAt: pointer.optional(),
-    send: z.enum(["query", "json", "form", "multipart", "none"]).optional(),
+    send: z.enum(["query", "json", "form", "none"]).optional(),
     names: z.record(z.string(), z.string().nullable()).optional(),
     fixed: jsonObject.optional(),
-    arrays: z.enum(["repeat", "comma"]).optional(),
     headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
     params: fn.optional(),
     redirectsMax: count.optional(),
@@ -101,37 +106,39 @@ const facts = {
 
 const ids = (place: z.ZodRawShape) => z.array(z.strictObject({ kind: words, ...place })).optional();
 
-export const actionsSchema = z.record(
-  id,
-  z.strictObject({
+const step = z
+  .strictObject({
+    request,
+    when: z.strictObject(when).optional(),
+    until: z.strictObject(when).optional(),
+    everyMs: count.optional(),
+    rules: z.array(ruleSchema).optional(),
+    merge: z.boolean().optional(),
+  })
+  .refine((one) => (one.until === undefined) === (one.everyMs === undefined), {
+    path: ["everyMs"],
+    message: "goes with until",
+  });
+
+const answer = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("json") }),
+  z.strictObject({ kind: z.literal("text"), as: words }),
+  z.strictObject({ kind: z.literal("bytes") }),
+]);
+
+/** What says more about a request, and has no meaning where a script makes them all. */
+const OF_REQUESTS = ["steps", "answer", "table"] as const;
+
+const action = z
+  .strictObject({
     ...facts,
     upstreamCents: z.union([cents, fn]),
     mayCostMore: words.optional(),
-    request,
-    steps: z
-      .array(
-        z
-          .strictObject({
-            request,
-            when: z.strictObject(when).optional(),
-            until: z.strictObject(when).optional(),
-            everyMs: count.optional(),
-            rules: z.array(ruleSchema).optional(),
-            merge: z.boolean().optional(),
-          })
-          .refine((step) => (step.until === undefined) === (step.everyMs === undefined), {
-            path: ["everyMs"],
-            message: "goes with until",
-          }),
-      )
-      .optional(),
-    answer: z
-      .discriminatedUnion("kind", [
-        z.strictObject({ kind: z.literal("json") }),
-        z.strictObject({ kind: z.literal("text"), as: words }),
-        z.strictObject({ kind: z.literal("bytes") }),
-      ])
-      .optional(),
+    request: request.optional(),
+    steps: z.array(step).optional(),
+    run: fn.optional(),
+    answer: answer.optional(),
+    content: z.union([z.array(pointer).min(1), fn]).optional(),
     rules: z.array(ruleSchema).optional(),
     issues: ids({ at: pointer }),
     requires: ids({ param: words }),
@@ -139,10 +146,18 @@ export const actionsSchema = z.record(
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
     rate: rateSchema.optional(),
     timeoutMs: count.optional(),
-    abortable: z.boolean().optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
-  }),
-);
+  })
+  .refine((one) => (one.request === undefined) !== (one.run === undefined), {
+    path: ["request"],
+    message: "an action has either a request or a run",
+  })
+  .refine((one) => one.run === undefined || OF_REQUESTS.every((name) => one[name] === undefined), {
+    path: ["run"],
+    message: `does not go with ${OF_REQUESTS.join(", ")}`,
+  });
+
+export const actionsSchema = z.record(id, action);
 
 export const actionTierSchema = z.strictObject({
   ...facts,

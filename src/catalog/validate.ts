@@ -43,6 +43,7 @@ const wire = {
   dropFields: z.array(z.string()).optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
   reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
+  hidesReasoning: z.boolean().optional(),
 };
 const parts = z.strictObject({
   imageTokensMax: count.optional(),
@@ -53,6 +54,7 @@ const anyModel = {
   contextTokens: count,
   prices,
   parts: parts.optional(),
+  tokenizer: z.enum(["o200k", "unknown"]).optional(),
   ...wire,
 };
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };

@@ -1,8 +1,12 @@
-// Reads a chat request: checks what we must understand, refuses what changes the price, lets the rest ride along.
+// Reads a chat request: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import { invalid, parseJson } from "../pipeline/parse-json.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
 import type { ChatBody } from "../wires/chat-completions/body.ts";
+import { invalid, parseJson } from "../wires/parse-json.ts";
+import { CHAT_FIELDS } from "./chat-fields.ts";
+import { type PromptShape, shapeOf } from "./prompt-bounds.ts";
+import { sift } from "./sift.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;
@@ -10,38 +14,45 @@ export const OUTPUT_TOKENS_MAX = 16_384;
 const count = z.number().int().min(1).max(10_000_000);
 
 /** A longer-lived cache costs more to write than the price we sell at. */
-const cacheControl = z.looseObject({ ttl: z.literal("5m", "only the five-minute cache is sold").nullish() }).nullish();
+const cacheControl = z.object({ ttl: z.literal("5m", "only the five-minute cache is sold").nullish() }).nullish();
 
-const part = z.looseObject({
+const part = z.object({
   type: z.string(),
   text: z.string().nullish(),
-  image_url: z.union([z.string(), z.looseObject({ url: z.string() })], "must be an object with a url").nullish(),
+  image_url: z.union([z.string(), z.object({ url: z.string() })], "must be an object with a url").nullish(),
   cache_control: cacheControl,
 });
 
-const message = z.looseObject({
+const message = z.object({
   role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
   content: z.union([z.string(), z.array(part)], "must be text or a list of content parts").nullish(),
   tool_calls: z
-    .array(z.looseObject({ id: z.string().nullish(), function: z.looseObject({ name: z.string() }).nullish() }))
+    .array(z.object({ id: z.string().nullish(), function: z.object({ name: z.string() }).nullish() }))
     .nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
   cache_control: cacheControl,
 });
 
-const tool = z.looseObject({
+const tool = z.object({
   type: z.string(),
-  function: z.looseObject({ name: z.string() }).nullish(),
+  function: z.object({ name: z.string() }).nullish(),
   cache_control: cacheControl,
 });
 
-const chatBody = z.looseObject({
+/** More is nothing that a client sends, and much of it is slow to read. */
+function entries(max: number) {
+  const few = (value: unknown) => isRecord(value) && Object.keys(value).length <= max;
+  return z.unknown().refine(few, `must be an object of at most ${max} entries`).nullish();
+}
+
+/** What we must understand. The allow-list says what else there may be. */
+const chatBody = z.object({
   model: z.string().min(1).max(200).nullish(),
   models: z.array(z.string().min(1).max(200)).min(1).max(16).nullish(),
   messages: z.array(message).min(1).max(100_000),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: count.nullish(),
   max_completion_tokens: count.nullish(),
   n: z.number().int().min(1).max(8).nullish(),
@@ -53,16 +64,30 @@ const chatBody = z.looseObject({
   stop: z.union([z.string(), z.array(z.string()).max(16)], "must be text or a list of at most 16 texts").nullish(),
   tools: z.array(tool).nullish(),
   cache_control: cacheControl,
-  tool_choice: z.union([z.string(), z.looseObject({})], "must be text or an object").nullish(),
+  tool_choice: z.union([z.string(), z.object({})], "must be text or an object").nullish(),
   parallel_tool_calls: z.boolean().nullish(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
+  response_format: z.object({ type: z.string() }).nullish(),
   user: z.string().nullish(),
   logprobs: z.boolean().nullish(),
+  logit_bias: entries(1_024),
+  metadata: entries(64),
+  safetySettings: z.array(z.unknown()).max(64).nullish(),
 });
 
 /** What the pipeline needs of a chat request, beside the body that goes upstream. */
 export interface ChatRequest {
+  /** What goes to vendors: nothing but what the allow-list knows. */
   readonly body: ChatBody;
+  /** What goes to servers of the operator's own, which may know more: all that was sent, but for our own fields. */
+  readonly unsifted: () => ChatBody;
+  /** The body as it was sent, for the fingerprint of its Idempotency-Key. */
+  readonly sent: unknown;
+  /** The fields that vendors are not sent, such as `messages.foo`; fit for a header, and at most 20. */
+  readonly dropped: readonly string[];
+  readonly shape: PromptShape;
+  /** The type of a content part that nobody could bound. */
+  readonly unknownPart: string | null;
+  readonly maxCostCents: unknown;
   /** In order of preference, as the caller wrote them, with the field each came from. */
   readonly wanted: readonly { readonly name: string; readonly param: string }[];
   readonly stream: boolean;
@@ -71,57 +96,6 @@ export interface ChatRequest {
   readonly outputTokensMax: number;
   /** The caller asked for more than we sell. */
   readonly lowered: boolean;
-}
-
-/** A price-changing field: refused, unless its value is one of those that change nothing. */
-interface PricedField {
-  readonly why: string;
-  readonly neutral?: (value: unknown) => boolean;
-}
-
-const oneOf =
-  (...values: string[]) =>
-  (value: unknown) =>
-    typeof value === "string" && values.includes(value);
-
-const PRICED_FIELDS: Readonly<Record<string, PricedField>> = {
-  service_tier: {
-    why: "only the standard tier is sold",
-    neutral: oneOf("auto", "default", "standard", "standard_only"),
-  },
-  modalities: {
-    why: "only text output is sold",
-    neutral: (value) => Array.isArray(value) && value.every((kind) => kind === "text"),
-  },
-  audio: { why: "audio output is not sold" },
-  plugins: { why: "plugins are billed apart" },
-  web_search_options: { why: "searches are billed apart" },
-  search_parameters: { why: "searches are billed apart" },
-  web_search: { why: "searches are billed apart" },
-  provider: { why: "the gateway chooses among its own routes" },
-  preset: { why: "presets can change model and price" },
-  speed: { why: "faster processing is billed apart", neutral: oneOf("standard") },
-  inference_geo: { why: "a fixed region is billed apart" },
-  mcp_servers: { why: "remote tools are billed apart" },
-  container: { why: "containers are billed apart" },
-  compound_custom: { why: "built-in tools are billed apart" },
-  prediction: { why: "rejected predictions are billed beyond max_tokens" },
-};
-
-const PRICED_ENTRIES = Object.entries(PRICED_FIELDS);
-
-function pricedField(body: Record<string, unknown>): GatewayError | null {
-  for (const [field, { why, neutral }] of PRICED_ENTRIES) {
-    const value = body[field];
-    if (value === undefined || value === null || neutral?.(value)) continue;
-    return new GatewayError("unsupported_field", { param: field, detail: { detail: why } });
-  }
-  for (const [at, tool] of ((body.tools as { type: string }[] | null | undefined) ?? []).entries()) {
-    if (tool.type === "function") continue;
-    const param = `tools.${at}.type`;
-    return new GatewayError("unsupported_field", { param, detail: { detail: "only function tools are sold" } });
-  }
-  return null;
 }
 
 interface Wrong {
@@ -156,15 +130,23 @@ export function schemaError(error: z.ZodError): GatewayError {
   });
 }
 
+/** All that was sent, but for what is meant for us, and for a name that no object can carry on. */
+export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields = Object.entries(sent).filter(([field]) => field !== "max_cost_cents" && field !== "__proto__");
+  return Object.fromEntries(fields);
+}
+
 /** Checks a chat request. */
 export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
-  const json = parseJson(bytes);
-  if (json instanceof GatewayError) return json;
-  const parsed = chatBody.safeParse(json);
+  const sent = parseJson(bytes);
+  if (sent instanceof GatewayError) return sent;
+  const sifted = isRecord(sent) ? sift(sent, CHAT_FIELDS) : null;
+  // Of a body with a million fields a schema would look at each for long; what is sifted has few.
+  const parsed = chatBody.safeParse(sifted?.body ?? sent);
   if (!parsed.success) return schemaError(parsed.error);
+  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
+  if (sifted.refused !== null) return sifted.refused;
   const body = parsed.data;
-  const priced = pricedField(body);
-  if (priced !== null) return priced;
   const wanted = [
     ...(typeof body.model === "string" ? [{ name: body.model, param: "model" }] : []),
     ...(body.models ?? []).map((name, at) => ({ name, param: `models.${at}` })),
@@ -176,7 +158,13 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
   );
   const outputTokensMax = Number.isFinite(asked) ? asked : OUTPUT_TOKENS_DEFAULT;
   return {
-    body: body as ChatBody,
+    body: sifted.body as ChatBody,
+    sent,
+    unsifted: () => unsifted(sent) as ChatBody,
+    dropped: sifted.dropped,
+    shape: shapeOf(sifted),
+    unknownPart: sifted.unknown,
+    maxCostCents: sent.max_cost_cents,
     wanted,
     stream: body.stream === true,
     includeUsage: body.stream === true && body.stream_options?.include_usage === true,

@@ -1,26 +1,24 @@
 // Makes a Plan from a chat request: its routes in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
-import type { Catalog, SoldModel } from "../catalog/catalog.ts";
-import { boundOf, ratesOf } from "../catalog/price.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { affordable, minus, most, type Nano } from "../money.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
 import type { CallerRequest } from "../neutral.ts";
-import { idempotencyOf } from "../pipeline/idempotency-key.ts";
-import type { Call, Caller, Plan, Quote, Route } from "../plan.ts";
+import type { Candidate, FramedPlan, Plan, PlanCall } from "../plan.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
 import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
+import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
-import {
-  countedTokensMax,
-  type PromptShape,
-  partTokensMax,
-  promptText,
-  shapeOf,
-  textTokensMax,
-} from "./prompt-bounds.ts";
+import { CHAT_FIELDS } from "./chat-fields.ts";
+import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { maxCostOf } from "./max-cost.ts";
+import { partTokensMax } from "./prompt-bounds.ts";
+import { readText, sentText } from "./prompt-text.ts";
+import { type QuotedCandidate, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
-import { tokenCost } from "./token-cost.ts";
+import { attemptCost, tokenCost } from "./token-cost.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 export interface ChatSettings {
@@ -46,32 +44,27 @@ export interface ChatDeps {
 }
 
 /** A model that can serve this very request, with the bounds of its quote. */
-interface Candidate {
-  readonly model: SoldModel;
-  readonly routes: readonly ModelRoute[];
-  readonly partTokens: number;
-  readonly outputTokensMax: number;
-}
+type FitModel = QuotedCandidate;
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
-function keyOf({ request }: Call, chat: ChatRequest): Plan["idempotency"] | GatewayError {
-  if (!chat.stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, chat.body);
+function keyOf({ request }: PlanCall, chat: ChatRequest): Plan["idempotency"] | GatewayError {
+  if (!chat.stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, chat.sent);
   const param = "Idempotency-Key";
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
 }
 
-function keepAliveMs({ request }: Call): number | null {
+function keepAliveMs({ request }: PlanCall): number | null {
   const seconds = Number(request.headers.get("x-tollgate-keepalive"));
   return seconds >= 1 && seconds <= 300 ? seconds * 1000 : null;
 }
 
-function candidateOf(
+function fitModel(
   { model, firstTokenMsMax }: Wanted,
   chat: ChatRequest,
-  shape: PromptShape,
   make: { deps: ChatDeps; asked: CallerRequest; requestId: string; completionId: string; createdS: number },
-): Candidate | string {
-  const partTokens = partTokensMax(shape, model.parts);
+): FitModel | string {
+  const { shape } = chat;
+  const partTokens = partTokensMax(shape, model.parts, model.contextTokens);
   if (partTokens === null) return `${model.slug} does not take the kinds of content in messages`;
   const { settings, upstream } = make.deps;
   const outputTokensMax = Math.min(chat.outputTokensMax, model.outputTokensMax ?? chat.outputTokensMax);
@@ -80,7 +73,6 @@ function candidateOf(
     ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
     : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
   const order = {
-    asked: make.asked,
     answers: chatCompletionsWire.answers({ id: make.completionId, createdS: make.createdS, model: model.slug }),
     requestId: make.requestId,
     completionId: make.completionId,
@@ -92,14 +84,18 @@ function candidateOf(
     clocks,
   };
   const made = model.offers
-    .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}) !== null)
-    .map((offer) => upstream.chatRoute(offer, order));
+    .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}, spec.contextTokens) !== null)
+    .map((offer) => {
+      const asked = isOwnServer(offer) ? chatCompletionsWire.request(chat.unsifted()) : make.asked;
+      return upstream.chatRoute(offer, { ...order, asked });
+    });
   const routes = made.filter((route) => typeof route !== "string");
   if (routes.length === 0) {
     const reason = made.find((route) => typeof route === "string") ?? "content of this kind is not taken";
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
-  return { model, routes, partTokens, outputTokensMax };
+  const unsifted = chat.dropped.length > 0 && model.offers.some(isOwnServer);
+  return { model, routes, partTokens, outputTokensMax, unsifted };
 }
 
 /** The field of the request that a reason names first; most are about what is in the messages. */
@@ -108,98 +104,81 @@ function fieldNamedIn(reason: string, body: ChatRequest["body"]): string {
   return words.find((word) => Object.hasOwn(body, word)) ?? "messages";
 }
 
-/** The most that any candidate can cost: of several, the dearest. */
-function quoteOf(
-  candidates: readonly Candidate[],
-  chat: ChatRequest,
-  shape: PromptShape,
-  bodyBytes: number,
-  deps: ChatDeps,
-): Quote {
-  const bound = (textTokens: number): Nano => {
-    const bounds = candidates.map(({ model, partTokens, outputTokensMax }) =>
-      boundOf(model.sale, {
-        // No prompt longer than the model's context is ever served.
-        inputTokensMax: Math.min(textTokens + partTokens, model.contextTokens),
-        outputTokensMax: outputTokensMax * chat.choices,
-      }),
-    );
-    return bounds.reduce((a, b) => most(a, b));
-  };
-  const cheapTokens = textTokensMax(shape, bodyBytes);
-  let textTokens = cheapTokens;
+function promptOf(chat: ChatRequest, { request, audience }: PlanCall): QuotedPrompt {
   return {
-    nano: bound(cheapTokens),
-    async tighten() {
-      textTokens = Math.min(cheapTokens, countedTokensMax(shape, await deps.counter.count(promptText(chat.body))));
-      return bound(textTokens);
-    },
-    affordable(free) {
-      const each = candidates.map(({ model, partTokens }) => {
-        const inputTokensMax = Math.min(textTokens + partTokens, model.contextTokens);
-        const left = minus(free, boundOf(model.sale, { inputTokensMax, outputTokensMax: 0 }));
-        const tokens = affordable(left, ratesOf(model.sale, inputTokensMax).output);
-        return tokens === null ? chat.outputTokensMax : Math.floor(tokens / chat.choices);
-      });
-      return { affordable_output_tokens: Math.min(chat.outputTokensMax, ...each) };
-    },
+    shape: chat.shape,
+    bodyBytes: request.body.length,
+    text: () => sentText(chat.body, CHAT_FIELDS),
+    choices: chat.choices,
+    outputTokensMax: chat.outputTokensMax,
+    strict: audience.strictBounds,
   };
 }
 
 /** Checks a chat request and makes its plan, or says what is wrong with it. */
-export function chatPlan(call: Call & { readonly caller: Caller }, deps: ChatDeps): Plan | GatewayError {
-  const { request, caller } = call;
+export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+  const { request, audience } = call;
   const chat = readChatBody(request.body);
   if (chat instanceof GatewayError) return chat;
   const idempotency = keyOf(call, chat);
   if (idempotency instanceof GatewayError) return idempotency;
   const { settings } = deps;
-  const { sandbox } = caller.payer;
+  const { sandbox } = audience;
   const wanted = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
   if (wanted instanceof GatewayError) return wanted;
-  const refused = modelsRefusal(caller.allows, chat.wanted);
+  const refused = modelsRefusal(audience.allows, chat.wanted);
   if (refused !== null) return refused;
-  const shape = shapeOf(chat.body);
+  const maxCostNano = maxCostOf(request, chat.maxCostCents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const { shape, unknownPart } = chat;
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
   const asked = chatCompletionsWire.request(chat.body);
-  const made = wanted.map((one) =>
-    candidateOf(one, chat, shape, { deps, asked, requestId: request.id, completionId, createdS }),
-  );
+  const made = wanted.map((one) => fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }));
   const candidates = made.filter((candidate) => typeof candidate !== "string");
-  if (candidates.length === 0 || shape.unknownPart !== null) {
-    const unknown = `content parts of type ${shape.unknownPart} are not known here`;
-    const why = shape.unknownPart === null ? String(made[0]) : unknown;
+  if (candidates.length === 0 || unknownPart !== null) {
+    const unknown = `content parts of type ${unknownPart} are not known here`;
+    const why = unknownPart === null ? String(made[0]) : unknown;
     const param = fieldNamedIn(why, chat.body);
     return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
   }
-  const byRoute = new Map<Route, Candidate>(candidates.flatMap((one) => one.routes.map((route) => [route, one])));
-  return {
+  const byRoute = new Map<Candidate, FitModel>(candidates.flatMap((one) => one.routes.map((route) => [route, one])));
+  const plan: Plan = {
     operation: "chat",
     asked: chat.wanted.map(({ name }) => name).join(","),
     streamed: chat.stream,
     effect: "read",
-    quote: quoteOf(candidates, chat, shape, request.body.length, deps),
-    free: false,
-    maxCostNano: null,
+    quote: quoteOf(candidates, promptOf(chat, call), deps.counter),
+    hold: { kind: "call" },
+    whilePaused: false,
+    maxCostNano,
     slots: [],
     inference: true,
     idempotency,
-    routes: [...byRoute.keys()],
+    route: ladder([...byRoute.keys()].map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
-    keepAliveMs: keepAliveMs(call),
     failedStatus: 502,
     timedOutStatus: 504,
-    whenClientLeaves: "abort",
+    // Who asks again under the same key wants the answer that was left, not another one.
+    whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(served, reading, ended) {
       const candidate = byRoute.get(served);
       if (candidate === undefined) throw new Error("served by a route that is not the plan's");
       const { partTokens, model } = candidate;
-      const prompt = { text: () => promptText(chat.body), partTokens, messages: shape.messages };
+      const prompt = { text: () => readText(chat.body, CHAT_FIELDS), partTokens, messages: shape.messages };
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter: deps.counter });
     },
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
     prepare: null,
+  };
+  return {
+    plan,
+    keepAliveMs: keepAliveMs(call),
+    headers: droppedHeader(
+      chat.dropped,
+      candidates.every(({ routes }) => routes.every(({ offer }) => isOwnServer(offer))),
+    ),
     frame: chatCompletionsWire.frame({
       completionId,
       createdS,

@@ -3,16 +3,23 @@ import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import { GatewayError } from "../errors.ts";
-import { affordable, usdText } from "../money.ts";
-import { parseJson } from "../pipeline/parse-json.ts";
-import type { Call, Caller, Frame, Plan } from "../plan.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import { affordable, most, usdText, ZERO } from "../money.ts";
+import type { Frame, FramedPlan, Plan, PlanCall } from "../plan.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
-import { schemaError } from "./chat-body.ts";
+import { invalid, parseJson } from "../wires/parse-json.ts";
+import { compilePlace } from "./allow-list.ts";
+import { schemaError, unsifted } from "./chat-body.ts";
 import type { ChatDeps } from "./chat-plan.ts";
-import { tokenCost } from "./token-cost.ts";
+import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { maxCostOf } from "./max-cost.ts";
+import { sift } from "./sift.ts";
+import { attemptCost, tokenCost } from "./token-cost.ts";
 
-const embeddingsBody = z.looseObject({
+const embeddingsBody = z.object({
   model: z.string().min(1).max(200),
   input: z.union(
     [
@@ -29,6 +36,18 @@ const embeddingsBody = z.looseObject({
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).nullish(),
   user: z.string().nullish(),
+});
+
+/** The whole of what an embeddings body may hold. */
+const EMBEDDINGS_FIELDS = compilePlace({
+  fields: {
+    model: {},
+    input: { read: true, items: { read: true, items: {} } },
+    encoding_format: {},
+    dimensions: {},
+    user: {},
+    max_cost_cents: { ours: true },
+  },
 });
 
 /** The text of the input for a token count; token arrays count as one word each. */
@@ -54,16 +73,20 @@ const frame: Frame = {
 };
 
 /** Checks an embeddings request and makes its plan, or says what is wrong with it. */
-export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: ChatDeps): Plan | GatewayError {
-  const { request, caller } = call;
-  const json = parseJson(request.body);
-  if (json instanceof GatewayError) return json;
-  const parsed = embeddingsBody.safeParse(json);
+export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+  const sent = parseJson(request.body);
+  if (sent instanceof GatewayError) return sent;
+  const sifted = isRecord(sent) ? sift(sent, EMBEDDINGS_FIELDS) : null;
+  const parsed = embeddingsBody.safeParse(sifted?.body ?? sent);
   if (!parsed.success) return schemaError(parsed.error);
+  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
+  if (sifted.refused !== null) return sifted.refused;
   const body = parsed.data;
-  const model = deps.catalog().embedding(body.model, { sandbox: caller.payer.sandbox });
+  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const model = deps.catalog().embedding(body.model, audience);
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
-  const refused = modelsRefusal(caller.allows, [{ name: body.model, param: "model" }]);
+  const refused = modelsRefusal(audience.allows, [{ name: body.model, param: "model" }]);
   if (refused !== null) return refused;
   const { settings, upstream, clock, counter } = deps;
   const clocks = {
@@ -72,7 +95,6 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     gapMsMax: settings.gapMsMax,
   };
   const order = {
-    body,
     requestId: request.id,
     completionId: "",
     createdS: Math.floor(clock.epochMs() / 1000),
@@ -82,10 +104,12 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
     outputTokensMax: 0,
     clocks,
   };
-  const routes = model.offers.map((offer) => upstream.embeddingRoute(offer, order));
+  const routes = model.offers.map((offer) =>
+    upstream.embeddingRoute(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
+  );
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
-  return {
+  const plan: Plan = {
     operation: "embeddings",
     asked: body.model,
     streamed: false,
@@ -97,24 +121,34 @@ export function embeddingsPlan(call: Call & { readonly caller: Caller }, deps: C
         const tokens = affordable(free, ratesOf(model.sale, 0).input);
         return { affordable_input_tokens: Math.min(tokens ?? model.contextTokens, model.contextTokens) };
       },
+      upstreamNano: () => routes.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
     },
-    free: false,
-    maxCostNano: null,
+    hold: { kind: "call" },
+    whilePaused: false,
+    maxCostNano,
     slots: [],
     inference: true,
     idempotency: null,
-    routes,
+    route: ladder(routes.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
-    keepAliveMs: null,
     failedStatus: 502,
     timedOutStatus: 504,
-    whenClientLeaves: "abort",
+    whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
       return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter });
     },
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
     prepare: null,
+  };
+  return {
+    plan,
+    keepAliveMs: null,
+    headers: droppedHeader(
+      sifted.dropped,
+      routes.every(({ offer }) => isOwnServer(offer)),
+    ),
     frame,
   };
 }

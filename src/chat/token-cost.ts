@@ -1,7 +1,8 @@
 // The token meter: what an answer cost from the usage that came, or from our own count where none did.
 import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
 import { costOfUsage } from "../catalog/price.ts";
-import type { Cost, Reading, TokenUsage } from "../plan.ts";
+import { type Nano, ZERO } from "../money.ts";
+import type { Attempt, Cost, Reading, TokenUsage } from "../plan.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
@@ -14,6 +15,24 @@ export interface CountedPrompt {
 }
 
 const TOKENS_PER_MESSAGE = 4;
+/** Of English text; where it matters to the payer, tokens are counted. */
+const BYTES_PER_TOKEN = 4;
+
+/** What an attempt that did not serve may have cost us: by its usage where that came, else by a rough count of its bytes. */
+export function attemptCost(served: ModelRoute, attempt: Attempt, bodyBytes: number): Nano {
+  if (!attempt.accepted()) return ZERO;
+  const { usage, upstreamCostNano, delivered } = attempt.reading();
+  if (upstreamCostNano !== null) return upstreamCostNano;
+  const tokens = (bytes: number) => Math.ceil(bytes / BYTES_PER_TOKEN);
+  const rough = {
+    inputTokens: tokens(bodyBytes),
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: tokens(delivered.bytes),
+    reasoningTokens: 0,
+  };
+  return costOfUsage(served.offer.cost, usage ?? rough);
+}
 
 function priced(
   model: SoldModel | SoldEmbedding,

@@ -1,17 +1,32 @@
 // Counts tokens off the event loop; started when the first count is asked for.
 import { parentPort } from "node:worker_threads";
 import { get_encoding } from "tiktoken";
+import type { CountOrder } from "./token-counter.ts";
 
 const encoding = get_encoding("o200k_base");
 
-/** Past this a text is counted by the ratio of its beginning: the encoder is worse than linear on odd input. */
+/** The encoder takes two seconds for a million characters, and is worse than linear on odd input: more is not encoded. */
 const COUNTED_CHARS_MAX = 400_000;
+const SAMPLES = 100;
 
 /**
  * The encoder's work on a run without a break grows with the square of its length: a hundred thousand letters in a row
  * take half a minute. Runs are cut here, which counts at most one token more for each cut.
  */
 const LONG_RUN = /\S{256}|\s{256}/gu;
+
+/** What other tokenizers may not have learned, and can take a token a byte for: other scripts, digits, runs of marks, odd space. */
+const BY_BYTES = /[^\0-\x7f]+|\d+|[^A-Za-z\d\s]{2,}|\s{2,}|[\t\r\f\v]/g;
+/** Line ends and indentation: tokenizers in use make few tokens of them. */
+const PLAIN_SPACE = /^\n{0,2} {0,16}$/;
+/** Stands for what is counted by bytes, so that what was apart stays apart. */
+const BETWEEN = "\0";
+/**
+ * The rest is words. Others make more tokens of them than we do, twice as many at most where the text is a text. Where
+ * somebody has picked words that we have a token for and others have none, they make at most so many of a letter.
+ */
+const OTHER_TOKENIZERS = 2;
+const TOKENS_PER_LETTER = 0.6;
 
 function encoded(text: string): number {
   let tokens = 0;
@@ -24,12 +39,43 @@ function encoded(text: string): number {
   return tokens + encoding.encode_ordinary(text.slice(from)).length;
 }
 
-function count(text: string): number {
+/** Of a long text samples from all over it are counted, from a random place on: its beginning may be made to mislead. */
+function estimate(text: string): number {
   if (text.length <= COUNTED_CHARS_MAX) return encoded(text);
-  const beginning = encoded(text.slice(0, COUNTED_CHARS_MAX));
-  return Math.ceil((beginning / COUNTED_CHARS_MAX) * text.length);
+  const step = text.length / SAMPLES;
+  const chars = COUNTED_CHARS_MAX / SAMPLES;
+  const first = Math.random() * (step - chars);
+  let tokens = 0;
+  for (let at = 0; at < SAMPLES; at++) {
+    const from = Math.floor(first + at * step);
+    tokens += encoded(text.slice(from, from + chars));
+  }
+  return Math.ceil((tokens / COUNTED_CHARS_MAX) * text.length);
 }
 
-parentPort?.on("message", ({ id, text }: { id: number; text: string }) => {
-  parentPort?.postMessage({ id, tokens: count(text) });
+/** As many as another tokenizer can make of a text: bytes where it may know nothing of it, else a multiple of our count. */
+function elsewhere(text: string): number {
+  let bytes = 0;
+  const rest = text.replace(BY_BYTES, (run) => {
+    if (PLAIN_SPACE.test(run)) return run;
+    bytes += Buffer.byteLength(run);
+    return BETWEEN;
+  });
+  return bytes + Math.ceil(Math.max(OTHER_TOKENIZERS * encoded(rest), TOKENS_PER_LETTER * rest.length));
+}
+
+/** Never too low: no tokenizer makes more tokens than there are bytes, and so much is taken for what is too long to count. */
+function most(text: string, tokenizer: CountOrder["tokenizer"]): number {
+  const counted = text.slice(0, COUNTED_CHARS_MAX);
+  const rest = Buffer.byteLength(text) - Buffer.byteLength(counted);
+  const tokens = tokenizer === "o200k" ? encoded(counted) : elsewhere(counted);
+  return Math.min(tokens, Buffer.byteLength(counted)) + Math.max(0, rest);
+}
+
+function count({ text, tokenizer }: CountOrder): number {
+  return tokenizer === null ? estimate(text) : most(text, tokenizer);
+}
+
+parentPort?.on("message", (order: CountOrder) => {
+  parentPort?.postMessage({ id: order.id, tokens: count(order) });
 });

@@ -49,7 +49,8 @@ async function requireArchive(path: string, note: string, config: Config): Promi
     await takeBackFile(copy, file, "archive");
   }
   const options = {
-    ...{ file, clock },
+    file,
+    clock,
     onFatal(error: Error) {
       throw error;
     },

@@ -61,8 +61,8 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
         effect: "write",
         price: ONE_CENT,
       }),
-      run: (params, { caller }) =>
-        files.announce(caller.payer.id, {
+      run: (params, { payer }) =>
+        files.announce(payer.id, {
           filename: params.filename,
           sizeBytes: params.size_bytes,
           mime: params.mime ?? null,
@@ -89,8 +89,8 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
           price: ONE_CENT,
         },
       ),
-      run: (params, { caller }) =>
-        keepFromUrl(files, openPublic, caller.payer.id, {
+      run: (params, { payer }) =>
+        keepFromUrl(files, openPublic, payer.id, {
           url: params.url,
           filename: params.filename ?? null,
           tags: params.tags,
@@ -111,7 +111,7 @@ function lookups(files: Files): LocalAction[] {
         effect: "read",
         price: FREE,
       }),
-      run: ({ file_id }, { caller }) => files.get(caller.payer.id, file_id),
+      run: ({ file_id }, { payer }) => files.get(payer.id, file_id),
       example: { params: { file_id: EXAMPLE_ID } },
     }),
     localAction({
@@ -134,9 +134,9 @@ function lookups(files: Files): LocalAction[] {
           price: FREE,
         },
       ),
-      async run(params, { caller }) {
+      async run(params, { payer }) {
         const { limit, cursor = null } = params;
-        const { files: found, next } = await files.list(caller.payer.id, params, limit, cursor);
+        const { files: found, next } = await files.list(payer.id, params, limit, cursor);
         return { files: found, next_cursor: next };
       },
       example: { params: { tags: ["reports"], query: "report" } },
@@ -149,8 +149,8 @@ function lookups(files: Files): LocalAction[] {
         effect: "write",
         price: FREE,
       }),
-      async run({ file_id }, { caller }) {
-        const gone = await files.delete(caller.payer.id, file_id);
+      async run({ file_id }, { payer }) {
+        const gone = await files.delete(payer.id, file_id);
         return gone instanceof GatewayError ? gone : { file_id, deleted: true, freed_bytes: gone.size_bytes };
       },
       example: { params: { file_id: EXAMPLE_ID } },

@@ -52,7 +52,11 @@ function createSigner({ endpoint, bucket, region, accessKeyId, secretAccessKey, 
     sign: (wish: { method: string; url: string; headers?: Record<string, string>; signQuery?: boolean }) =>
       new AwsV4Signer({
         ...wish,
-        ...{ accessKeyId, secretAccessKey, region, service: "s3", cache },
+        accessKeyId,
+        secretAccessKey,
+        region,
+        service: "s3",
+        cache,
         // A link must bind the length of what is sent, which the signer would leave out.
         allHeaders: wish.signQuery === true,
         datetime: new Date(clock.epochMs()).toISOString().replace(/[:-]|\.\d{3}/g, ""),

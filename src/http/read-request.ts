@@ -13,6 +13,7 @@ export const KEPT_HEADERS = [
   "user-agent",
   "x-tollgate-trace",
   "x-tollgate-keepalive",
+  "x-tollgate-max-cost-cents",
   "x-tollgate-sandbox-fault",
 ] as const;
 

@@ -7,6 +7,7 @@ import type {
   KeyRow,
   NewAccount,
   NewKey,
+  PostedLeg,
   PostingPage,
   PostingQuery,
   PostingRow,
@@ -98,6 +99,8 @@ export interface PostRequest extends HoldRef {
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;
   readonly priceVersion: string;
+  /** Who served it, and who was asked before. */
+  readonly legs: readonly PostedLeg[];
 }
 
 export interface PostedCharge {

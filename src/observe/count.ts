@@ -1,5 +1,5 @@
 // What an ended request adds to the metrics. Labels are few and bounded: names that callers invent become `_other`.
-import type { AttemptRecord } from "../plan.ts";
+import type { Leg } from "../plan.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";
@@ -91,7 +91,7 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
   const byModel = new Map<string, ModelCells>();
   const known = (name: string) => (isKnown(name) ? name : OTHER);
 
-  function cellsOf(record: RequestRecord, operation: string, last: AttemptRecord, sandbox: string): ModelCells {
+  function cellsOf(record: RequestRecord, operation: string, last: Leg, sandbox: string): ModelCells {
     // A list of models is counted under the first, which is what the caller wanted most.
     const asked = known(record.asked?.split(",", 1)[0] ?? OTHER);
     const served = known(record.served ?? last.model);

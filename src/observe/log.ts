@@ -1,7 +1,7 @@
 // One line per request, and the gateway's own notices. Prompts, answers, params and keys never come this way.
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { Clock } from "../clock.ts";
-import type { AttemptRecord } from "../plan.ts";
+import type { Leg } from "../plan.ts";
 import type { RequestRecord } from "./record.ts";
 
 /** Lines wait for company up to this many bytes, or this long: one write for many lines. */
@@ -102,7 +102,7 @@ function line(record: RequestRecord, level: number | undefined, time: number): R
 }
 
 /** `provider model status outcome ms`, short enough to read several in a line. */
-function attemptText({ provider, model, status, failure, ms }: AttemptRecord): string {
+function attemptText({ provider, model, status, failure, ms }: Leg): string {
   return `${provider} ${model} ${status} ${failure ?? "ok"} ${tenths(ms)}`;
 }
 

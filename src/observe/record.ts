@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../errors.ts";
 import type { Nano } from "../money.ts";
 import { ZERO } from "../money.ts";
-import type { AttemptRecord, Outcome, TokenUsage } from "../plan.ts";
+import type { Leg, Outcome, TokenUsage } from "../plan.ts";
 
 /** What is known of a request when its head has been read. */
 export interface RecordStart {
@@ -29,7 +29,7 @@ export interface RequestRecord extends RecordStart {
   streamed: boolean;
   served: string | null;
   provider: string | null;
-  readonly attempts: AttemptRecord[];
+  attempts: readonly Leg[];
   /** Events of the upstream that could not be parsed and were left out. */
   skippedEvents: number;
   /** From the request's head to the first content that was sent. */

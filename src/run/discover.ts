@@ -62,7 +62,7 @@ export function discoverAction(
     effect: "read",
     params,
     price: { mode: "fixed", cents: 0 },
-    run: ({ query, limit }, { caller }) => search({ sandbox: caller.payer.sandbox }, query, limit).map(rowOf),
+    run: ({ query, limit }, { payer }) => search(payer, query, limit).map(rowOf),
     example: { params: { query: "recent news about a company" } },
   });
 }

@@ -1,6 +1,7 @@
 // The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
+
+import { goneError, isGone } from "../catalog/retirement.ts";
 import { GatewayError } from "../errors.ts";
-import { goneError, isGone } from "../pipeline/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../plan.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";

@@ -1,7 +1,7 @@
 // What is made of the whole list of actions and kept until the list, or the day, is another.
 import type { Audience } from "../catalog/catalog.ts";
+import { isGone } from "../catalog/retirement.ts";
 import type { Clock } from "../clock.ts";
-import { isGone } from "../pipeline/retirement.ts";
 import type { Shop, ShopAction } from "./shop.ts";
 
 const DAY_MS = 86_400_000;

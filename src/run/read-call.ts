@@ -4,18 +4,22 @@ import { serviceRefusal } from "../accounts/allowed.ts";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
-import { parseJson } from "../pipeline/parse-json.ts";
-import type { Call, Caller } from "../plan.ts";
+import type { PlanCall } from "../plan.ts";
+import { parseJson } from "../wires/parse-json.ts";
 import { noSuchAction } from "./nearest.ts";
 import type { Shop, ShopAction } from "./shop.ts";
 import { type FieldIssue, namedRow } from "./table-params.ts";
 
-/** A call that is well-formed. */
-export interface ActionCall {
+/** An action with params that it takes. */
+export interface CheckedCall {
   readonly action: ShopAction;
   /** As the action's schema made them: defaults filled in. Of a table's row, without the param that names it. */
   readonly params: Params;
   readonly row: TableEndpoint | null;
+}
+
+/** A call that is well-formed. */
+export interface ActionCall extends CheckedCall {
   readonly maxCostNano: Nano | null;
   /** As it was sent, for the fingerprint of its Idempotency-Key. */
   readonly body: unknown;
@@ -80,13 +84,9 @@ export function readParams(
 }
 
 /** Reads a call; what is wrong with it is said with the field's name. */
-export function readCall(
-  { request, caller }: Call & { readonly caller: Caller },
-  shop: Shop,
-): ActionCall | GatewayError {
+export function readCall({ request, audience }: PlanCall, shop: Shop): ActionCall | GatewayError {
   const { service = "", action: name = "" } = request.params;
   const id = `${service}/${name}`;
-  const audience = { sandbox: caller.payer.sandbox };
   const action = shop.find(id, audience);
   if (action === null) return noSuchAction(id, shop, audience);
   const body = bodyOf(request.body);
@@ -94,7 +94,7 @@ export function readCall(
   const { max_cost_cents: maxCost, ...given } = body;
   const maxCostNano = maxCostOf(maxCost);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const refused = serviceRefusal(caller.allows, service, name);
+  const refused = serviceRefusal(audience.allows, service, name);
   if (refused !== null) return refused;
   const read = readParams(action, given);
   if (read instanceof GatewayError) return read;

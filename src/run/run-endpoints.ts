@@ -1,7 +1,8 @@
 // The one endpoint that runs actions.
 import type { Endpoint } from "../plan.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
-import { type RunDeps, runPlan } from "./run-plan.ts";
+import type { RunDeps } from "./deps.ts";
+import { runPlan } from "./run-plan.ts";
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 

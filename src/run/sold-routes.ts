@@ -10,7 +10,7 @@ import type { FieldIssue } from "./table-params.ts";
 import { type HiddenIds, hideIds } from "./vendor-ids.ts";
 
 /** An offer that can serve the call. */
-export interface Candidate {
+export interface OfferedCall {
   readonly offer: ActionOffer;
   /** As the offer's own action takes them, with the caller's own ids. */
   readonly params: Params;
@@ -39,7 +39,7 @@ function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | rea
 }
 
 /** The offers that can serve, in order; or why none can. */
-export function candidatesOf(call: SoldCall): readonly Candidate[] | GatewayError {
+export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayError {
   const { sold, params, payer } = call;
   const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];
   const named = pinned === undefined ? sold.offers : sold.offers.filter(({ adapter }) => adapter.id === pinned);
@@ -54,30 +54,30 @@ export function candidatesOf(call: SoldCall): readonly Candidate[] | GatewayErro
   return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
 }
 
-/** A route for each candidate. */
+/** A candidate for each offer. */
 export function routesOf(
-  candidates: readonly Candidate[],
+  offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,
   order: {
     readonly upstream: Upstream;
     readonly requestId: string;
-    readonly preamble: Buffer;
+    readonly preamble: Buffer | null;
     readonly sandboxFault: string | null;
   },
-): ReadonlyMap<ActionRoute, Candidate> {
+): ReadonlyMap<ActionRoute, OfferedCall> {
   const readsAll = sold.servedAs !== null;
   return new Map(
-    candidates.map((candidate) => [
-      order.upstream.actionRoute(candidate.offer, {
+    offered.map((one) => [
+      order.upstream.actionRoute(one.offer, {
         soldId: sold.id,
-        params: candidate.hidden.params,
+        params: one.hidden.params,
         row,
         requestId: order.requestId,
-        restore: candidate.hidden.restore,
+        restore: one.hidden.restore,
         preamble: readsAll ? null : order.preamble,
         sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,
       }),
-      candidate,
+      one,
     ]),
   );
 }

@@ -6,7 +6,7 @@ import type { ActionOffer } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
-import { idsAt } from "../upstream/action-attempt.ts";
+import { idsAt } from "../upstream/missing-from.ts";
 
 const KIND = "vendor-id";
 /** Longer than any vendor keeps what an id stands for. */

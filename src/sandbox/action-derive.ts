@@ -6,28 +6,13 @@ import type { ActionPlace } from "./action-vendors.ts";
 const WORDS = "The sandbox plays a fault.";
 const NOT_DONE = ["processing", "running", "pending", "in_progress", "queued"];
 
-/** Texts of which one is likely to be found by a pattern: its groups' first alternatives, then each alternative. */
-function textsFor({ source }: RegExp): readonly string[] {
-  let open = source;
-  for (let deep = 0; deep < 5; deep++) open = open.replace(/\((?:\?[:=])?([^()|]*)(?:\|[^()]*)?\)[*+?]?/g, "$1");
-  const plain = (text: string) =>
-    text
-      .replace(/\\[bB]|(?<!\\)[\^$]/g, "")
-      .replace(/\\d/g, "1")
-      .replace(/\\s|(?<!\\)\./g, " ")
-      .replace(/\[(\\?.)[^\]]*\]/g, "$1")
-      .replace(/(?<!\\)(?:[*+?]|\{[\d,]+\})/g, "")
-      .replace(/\\(.)/g, "$1");
-  return [...open.split("|"), ...source.split(/[|()]/)].map(plain);
-}
-
-/** A value that is as `when` says, as near to the present one as can be; undefined: none was found. */
-function valueFor(when: When, present: Json | undefined): Json | undefined {
+/** A value that is as the rule says, as near to the present one as can be; undefined: none was found. */
+function valueFor(when: AnswerRule, present: Json | undefined): Json | undefined {
   const ofItsType = Array.isArray(present) ? [] : typeof present === "object" && present !== null ? {} : "";
   const candidates: readonly Json[] = [
     ...(present === undefined ? [] : [present]),
     ...(when.is === undefined ? [] : [when.is].flat()),
-    ...(when.matches === undefined ? [] : textsFor(when.matches)),
+    ...(when.sample === undefined ? [] : [when.sample]),
     ...[ofItsType, WORDS, null, "error", false, true, 0, 1],
   ];
   return candidates.find((value) => valueFits(value, when));
@@ -49,7 +34,7 @@ function bodyWith(when: When, body: Json, make: (present: Json | undefined) => J
 }
 
 /** Answers that are as a rule says: made of the usual one, or where that is too good, of nothing. */
-function wordsFor(when: When, usual: VendorWords): readonly VendorWords[] {
+function wordsFor(when: AnswerRule, usual: VendorWords): readonly VendorWords[] {
   const headers = when.header === undefined ? {} : { [when.header]: "1" };
   return [when.status ?? 200].flat().flatMap((status) => {
     const refused = { ...usual, body: refusalBody(status), isText: false };

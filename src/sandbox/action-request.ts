@@ -39,7 +39,6 @@ interface Expected {
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   json: "application/json",
   form: "application/x-www-form-urlencoded",
-  multipart: "multipart/form-data",
 };
 
 /** The path of an address that an answer gave, below the vendor's own. */
@@ -55,6 +54,7 @@ function pathOf(address: string, origin: string): string | null {
 function expectations(place: ActionPlace, gave: (pointer: string) => readonly string[]): readonly Expected[] {
   const { step, action, vendor } = place;
   const request = (step ?? action).request;
+  if (request === undefined) return [];
   const sendOf = (method: string) => {
     if (request.send !== undefined) return request.send;
     if (step !== null) return "none";
@@ -76,7 +76,7 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
 
 /** The address below the adapter's origin; null: it is not below the right one. */
 function pathBelow({ adapter, step, action }: ActionPlace, pathname: string): string | null {
-  const { origin } = (step ?? action).request;
+  const origin = (step ?? action).request?.origin;
   const base = `/${adapter}${origin === undefined ? "" : `/~${origin}`}`;
   const below = pathname.startsWith(base) ? pathname.slice(base.length) : null;
   return below === "" || below?.startsWith("/") ? below : null;
@@ -111,11 +111,6 @@ function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams
   }
 }
 
-function partsOf(text: string): Fields {
-  const parts = text.matchAll(/name="([^"]*)"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n([\s\S]*?)\r\n--/g);
-  return Object.fromEntries([...parts].map(([, name = "", value = ""]) => [name, value]));
-}
-
 /** A JSON body is an object, but where one param is the whole of it. */
 function jsonFields(text: string, isWhole: boolean): Fields | null {
   try {
@@ -129,22 +124,31 @@ function jsonFields(text: string, isWhole: boolean): Fields | null {
 
 function bodyFields({ send, isWhole }: Expected, headers: IncomingHttpHeaders, body: Buffer): Fields | RequestRefusal {
   const text = body.toString("utf8");
-  const hasBody = send === "json" || send === "form" || send === "multipart";
+  const hasBody = send === "json" || send === "form";
   if (!hasBody && text === "") return {};
   const type = hasBody ? (CONTENT_TYPES[send] ?? "") : "application/json";
   const said = String(headers["content-type"] ?? "none");
   if (!said.startsWith(type)) return new RequestRefusal(415, `The content type is ${said} and must be ${type}.`);
   if (send === "form") return Object.fromEntries(new URLSearchParams(text));
-  if (send === "multipart") return partsOf(text);
   return jsonFields(text, isWhole) ?? new RequestRefusal(400, "The request body is no JSON object.");
 }
 
 function headerRefusal({ vendor, step, action }: ActionPlace, headers: IncomingHttpHeaders): RequestRefusal | null {
-  const wanted = { ...vendor.spec.headers, ...(step ?? action).request.headers };
+  const wanted = { ...vendor.spec.headers, ...(step ?? action).request?.headers };
   const missing = Object.entries(wanted).find(([name, value]) => headers[name.toLowerCase()] !== value);
   if (missing !== undefined) return new RequestRefusal(400, `The header ${missing[0]} is not as it must be.`);
   const nameless = vendor.spec.contact !== undefined && !isSaid(headers["user-agent"]);
   return nameless ? new RequestRefusal(403, "The User-Agent must say who calls.") : null;
+}
+
+/** A script's request is taken wherever it goes, with a key and the vendor's headers. */
+function readScripted(place: ActionPlace, { target, body }: Arrival): ActionReading | RequestRefusal {
+  if (body === null) return new RequestRefusal(413, "The request body is too large.");
+  const fields = { ...Object.fromEntries(target.url.searchParams), ...jsonFields(body.toString("utf8"), true) };
+  if (!hasKey(place.vendor.spec.auth, target.headers, target.url.searchParams, fields)) {
+    return new RequestRefusal(401, "The API key is missing or not valid.");
+  }
+  return headerRefusal(place, target.headers) ?? { captures: new Map(), fields };
 }
 
 /**
@@ -156,6 +160,7 @@ export function readActionRequest(
   arrival: Arrival,
   gave: (pointer: string) => readonly string[],
 ): ActionReading | RequestRefusal {
+  if (place.action.run !== undefined) return readScripted(place, arrival);
   const { url, headers } = arrival.target;
   const path = pathBelow(place, url.pathname);
   const found = expectations(place, gave).flatMap((expected) => {
@@ -182,12 +187,12 @@ export function readActionRequest(
 /** What a param was sent as, as far as its name says where; one text for each item of an array. */
 export function sentAs(
   param: string,
-  { request }: { request: RequestSpec },
+  { request }: { readonly request?: RequestSpec },
   reading: ActionReading,
 ): readonly string[] {
   const inPath = reading.captures.get(param);
   if (inPath !== undefined) return [inPath];
-  const name = request.names?.[param] ?? param;
+  const name = request?.names?.[param] ?? param;
   const inside = name
     .split("/")
     .reduce<unknown>((value, part) => (value as Fields | undefined)?.[part], reading.fields);

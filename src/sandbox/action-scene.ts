@@ -42,7 +42,7 @@ function placeOf(arrival: Arrival, vendors: Vendors): ActionPlace | string {
   const action = Object.entries(vendor?.spec.actions ?? {}).find(([id]) => id === name)?.[1];
   if (vendor === undefined || action === undefined) return `There is no action ${adapter}/${name}.`;
   const at = Number(headerOf(arrival, STEP_HEADER) || 0);
-  const step = at === 0 ? null : action.steps?.[at - 1];
+  const step = at === 0 || action.run !== undefined ? null : action.steps?.[at - 1];
   return step === undefined ? `${adapter}/${name} has no step ${at}.` : { adapter, name, vendor, action, at, step };
 }
 
@@ -83,11 +83,16 @@ function strangeId(place: ActionPlace, reading: ActionReading, memory: ActionMem
   return undefined;
 }
 
-/** The usual answer of this request: the example's, by how many of the steps before it have run. */
+/** Which of the example's answers is due: by how many of the steps before it have run, of a script by how often it has asked. */
+function dueAnswer({ action, at }: ActionPlace, answers: readonly Json[], call: ActionCall): Json | undefined {
+  if (action.run !== undefined) return answers[Math.min(at, answers.length - 1)];
+  return answers[at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length)];
+}
+
+/** The usual answer of this request. */
 function usualWords(place: ActionPlace, answers: readonly Json[], call: ActionCall): VendorWords {
   const { action, at, adapter, name } = place;
-  const ran = at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length);
-  const body = answers[ran];
+  const body = dueAnswer(place, answers, call);
   if (body === undefined) return refused(500, `The example of ${adapter}/${name} has no answer for step ${at}.`);
   const isText = typeof body === "string" && (action.answer?.kind ?? "json") !== "json";
   return { status: 200, headers: {}, body, isText };

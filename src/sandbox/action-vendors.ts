@@ -18,9 +18,9 @@ export interface ActionPlace {
   readonly name: string;
   readonly vendor: Vendor;
   readonly action: ActionSpec;
-  /** 0 is the action's own request. */
+  /** 0 is the action's own request, or a script's first. */
   readonly at: number;
-  /** Null: the action's own request. */
+  /** Null: the action's own request, or one of a script's. */
   readonly step: StepSpec | null;
 }
 

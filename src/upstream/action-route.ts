@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
 import { openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
@@ -29,7 +29,7 @@ export interface ActionOrder {
   readonly sandbox: { readonly fault: string | null } | null;
 }
 
-export interface ActionRoute extends Route {
+export interface ActionRoute extends Candidate {
   readonly offer: ActionOffer;
 }
 
@@ -82,6 +82,7 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
     healthKey: order.row === null ? offer.healthKey : `${offer.healthKey} ${order.row.method} ${order.row.path}`,
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,
+    readOnMsMax: 0,
     pointlessAfter: () => false,
     open(sink: AnswerSink, firstMsMax: number): Attempt {
       const ring = ringOf(adapter);
@@ -90,13 +91,17 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
       return openActionAttempt(
         {
           offer,
+          params,
+          key,
           preamble,
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
           turn: (wish) => pace.take(line, rate, wish),
-          build(request, at, soFar) {
-            const wire = buildRequest({ adapter, spec: request, params, key, row, soFar });
+          build(request, { at, soFar, values }) {
+            const call =
+              values === undefined ? { params, row, soFar } : { params: values, row: null, soFar: undefined };
+            const wire = buildRequest({ adapter, spec: request, key, ...call });
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },

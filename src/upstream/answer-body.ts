@@ -64,7 +64,7 @@ export class AnswerBody {
   }
 
   /** The whole body, read: `json` is undefined where it is none, `text` empty where it is no text. */
-  read(): { readonly json: unknown; readonly text: string } | null {
+  read(): { readonly json: unknown; readonly text: string; readonly bytes: Buffer } | null {
     const bytes = this.decoded();
     if (bytes === null) return null;
     const start = bytes[0] ?? 0;
@@ -72,9 +72,9 @@ export class AnswerBody {
     // A byte order mark says nothing in UTF-8, and is no JSON (RFC 8259, 8.1).
     const text = isText ? bytes.toString("utf8").replace(/^\uFEFF/, "") : "";
     try {
-      return { json: JSON.parse(text), text };
+      return { json: JSON.parse(text), text, bytes };
     } catch {
-      return { json: undefined, text };
+      return { json: undefined, text, bytes };
     }
   }
 }

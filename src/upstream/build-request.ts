@@ -23,7 +23,7 @@ export interface RequestParts {
   readonly key: string;
   /** The row of the endpoint table that the call names; its path and method replace the spec's. */
   readonly row: TableEndpoint | null;
-  /** What the steps before have answered; undefined in the first request. */
+  /** What the steps before have answered; undefined in the first request, and in a script, whose pointers lead into its params. */
   readonly soFar: unknown;
 }
 
@@ -148,33 +148,17 @@ function fieldsOf(spec: RequestSpec, params: Params, used: ReadonlySet<string>, 
   return fields;
 }
 
-function queryOf(fields: Fields, arrays: RequestSpec["arrays"]): URLSearchParams {
+function queryOf(fields: Fields): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
-    if (!Array.isArray(value)) query.append(name, textOf(value));
-    else if (arrays === "comma") query.append(name, value.map(textOf).join(","));
-    else for (const item of value) query.append(name, textOf(item));
+    for (const item of Array.isArray(value) ? value : [value]) query.append(name, textOf(item));
   }
   return query;
-}
-
-const BOUNDARY = "tollgate-part-boundary-7b1f0c";
-
-/** RFC 7578, text fields only. */
-function multipartOf(fields: Fields): string {
-  const parts = Object.entries(fields).map(([name, value]) => {
-    const text = textOf(value);
-    if (text.includes(BOUNDARY)) throw new UnbuildableRequest(`${name} contains the boundary of the body's parts`);
-    const quoted = name.replaceAll('"', "%22").replace(/[\r\n]/g, " ");
-    return `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${quoted}"\r\n\r\n${text}\r\n`;
-  });
-  return `${parts.join("")}--${BOUNDARY}--\r\n`;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   json: "application/json",
   form: "application/x-www-form-urlencoded",
-  multipart: `multipart/form-data; boundary=${BOUNDARY}`,
 };
 
 /** Where our key goes: into headers, the query or the body. */
@@ -197,25 +181,26 @@ function credentials(auth: Auth, key: string): { headers: Record<string, string>
 /** Makes the request of one step. Throws UnbuildableRequest. */
 export function buildRequest({ adapter, spec, params: given, key, row, soFar }: RequestParts): WireRequest {
   const isStep = soFar !== undefined;
+  const source = isStep ? soFar : given;
   const params = spec.params === undefined ? given : spec.params(given);
   const method = row !== null && !isStep ? row.method : spec.method;
   const send = spec.send ?? (isStep ? "none" : method === "GET" || method === "DELETE" ? "query" : "json");
   const template = row !== null && !isStep ? row.path : spec.path;
   const { text, used } =
     spec.pathAt === undefined
-      ? fill(template, params, soFar)
-      : { text: followed(spec, adapter, soFar), used: new Set<string>() };
+      ? fill(template, params, source)
+      : { text: followed(spec, adapter, source), used: new Set<string>() };
   const origin = spec.origin === undefined ? adapter.origin : (adapter.origins[spec.origin] ?? adapter.origin);
   const base = new URL(fillHost(origin, params, used));
   const credential = credentials(adapter.spec.auth, key);
   const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, send === "json")) };
   const fields = isStep ? own : { ...own, ...row?.fixed };
   const inQuery = send === "query" || method === "GET" || method === "DELETE";
-  const query = queryOf({ ...(inQuery ? fields : {}), ...credential.query }, spec.arrays).toString();
+  const query = queryOf({ ...(inQuery ? fields : {}), ...credential.query }).toString();
   const [path = "", ownQuery = ""] = text.split(/\?(.*)/s);
   const search = [ownQuery, query].filter(Boolean).join("&");
   const whole = isStep || inQuery ? undefined : row?.body;
-  const parts = () => (inQuery ? null : bodyOf(send, { ...fields, ...credential.body }, spec.arrays));
+  const parts = () => (inQuery ? null : bodyOf(send, { ...fields, ...credential.body }));
   const body = whole === undefined ? parts() : JSON.stringify(fields[whole]);
   return {
     method,
@@ -233,9 +218,8 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
   };
 }
 
-function bodyOf(send: string, fields: Fields | JsonObject, arrays: RequestSpec["arrays"]): string | null {
+function bodyOf(send: string, fields: Fields | JsonObject): string | null {
   if (send === "json") return JSON.stringify(fields);
-  if (send === "form") return queryOf({ ...fields }, arrays).toString();
-  if (send === "multipart") return multipartOf({ ...fields });
+  if (send === "form") return queryOf({ ...fields }).toString();
   return Object.keys(fields).length === 0 ? null : JSON.stringify(fields);
 }

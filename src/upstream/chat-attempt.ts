@@ -77,6 +77,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#exchange.abort();
   }
 
+  accepted(): boolean {
+    return this.#exchange.sent && !this.#isError;
+  }
+
   reading(): Reading {
     if (this.#stream !== null) return this.#stream.reading();
     if (this.#unary === null) return NOTHING_READ;

@@ -47,6 +47,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #answering = false;
   #paused = false;
   #lastMs = 0;
+  /** The request has been written whole to the socket. */
+  sent = false;
 
   constructor(listener: ExchangeListener, clocks: ExchangeClocks, clock: Clock) {
     this.#listener = listener;
@@ -112,6 +114,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#over) controller.abort(new Error("aborted by the gateway"));
+  }
+
+  onRequestSent(): void {
+    this.sent = true;
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

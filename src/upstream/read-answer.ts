@@ -14,6 +14,10 @@ export interface VendorAnswer {
   readonly json: unknown;
   /** The body as text; "" of one that is not text. */
   readonly text: string;
+  /** The body as it is, its compression undone. */
+  readonly bytes: Buffer;
+  /** It was long and has gone to the caller as it came: there is nothing left to read. */
+  readonly passedOn?: true;
 }
 
 export interface Judgement {
@@ -70,7 +74,7 @@ function byStatus(status: number): Verdict {
 
 export interface Rulebook {
   readonly rules: readonly AnswerRule[];
-  /** A good answer that is no JSON is broken. */
+  /** A good answer that is no object and no array of JSON is broken. */
   readonly wantsJson: boolean;
   /** An `error` at the top of a good answer is none of its fields: the vendor has failed, whatever its status says. */
   readonly errorFails: boolean;
@@ -84,12 +88,18 @@ export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepS
   return { rules, wantsJson, errorFails: wantsJson && !hasError };
 }
 
+/** Nobody sells a bare word, a number or null: a vendor that says no more has not answered. */
+function hasFields(json: unknown): boolean {
+  return typeof json === "object" && json !== null;
+}
+
 /** What an answer means. */
 export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Rulebook): Judgement {
+  if (answer.passedOn) return { verdict: "success", rule: null };
   const rule = rules.find((one) => holds(one, answer)) ?? null;
   if (rule !== null) return { verdict: rule.means, rule };
   const verdict = byStatus(answer.status);
-  if (verdict === "success" && wantsJson && answer.json === undefined) return { verdict: "provider_malformed", rule };
+  if (verdict === "success" && wantsJson && !hasFields(answer.json)) return { verdict: "provider_malformed", rule };
   if (verdict === "success" && errorFails && isRecord(answer.json) && !isEmpty(answer.json.error)) {
     return { verdict: "provider_server_error", rule };
   }
@@ -169,10 +179,10 @@ export function failureOf(
 
 /** Whether a good answer has to be judged, or something of it read; otherwise a long one can go by unparsed. */
 export function looksIntoBody(adapter: AdapterSpec, action: ActionSpec): boolean {
-  const { price, answer, issues, callerIds, steps } = action;
+  const { price, answer, issues, callerIds, steps, run } = action;
   const rules = [...(action.rules ?? []), ...(adapter.rules ?? [])];
   const looks = rules.some(({ status = 200 }) => [status].flat().some((one) => one >= 200 && one < 300));
   const shaped = (answer?.kind ?? "json") !== "json";
   const lists = [issues, callerIds, steps].some((list) => (list?.length ?? 0) > 0);
-  return looks || shaped || lists || price.counted !== undefined;
+  return looks || shaped || lists || run !== undefined || price.counted !== undefined;
 }

@@ -1,7 +1,7 @@
 // Which routes rest: repeated failure takes a route out for a while, one probe brings it back.
 import type { Clock } from "../clock.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
-import type { AttemptFailure, Route } from "../plan.ts";
+import type { AttemptFailure, Candidate, Health } from "../plan.ts";
 
 const FAILURES_IN_A_ROW_MAX = 3;
 const SAMPLE = 20;
@@ -31,15 +31,8 @@ interface State {
   probing: boolean;
 }
 
-export interface RouteHealth {
-  /** The routes in order of preference, those that rest behind the others: none is ever removed untried. */
-  order(routes: readonly Route[]): Route[];
-  /** A route whose rest has ended is being tried; others keep away from it until it has answered. */
-  trying(route: Route): void;
-  good(route: Route): void;
-  bad(route: Route, failure: AttemptFailure): void;
-  /** The attempt ended for a reason of the caller's; it says nothing about the route. */
-  unknown(route: Route): void;
+/** A candidate whose rest has ended is probed by one call; others keep away from it until that has answered. */
+export interface RouteHealth extends Health {
   /** The routes that rest now, for the metrics. */
   resting(): readonly { readonly provider: string; readonly model: string }[];
 }
@@ -62,7 +55,7 @@ function restFor(state: State, failure: AttemptFailure): number {
 export function createRouteHealth(clock: Clock): RouteHealth {
   const states = new Map<string, State>();
 
-  function stateOf(route: Route): State {
+  function stateOf(route: Candidate): State {
     const known = states.get(route.healthKey);
     if (known !== undefined) return known;
     const { provider, model } = route;
@@ -86,13 +79,12 @@ export function createRouteHealth(clock: Clock): RouteHealth {
 
   return {
     order(routes) {
-      const fit: Route[] = [];
-      const resting: Route[] = [];
-      for (const route of routes) {
-        const state = states.get(route.healthKey);
-        (state !== undefined && rests(state) ? resting : fit).push(route);
-      }
-      return resting.length === 0 ? fit : fit.concat(resting);
+      const isResting = ({ candidate }: { readonly candidate: Candidate | null }) => {
+        const state = candidate === null ? undefined : states.get(candidate.healthKey);
+        return state !== undefined && rests(state);
+      };
+      const resting = routes.filter(isResting);
+      return resting.length === 0 ? routes : [...routes.filter((route) => !resting.includes(route)), ...resting];
     },
     trying(route) {
       const state = states.get(route.healthKey);

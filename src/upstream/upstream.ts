@@ -4,7 +4,7 @@ import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Route } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
 import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
@@ -24,6 +24,8 @@ const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
   "generate-content": generateContent,
 };
 
+/** How long an answer is read on after its caller has left, where reasoning that nobody sees may cost more than what was seen. */
+const READ_ON_MS_MAX = 60_000;
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
 
@@ -62,7 +64,7 @@ export interface Upstream {
 }
 
 /** A route to a model, with what its cost is computed from. */
-export interface ModelRoute extends Route {
+export interface ModelRoute extends Candidate {
   readonly offer: Offer | EmbeddingOffer;
   readonly contextTokens: number;
 }
@@ -110,7 +112,11 @@ export function createUpstream(clock: Clock): Upstream {
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function routeOf(offer: Offer | EmbeddingOffer, order: ModelOrder, lane: Lane): ModelRoute {
+  function routeOf(
+    offer: Offer | EmbeddingOffer,
+    order: ModelOrder,
+    { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
+  ): ModelRoute {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
@@ -121,6 +127,7 @@ export function createUpstream(clock: Clock): Upstream {
       healthKey: offer.healthKey,
       firstTokenMsMax: order.clocks.firstTokenMsMax,
       lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
+      readOnMsMax,
       pointlessAfter: (failed, kind) => {
         if (kind !== "caller_context_length") return false;
         return failed.model === order.servedSlug || order.contextTokens < (failed as ModelRoute).contextTokens;
@@ -159,11 +166,12 @@ export function createUpstream(clock: Clock): Upstream {
       const { mayBeEmpty } = order.asked;
       const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
       const lane = laneOf(DIALECTS[offer.chat.dialect], order, context);
-      return typeof lane === "string" ? lane : routeOf(offer, order, lane);
+      if (typeof lane === "string") return lane;
+      return routeOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
     embeddingRoute(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return routeOf(offer, order, passingLane(embeddings, order.body, context));
+      return routeOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
     },
     close: () => dispatcher.destroy(),
   };

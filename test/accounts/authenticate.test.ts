@@ -79,6 +79,7 @@ describe("a good key", () => {
   test("becomes a caller with what its account allows", async () => {
     const { authenticate, bearer } = setUp();
     expect(await authenticate(bearer)).toEqual({
+      sandbox: false,
       payer: { id: "acct:acct_1", accountId: "acct_1", keyId: "key_1", sandbox: false },
       primary: true,
       paused: false,

@@ -81,7 +81,7 @@ describe("work", () => {
   });
 
   it("follows a work that was merged into another", () => {
-    expect(openalex.actions.work?.request.redirectsMax).toBeGreaterThanOrEqual(1);
+    expect(openalex.actions.work?.request?.redirectsMax).toBeGreaterThanOrEqual(1);
   });
 });
 

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/catalog/action.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { Payer } from "../../src/plan.ts";
-import { candidatesOf } from "../../src/run/sold-routes.ts";
+import { offeredCalls } from "../../src/run/sold-routes.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const BOTH = { FIRECRAWL_API_KEY: "k", CRW_API_KEY: "k" };
-const payer: Payer = { id: "acct:a", accountId: "a", keyId: "k", sandbox: false };
+const payer: Payer = { id: "acct:a", sandbox: false };
 const url = "https://a.example/";
 
 async function sold(env: Record<string, string>) {
@@ -22,7 +22,7 @@ async function servers(given: JsonObject, env: Record<string, string> = BOTH) {
   const action = await sold(env);
   const parsed = action.facts.params.safeParse(given);
   if (!parsed.success) return parsed.error.issues.map((issue) => issue.path.join("."));
-  const found = candidatesOf({ sold: action, params: parsed.data, row: null, payer });
+  const found = offeredCalls({ sold: action, params: parsed.data, row: null, payer });
   if (found instanceof GatewayError) return { code: found.code, param: found.options.param };
   return found.map(({ offer, params }) => ({ by: offer.adapter.id, params }));
 }

@@ -125,7 +125,7 @@ describe("fetch", () => {
   });
 
   it("follows the archive to the capture nearest in time", () => {
-    expect(wayback.actions.fetch?.request.redirectsMax).toBeGreaterThanOrEqual(2);
+    expect(wayback.actions.fetch?.request?.redirectsMax).toBeGreaterThanOrEqual(2);
     expect(wayback.means("fetch", { headers: html, body: "<html>old</html>" }).verdict).toBe("success");
   });
 });

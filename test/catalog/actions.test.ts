@@ -5,7 +5,7 @@ import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AttemptFailure, FinalPart, Reading } from "../../src/plan.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
-import { idsAt } from "../../src/upstream/action-attempt.ts";
+import { idsAt } from "../../src/upstream/missing-from.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";

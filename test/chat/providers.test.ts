@@ -153,7 +153,8 @@ describe("several keys of one vendor", () => {
       const { client } = await gateway.account({ kind: "personal" });
       const startedMs = performance.now();
       const { data, response } = await client.chat.completions.create({ model: MODEL, messages: HELLO }).withResponse();
-      expect(performance.now() - startedMs).toBeLessThan(5_000);
+      // It would have waited for half a minute.
+      expect(performance.now() - startedMs).toBeLessThan(15_000);
       expect(words(data.choices[0]?.message.content)).toBe(60);
       expect(response.headers.get("x-tollgate-attempts")).toBe("2");
       expect(keysSeen()).toEqual(["first", "second"]);

@@ -13,11 +13,10 @@ import { nano } from "../../src/money.ts";
 import type { Records } from "../../src/records/records.ts";
 import { redisRecords } from "../../src/records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
-import { startRedis } from "../support/redis.ts";
+import { openLink, startRedis } from "../support/redis.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -151,7 +150,7 @@ export async function openStage() {
   const copy = () => join(root, `copy-${folders++}`);
 
   async function openServer(dataDir: string): Promise<Store> {
-    const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
+    const link = await openLink(server.url);
     const archive = await openSqliteArchive({ file: join(dataDir, "archive.db"), clock, onFatal: console.error });
     // Where the archive is in PostgreSQL, this file is not the one that Redis knows.
     await claimArchive(link, archive).catch(() => {});

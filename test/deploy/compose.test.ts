@@ -3,8 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { openLink, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 import { CLOSE_SECONDS, DEPLOY, expectSettings, read, yaml } from "./deployed.ts";
 
 interface Service {
@@ -101,7 +100,7 @@ test(
     // What is safe must come from the file.
     const unsafe = { appendonly: "no", appendfsync: "everysec", "maxmemory-policy": "allkeys-lru" };
     const server = await startRedis({ ...unsafe, ...Object.fromEntries(pairs) });
-    const link = await openRedis(server.url, { onBroken() {} });
+    const link = await openLink(server.url);
     onTestFinished(async () => {
       await link.close();
       await server.dispose();

@@ -27,7 +27,7 @@ afterEach(async () => {
 async function run(params: Record<string, unknown>): Promise<LinkedView | GatewayError> {
   const actions = filesActions({ files: desk.files, openPublic: outside.fetch.open });
   const action = actions.find((one) => one.action === "upload_from_url");
-  const call = { caller: { payer: { id: PAYER } } } as unknown as LocalCall;
+  const call = { payer: { id: PAYER } } as unknown as LocalCall;
   return (await action?.run(action.params.parse(params), call)) as LinkedView | GatewayError;
 }
 

@@ -47,4 +47,4 @@ test(`${UPLOADS} uploads of 8 MiB at once, and as many downloads, add less than 
   await gateway.kill();
   rmSync(dataDir, { recursive: true });
   expect(added).toBeLessThan(ADDED_BYTES_MAX);
-}, 60_000);
+});

@@ -5,8 +5,7 @@ import { systemClock } from "../../src/clock.ts";
 import { exportPostings } from "../../src/ledger/archive-export.ts";
 import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
-import { anyRedis } from "../support/redis.ts";
+import { anyRedis, openLink } from "../support/redis.ts";
 import { ledgerContract } from "./contract.ts";
 import { modelSuite } from "./model-suite.ts";
 import { redisStore } from "./redis-store.ts";
@@ -15,7 +14,7 @@ import type { TestStore } from "./store.ts";
 /** A ledger of which every posting is in the archive before the operation that made it is answered. */
 async function openArchived(): Promise<TestStore> {
   const server = await anyRedis();
-  const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  const link = await openLink(server.url);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
   const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal: () => {} });
   const dispose = async () => {

@@ -9,8 +9,7 @@ import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { restId, tellStore } from "../../src/ledger/tell-store.ts";
 import { nano } from "../../src/money.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
-import { anyRedis } from "../support/redis.ts";
+import { anyRedis, openLink } from "../support/redis.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
 import { START_MS } from "./store.ts";
 
@@ -20,7 +19,7 @@ const RANGE_MS = 120_000;
 /** An account, and a step that moves everything of it to the archive and then takes the marks of it out of Redis. */
 async function start(accountId: string) {
   const server = await anyRedis();
-  const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  const link = await openLink(server.url);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-late-"));
   const onFatal = (error: unknown) => console.error(error);
   const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal });

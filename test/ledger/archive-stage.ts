@@ -10,8 +10,7 @@ import type { SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import type { LedgerLink } from "../../src/ledger/redis-script.ts";
 import { nano } from "../../src/money.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
-import { anyRedis } from "../support/redis.ts";
+import { anyRedis, openLink } from "../support/redis.ts";
 import { CENT, charge, newAccount } from "./requests.ts";
 import { START_MS } from "./store.ts";
 
@@ -23,7 +22,7 @@ export async function* only(...accountIds: string[]) {
 
 export async function openArchiveStage() {
   const server = await anyRedis();
-  const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  const link = await openLink(server.url);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-export-"));
   const file = join(folder, "archive.db");
   const archive = await openSqliteArchive({ file, clock: systemClock, onFatal: (error) => console.error(error) });

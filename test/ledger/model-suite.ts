@@ -21,7 +21,7 @@ export function modelSuite(name: string, open: () => Promise<TestStore>, runsDef
     afterAll(() => store.dispose());
 
     test(`every reply of random histories is the model's (seed ${SEED}, ${RUNS} runs)`, {
-      timeout: 20_000 + RUNS * 1_000,
+      timeout: 180_000 + RUNS * 1_000,
     }, async () => {
       const replies = new Map<string, number>();
       let runs = 0;

@@ -9,8 +9,8 @@ import { archiveAll, replayArchive } from "../../src/ledger/redis-books.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { nano } from "../../src/money.ts";
 import { dumpRedis, restoreRedis } from "../../src/storage/redis-dump.ts";
-import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
-import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import type { RedisLink } from "../../src/storage/redis-link.ts";
+import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
 
 const LEASE_MS = 60_000;
@@ -30,7 +30,7 @@ test(
   "sums are added once though commands are sent twice, and a key whose call was charged since is not free again",
   async () => {
     const server = await anyRedis();
-    const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
+    const link = await openLink(server.url);
     const folder = mkdtempSync(join(tmpdir(), "tollgate-books-"));
     const clock = systemClock;
     const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock, onFatal() {} });

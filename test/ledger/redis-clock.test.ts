@@ -10,8 +10,7 @@ import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import type { LedgerLink } from "../../src/ledger/redis-script.ts";
 import { DAY_MS } from "../../src/ledger/windows.ts";
 import { nano } from "../../src/money.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
-import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
 import { START_MS } from "./store.ts";
 
@@ -22,7 +21,7 @@ const TIMELESS = ["write_key", "delete_key", "first_end", "exporter"];
 /** A gateway and a server, each with a clock of its own, and the account `ada` with a ceiling of eight cents for `period`. */
 async function startApart(period: "day" | "month") {
   const server = await anyRedis();
-  const link = await openRedis(server.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  const link = await openLink(server.url);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-clock-"));
   const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal() {} });
   onTestFinished(async () => {

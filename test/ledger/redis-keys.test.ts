@@ -53,7 +53,7 @@ describe("with a replica", () => {
     way.pass();
     way.cut();
     const told = () => ledger.patchKey("ada", "paused", { paused: true }).catch(() => undefined);
-    expect(await eventually(told, "the replica to follow again", 30_000)).toMatchObject({ paused: true });
+    expect(await eventually(told, "the replica to follow again")).toMatchObject({ paused: true });
     expect(await ledger.patchKey("ada", "bounded", bound)).toMatchObject(bound);
     expect(await ledger.deleteKey("ada", "revoked")).toBe(false);
     expect(await ledger.patchAccount("ada", { frozen: true })).toMatchObject({ frozen: true });
@@ -63,7 +63,7 @@ describe("with a replica", () => {
     await replica.send("REPLICAOF", "NO", "ONE");
     proxy.leadTo(replica.port);
     const after = () => ledger.keys("ada").catch(() => undefined);
-    const keys = await eventually(after, "the replica to have taken over", 15_000);
+    const keys = await eventually(after, "the replica to have taken over");
     expect(boundsOf(keys)).toEqual({ ...changed, late: OPEN });
     for (const hash of ["hash of revoked", "hash of turned"]) expect(await ledger.keyByHash(hash)).toBeNull();
     expect(await ledger.keyByHash("new secret")).toMatchObject({ keyId: "turned" });

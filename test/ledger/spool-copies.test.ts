@@ -38,7 +38,7 @@ it("charges that the replica never had are there after it has taken over, once, 
   expect(await ledger.post(cost("tx_copied", 1))).toMatchObject({ outcome: "posted", repeat: false });
   // A replica that has just begun is busy with its files.
   const isCopied = async () => (await link.waitForReplicas("{a:ada}:b")) || undefined;
-  await eventually(isCopied, "the replica to have the first charge", 15_000);
+  await eventually(isCopied, "the replica to have the first charge");
   way.blackHole();
   expect(await hold("tx_unseen", 5)).toEqual({ outcome: "held" });
   for (const [id, cents] of [
@@ -63,7 +63,7 @@ it("charges that the replica never had are there after it has taken over, once, 
     const { rows } = await ledger.transactions({ accountId: "ada", keyId: null, limit: 10, cursor: null });
     return rows.filter(({ kind }) => kind === "charge").length === 4 ? rows : undefined;
   };
-  const rows = await eventually(() => all().catch(() => undefined), "all charges", 15_000);
+  const rows = await eventually(() => all().catch(() => undefined), "all charges");
   const charges = Object.fromEntries(rows.map(({ transactionId, amountNano }) => [transactionId, amountNano / CENT]));
   expect(charges).toMatchObject({ tx_copied: 1, tx_lost: 2, tx_unseen: 3, tx_held: 4 });
   expect(await ledger.account("ada")).toMatchObject({ spentNano: 10 * CENT, heldNano: 0 });
@@ -95,24 +95,24 @@ it("what no replica has stays out of the archive: after a failover no charge is 
   };
   for (const id of ["tx_1", "tx_2"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
   expect(await ledger.post(cost("tx_1", 1))).toMatchObject({ outcome: "posted" });
-  await eventually(() => moved(2), "the opening credit and the first charge to move", 15_000);
+  await eventually(() => moved(2), "the opening credit and the first charge to move");
 
   way.blackHole();
   expect(await hold("tx_3", 5)).toEqual({ outcome: "held" });
   for (const id of ["tx_3", "tx_2"]) expect(await ledger.post(cost(id, 2))).toMatchObject({ outcome: "posted" });
   await link.call("ZADD", `${leasesWith("ada")}:archive`, "1", "ada");
-  await eventually(async () => (await moved(4)) ?? (errors.length > 0 || undefined), "a round of the exporter", 15_000);
+  await eventually(async () => (await moved(4)) ?? (errors.length > 0 || undefined), "a round of the exporter");
   expect([await archive.last("ada"), errors]).toEqual([2, [expect.stringContaining("no replica")]]);
 
   await redis.kill();
   await replica.send("REPLICAOF", "NO", "ONE");
   proxy.leadTo(replica.port);
   const spent = async () => (await ledger.account("ada").catch(() => null))?.spentNano === 5 * CENT || undefined;
-  await eventually(spent, "all charges", 15_000);
+  await eventually(spent, "all charges");
   const next = await startRedis({ replicaof: `127.0.0.1 ${replica.port}` });
   onTestFinished(() => next.dispose());
   await link.call("ZADD", `${leasesWith("ada")}:archive`, "1", "ada");
-  await eventually(() => moved(4), "all charges to move", 15_000);
+  await eventually(() => moved(4), "all charges to move");
   expect((await ledger.doctor()).findings).toEqual([]);
 });
 
@@ -139,7 +139,7 @@ it("ten minutes after a replica has it an intent is forgotten, and not before, h
 
   way.pass();
   way.cut();
-  await eventually(noneAlone, "the replica to be back", 15_000);
+  await eventually(noneAlone, "the replica to be back");
   clock.advance(KEEP_MS + 1);
   await end("tx_last");
   expect(await idsOf(spool, "all")).toEqual(["tx_last"]);
@@ -169,7 +169,7 @@ it("a top-up is acknowledged when a replica has it, and counts once however ofte
   await expect(topUp("tx_first")).rejects.toMatchObject({ code: "ledger_unavailable" });
   way.pass();
   way.cut();
-  const told = await eventually(() => topUp("tx_second").catch(() => undefined), "the replica to follow again", 30_000);
+  const told = await eventually(() => topUp("tx_second").catch(() => undefined), "the replica to follow again");
   expect(told.outcome).toBe("exists");
   expect((await other.account("ada"))?.grantedNano).toBe((CREDIT_CENTS + 5) * CENT);
 });

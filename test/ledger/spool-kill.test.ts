@@ -26,9 +26,7 @@ function startChild({ redis, folder }: SpooledTest, name: string, point: string)
   return { said, lines, died, own, goOn: () => child.stdin.write("\n") };
 }
 
-it("gateway kill -9 mid-stream, and at every other point between the hold and after the answer", {
-  timeout: 60_000,
-}, async () => {
+it("gateway kill -9 mid-stream, and at every other point between the hold and after the answer", async () => {
   const test = await startSpooled();
   const children = POINTS.map((point) => ({ point, ...startChild(test, `tx_${point}`, point) }));
   expect(await Promise.all(children.map(({ died }) => died))).toEqual(POINTS.map(() => "SIGKILL"));

@@ -123,13 +123,13 @@ describe("Redis down at settle", () => {
       const lately = seen.slice(-2 * LANES);
       return (lately.length === 2 * LANES && lately.every((outcome) => outcome === "posted")) || undefined;
     };
-    await eventually(allPosted, "calls that are charged", 10_000);
+    await eventually(allPosted, "calls that are charged");
     expect(await hold("tx_first", 5)).toEqual({ outcome: "held" });
     redis.freeze();
     expect(await ledger.post(cost("tx_first", 3))).toMatchObject({ outcome: "spooled" });
     seen = [];
     redis.thaw();
-    await eventually(allPosted, "the account to catch up", 10_000);
+    await eventually(allPosted, "the account to catch up");
     over = true;
     await Promise.all(lanes);
     await told();

@@ -12,7 +12,7 @@ import { keptUntilCopied } from "../../src/ledger/spool-copies.ts";
 import { openSpool, type Spool, type SpoolOptions } from "../../src/ledger/spool-file.ts";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
-import { type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
+import { openLink, type RedisServer, type RedisSettings, startRedis } from "../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
 import { NO_BOUNDS } from "./store.ts";
@@ -89,7 +89,7 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
   const proxy = await startTcpProxy(redis.port);
   const url = `redis://127.0.0.1:${proxy.port}`;
   let opened = await openSpooled(url, folder, options);
-  const side = await openRedis(redis.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  const side = await openLink(redis.url);
   const other = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
   await other.openAccount(newAccount("ada", CREDIT_CENTS));
   onTestFinished(async () => {
@@ -147,7 +147,7 @@ export async function startReplicated(options: OpenOptions = {}) {
     await way.close();
   });
   const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
-  await eventually(copied, "the replica to follow", 15_000);
+  await eventually(copied, "the replica to follow");
   const opened = await parts.reopen({ spoolClock: clock, ...options });
   return { ...parts, ...opened, clock, way, replica };
 }
@@ -158,7 +158,7 @@ export function request(holdId: string, cents: number) {
 }
 
 export async function allTold(ledger: SpooledLedger): Promise<void> {
-  await eventually(() => (ledger.spoolState().depth === 0 ? true : undefined), "the spool to be told", 15_000);
+  await eventually(() => (ledger.spoolState().depth === 0 ? true : undefined), "the spool to be told");
 }
 
 /** Sweeps until nothing is held: what is left by the dead must end within a lease and a sweep. */

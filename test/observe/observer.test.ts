@@ -7,7 +7,7 @@ import { createLog, type LogLevel } from "../../src/observe/log.ts";
 import { METRICS } from "../../src/observe/metrics.ts";
 import { createObserver } from "../../src/observe/observer.ts";
 import type { RequestRecord } from "../../src/observe/record.ts";
-import type { AttemptRecord } from "../../src/plan.ts";
+import type { Leg } from "../../src/plan.ts";
 
 const CATALOG = new Set(["core/cheap", "acme/small", "acme/large"]);
 
@@ -22,13 +22,14 @@ function setUp(level: LogLevel = "info") {
   return { clock, lines, observer, begin };
 }
 
-const attempt: AttemptRecord = {
+const attempt: Leg = {
   provider: "acme",
   model: "acme/small",
   status: 200,
   failure: null,
   ms: 900,
   firstTokenMs: 100,
+  upstreamNano: nano(0),
 };
 
 /** A streamed chat completion that took a second and went well. */
@@ -145,7 +146,7 @@ describe("a request that went well", () => {
 });
 
 describe("a request that went wrong", () => {
-  const failed: AttemptRecord = {
+  const failed: Leg = {
     ...attempt,
     provider: "other",
     model: "acme/large",
@@ -242,7 +243,7 @@ describe("what callers make up", () => {
   });
 });
 
-function failedOn(name: number): AttemptRecord {
+function failedOn(name: number): Leg {
   return { ...attempt, model: `ollama/up-${name}` };
 }
 

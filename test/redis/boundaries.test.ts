@@ -4,9 +4,9 @@ import { manualClock } from "../../src/clock.ts";
 import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/ledger/ledger.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { nano } from "../../src/money.ts";
-import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
+import type { RedisLink } from "../../src/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";
-import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
 
 // Processes cannot be given a clock, so these are four connections of this one, whose clock stands in for the server's.
 const SIZE = 4;
@@ -18,9 +18,7 @@ let redis: RedisServer;
 let links: RedisLink[];
 beforeAll(async () => {
   redis = await startRedis();
-  links = await Promise.all(
-    Array.from({ length: SIZE }, () => openRedis(redis.url, { onBroken() {}, commandMsMax: 5_000 })),
-  );
+  links = await Promise.all(Array.from({ length: SIZE }, () => openLink(redis.url)));
 }, REDIS_MS_MAX);
 afterAll(async () => {
   await Promise.all(links.map((link) => link.close()));

@@ -7,16 +7,16 @@ import { manualClock, systemClock } from "../../src/clock.ts";
 import { exportPostings } from "../../src/ledger/archive-export.ts";
 import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
-import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
+import type { RedisLink } from "../../src/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
-import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
 
 let redis: RedisServer;
 let link: RedisLink;
 beforeAll(async () => {
   redis = await startRedis();
-  link = await openRedis(redis.url, { onBroken: () => {} });
+  link = await openLink(redis.url);
 }, REDIS_MS_MAX);
 afterEach(() => redis.send("CONFIG", "SET", "maxmemory", "0"));
 afterAll(async () => {
@@ -61,7 +61,7 @@ it("is emptied by the archive where a replica has to have what moves", async () 
 async function expectEmptied(name: string): Promise<void> {
   const archive = await newArchive();
   const clock = manualClock(systemClock.epochMs());
-  const own = await openRedis(redis.url, { onBroken: () => {} });
+  const own = await openLink(redis.url);
   onTestFinished(() => own.close());
   const timed = { link: own, clock, clockIsServers: true, archive };
   const ledger = redisLedger({ ...timed, leaseMs: 60_000 });
@@ -71,7 +71,7 @@ async function expectEmptied(name: string): Promise<void> {
       () => true,
       () => undefined,
     );
-  await eventually(open, "the account to be opened", 15_000);
+  await eventually(open, "the account to be opened");
   clock.advance(60_000);
   await redis.send("CONFIG", "SET", "maxmemory", "1");
   const errors: unknown[] = [];
@@ -98,7 +98,7 @@ async function startReplica() {
   const replica = await startRedis({ replicaof: `127.0.0.1 ${redis.port}` });
   onTestFinished(() => replica.dispose());
   const follows = async () => (await redis.send("WAIT", "1", "100")) === 1 || undefined;
-  await eventually(follows, "the replica to follow", 15_000);
+  await eventually(follows, "the replica to follow");
 }
 
 /** A new archive in a folder of its own; both end with the test. */

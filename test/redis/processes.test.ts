@@ -6,13 +6,17 @@ import { eventually } from "../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
 
 const SIZE = 4;
-/** Each of the gateways has one, which knows the actions too. */
-const OWN_SANDBOXES = { SANDBOX_URL: "" };
+const SETTINGS = {
+  // Each of the gateways has a sandbox of its own, which knows the actions too.
+  SANDBOX_URL: "",
+  // Nothing here is about a slow Redis; one that is away is waited for as long, so it is not the whole of a test's patience.
+  REDIS_COMMAND_MS: "3000",
+};
 let redis: RedisServer;
 let fleet: Fleet;
 beforeAll(async () => {
   redis = await startRedis();
-  fleet = await startFleet(SIZE, redis.url, OWN_SANDBOXES);
+  fleet = await startFleet(SIZE, redis.url, SETTINGS);
 }, REDIS_MS_MAX);
 afterAll(async () => {
   await fleet.dispose();

@@ -63,7 +63,7 @@ it(
     const redis = run(server);
     await eventually(() => redis.said().includes("Ready to accept connections") || undefined, "Redis");
     const gateway = run(gateways);
-    await eventually(() => gateway.said().includes("listen") || undefined, "the gateways", 60_000);
+    await eventually(() => gateway.said().includes("listen") || undefined, "the gateways");
     const { child, said } = run(tour);
     const [code] = await once(child, "close");
     expect(said()).toMatch(/Killed process \d+; the other two go on\.\nThree processes are ready again\./);

@@ -39,6 +39,8 @@ export async function startAcmeGateway(environment: Record<string, string> = {})
     BULK_API_KEY: "bulk-key",
     BULK_BASE_URL: vendor.url,
     RESTING_BASE_URL: `${vendor.url}/resting`,
+    WORKSHOP_API_KEY: "key-of-ours",
+    WORKSHOP_BASE_URL: `${vendor.url}/v1`,
     ...environment,
   });
 

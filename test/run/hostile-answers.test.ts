@@ -37,9 +37,6 @@ async function settledCents(): Promise<number> {
 describe("an answer that is good in a strange way", () => {
   it.each<[string, VendorAnswer, unknown]>([
     ["has a byte order mark", typed("application/json", '\uFEFF{"a":1}'), { a: 1 }],
-    ["is a text", typed("application/json", '"tea"'), "tea"],
-    ["is a number", typed("application/json", "42"), 42],
-    ["is null", typed("application/json", "null"), null],
     ["is an array", typed("application/json", "[1,2]"), [1, 2]],
     ["has no content-type", raw('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{"a":1}'), { a: 1 }],
     [
@@ -60,7 +57,6 @@ describe("an answer that is good in a strange way", () => {
       { a: 1 },
     ],
     ["is compressed unasked", http("content-encoding: gzip\r\n", gzipSync('{"a":1}')), { a: 1 }],
-    ["is a long text", typed("application/json", JSON.stringify("x".repeat(2 * MIB))), "x".repeat(2 * MIB)],
   ])("that %s is passed on and charged", async (_, answer, data) => {
     const before = await settledCents();
     gateway.vendor.answers(answer);
@@ -73,6 +69,10 @@ describe("an answer that is good in a strange way", () => {
 
 describe("an answer that is broken", () => {
   it.each<[string, VendorAnswer]>([
+    ["is a text", typed("application/json", '"tea"')],
+    ["is a number", typed("application/json", "42")],
+    ["is null", typed("application/json", "null")],
+    ["is a long text", typed("application/json", JSON.stringify("x".repeat(2 * MIB)))],
     ["is UTF-16", typed("application/json", Buffer.from('\uFEFF{"a":1}', "utf16le"))],
     ["is not a number", typed("application/json", '{"a":NaN}')],
     ["goes on after its end", typed("application/json", '{"a":1}{"b":2}')],

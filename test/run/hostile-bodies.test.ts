@@ -154,7 +154,7 @@ const garbled = fc
   });
 
 describe("a body of any kind", () => {
-  it(`is never an error of ours, ${RUNS} times over one connection`, { timeout: 60_000 }, async () => {
+  it(`is never an error of ours, ${RUNS} times over one connection`, async () => {
     const ports = new Set<number | undefined>();
     const statuses = new Map<number, number>();
     const bodies = fc.oneof({ weight: 4, arbitrary: mutated }, { weight: 1, arbitrary: garbled });

@@ -43,11 +43,16 @@ describe("an id that a vendor gives", () => {
     expect(gateway.vendor.asked[0]?.url).toBe(`/v1/jobs/${encodeURIComponent(asked)}`);
   });
 
-  it.each([[""], [null], [{ id: "o" }], [true], [[]], [[[]]]])("as %j is none", async (given) => {
-    await launch(ada, given);
-    expect(await polled(ada, typeof given === "string" ? given : "o")).toBe(404);
-    expect(gateway.vendor.asked).toEqual([]);
-  });
+  it.each([[""], [null], [{ id: "o" }], [true], [[]], [[[]]]])(
+    "as %j is none, and the launch no answer",
+    async (given) => {
+      gateway.vendor.answers({ body: { job_id: given } });
+      expect((await gateway.run(ada as TestAccount, "acme/launch", { q: "tea" })).json.error).toBe("upstream_error");
+      gateway.vendor.asked.length = 0;
+      expect(await polled(ada, typeof given === "string" ? given : "o")).toBe(404);
+      expect(gateway.vendor.asked).toEqual([]);
+    },
+  );
 
   it.each(["..", "."])("as %j leads nowhere: the caller is told, and the vendor is not asked", async (given) => {
     await launch(ada, given);

@@ -1,6 +1,6 @@
 // Small vendors whose actions the sandbox stands in for: every way to show a key, to send params and to come back for more.
 
-import type { ActionSpec } from "../../src/catalog/action.ts";
+import type { ActionSpec, RequestSpec } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, bearer, keyHeader, z } from "../../src/catalog/adapter.ts";
 import type { Vendors } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -30,7 +30,13 @@ const acme: AdapterSpec = {
   rules: [
     { at: "/error", empty: false, means: "provider_server_error" },
     { status: 422, at: "/code", is: ["KEY_BAD", "KEY_OLD"], means: "provider_auth_failed" },
-    { status: 400, at: "/detail", matches: /^(?:credit|balance) (?:spent|exhausted)$/i, means: "provider_billing" },
+    {
+      status: 400,
+      at: "/detail",
+      matches: /^(?:credit|balance) (?:spent|exhausted)$/i,
+      sample: "credit spent",
+      means: "provider_billing",
+    },
   ],
   actions: {
     search: read({
@@ -110,7 +116,7 @@ const acme: AdapterSpec = {
   },
 };
 
-function vendor(auth: AdapterSpec["auth"], request: ActionSpec["request"]): AdapterSpec {
+function vendor(auth: AdapterSpec["auth"], request: RequestSpec): AdapterSpec {
   const ask = read({ request, example: { params: {}, answers: [{ good: true }] } });
   return { name: "Small", docs: "none", origin: "https://small.test", auth, actions: { ask } };
 }
@@ -127,7 +133,7 @@ export const VENDORS: Vendors = new Map(
     basic: vendor({ kind: "basic" }, { method: "POST", path: "/ask", send: "form" }),
     asked: vendor({ kind: "query", name: "key" }, { method: "GET", path: "/ask" }),
     inside: vendor({ kind: "body", field: "clientKey" }, { method: "POST", path: "/ask" }),
-    parts: vendor({ kind: "none" }, { method: "POST", path: "/ask", send: "multipart" }),
+    open: vendor({ kind: "none" }, { method: "POST", path: "/ask", send: "form" }),
     polite: { ...vendor({ kind: "none" }, { method: "GET", path: "/ask" }), contact: "polite" as const },
   }).map(([id, spec]) => [id, { spec, table: null }]),
 );

@@ -144,19 +144,20 @@ function answered(tried: Try, evidence: Evidence, postings: Postings): string[] 
   const isCharged = posting !== undefined && (!posting.swept || posting.amount > 0);
   if (code !== null && code !== "ledger_unavailable" && isCharged) return [`${name} ${code} and is charged`];
   if (told === null) return [];
-  const { transactionId, chargedNano, chargedCents, absorbedNano, outcome } = told.charge;
+  const { transactionId, chargedNano, chargedCents, absorbedNano } = told.charge;
   const id = transactionId ?? "nothing";
+  const isSpooled = evidence.heard.spooled.has(id);
   if (posting === undefined)
     return lostTwice(tried, evidence) ? [] : [`${name} of the charge ${id} of ${chargedNano}, which is lost`];
   if (posting.swept && lostTwice(tried, evidence)) return [];
   const found: string[] = [];
   if (posting.amount + posting.absorbed !== chargedNano + absorbedNano)
     found.push(`${name} ${chargedNano} + ${absorbedNano} for ${id}, which is ${posting.amount} + ${posting.absorbed}`);
-  const wasClamped = outcome === "spooled" && posting.late && posting.amount < chargedNano;
+  const wasClamped = isSpooled && posting.late && posting.amount < chargedNano;
   if (store.forgotten.has(id) || wasClamped) return found;
   if (posting.amount !== chargedNano) found.push(`${name} ${chargedNano} for ${id}, which is ${posting.amount}`);
   const less = chargedCents - posting.cents;
-  if (outcome === "spooled" ? less < (posting.split ? -1 : 0) || less > (posting.split ? 2 : 1) : less !== 0)
+  if (isSpooled ? less < (posting.split ? -1 : 0) || less > (posting.split ? 2 : 1) : less !== 0)
     found.push(`${name} ${chargedCents} cents for ${id}, which are ${posting.cents}`);
   return found;
 }
@@ -215,10 +216,10 @@ function inTheGap({ holdId, atMs }: Entry, tries: readonly Try[], { store, outag
 }
 
 /** Neither its disk nor the store could be told how the call ended, and it said so. */
-function isUnsettled({ requestId }: Try, { heard, outages }: Evidence): boolean {
+function isUnsettled({ requestId, holdId }: Try, { heard, outages }: Evidence): boolean {
   return heard.broken.some(({ of, gateway, atMs }) => {
     const hit = (one: Outage) => one.what === "disk" && one.gateway === gateway && during(one, atMs);
-    return of === requestId && outages.some(hit);
+    return (of === requestId || of === holdId) && outages.some(hit);
   });
 }
 

@@ -1,8 +1,10 @@
 // The clients of a simulation: they call, leave, read slowly, and try again with the same key until they have their answer.
+import { ladder } from "../../src/kernel/routes/ladder.ts";
+import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { nano } from "../../src/money.ts";
-import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
-import type { Charge, Endpoint, GatewayRequest, Plan } from "../../src/plan.ts";
+import type { Charge, Endpoint, FramedPlan, GatewayRequest, Plan } from "../../src/plan.ts";
 import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
+import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";
 import type { CallPlan } from "./scenario.ts";
@@ -16,7 +18,7 @@ const PATH = "/paid";
 
 /** What the last bytes of a good answer say. */
 export interface Told {
-  readonly charge: Charge & { readonly outcome?: "posted" | "spooled" };
+  readonly charge: Charge;
   /** Which of the vendor's answers it is; null in a stream. */
   readonly answer: number | null;
 }
@@ -101,7 +103,7 @@ export class Clients {
       ...{ body: Buffer.from("{}"), address: "127.0.0.1", startedMs: time.nowMs },
     };
     time.after(0, owner, () => {
-      void gateway.handle(request, this.#endpoint(tried), reply).then(() => {
+      void gateway.serve(request, this.#endpoint(tried), reply).then(() => {
         tried.handled = true;
         tried.toMs = time.nowMs;
       });
@@ -135,26 +137,42 @@ export class Clients {
     return { method: "POST", path: PATH, auth: "key", bodyBytesMax: 1_000, errors: chatErrors, plan };
   }
 
-  #plan({ call, holdId, left: _, ...tried }: Try): Plan {
+  #plan({ call, holdId, left: _, ...tried }: Try): FramedPlan {
     const { effect, streamed, finishes, idempotencyKey, holdNano, tightNano } = call;
     const isLeft = () => tried.reply.closed;
-    return {
-      ...{ operation: "run", asked: "maker/thing", effect, streamed, free: false, maxCostNano: null, slots: [] },
+    const plan: Plan = {
+      operation: "run",
+      asked: "maker/thing",
+      effect,
+      streamed,
+      hold: { kind: "call" },
+      whilePaused: false,
+      maxCostNano: null,
+      slots: [],
       quote: {
         nano: nano(holdNano),
         tighten: tightNano === null ? null : () => Promise.resolve(nano(tightNano)),
         affordable: () => ({}),
+        upstreamNano: () => nano(holdNano),
       },
       inference: false,
       idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: `call ${call.id}` },
-      routes: this.#upstream.routes(call, holdId, isLeft),
-      ...{ wholeMsMax: WHOLE_MS_MAX, attemptsMax: 4, keepAliveMs: null, failedStatus: 502, timedOutStatus: 504 },
-      whenClientLeaves: finishes ? "finish" : "abort",
+      route: ladder(this.#upstream.candidates(call, holdId, isLeft).map(retrying)),
+      wholeMsMax: WHOLE_MS_MAX,
+      attemptsMax: 4,
+      failedStatus: 502,
+      timedOutStatus: 504,
+      whenCallerLeaves: finishes ? "finish" : "abort",
       cost(_served, { upstreamCostNano }) {
         const chargeNano = nano(upstreamCostNano ?? 0);
         return { chargeNano, upstreamNano: chargeNano, usage: null, estimated: false, priceVersion: "1" };
       },
+      upstreamNano: (_candidate, attempt) => nano(attempt.reading().upstreamCostNano ?? 0),
       prepare: null,
+    };
+    return {
+      plan,
+      keepAliveMs: null,
       frame: {
         head() {},
         last: (final, _cost, charge) => {

@@ -6,9 +6,9 @@ import { keepLeases } from "../../src/ledger/sweep.ts";
 import type { Nano } from "../../src/money.ts";
 import type { Observer } from "../../src/observe/observer.ts";
 import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
-import type { PipelineDeps } from "../../src/pipeline/deps.ts";
-import { handle } from "../../src/pipeline/handle.ts";
 import type { Caller, Endpoint, GatewayRequest, Reply } from "../../src/plan.ts";
+import type { ServeDeps } from "../../src/serve/deps.ts";
+import { serve } from "../../src/serve/serve.ts";
 import { Disk, memorySpool } from "./memory-spool.ts";
 import { meteredLedger } from "./metered.ts";
 import type { Network, World } from "./network.ts";
@@ -17,7 +17,7 @@ import { accountId, keyId, LEASE_MS } from "./store.ts";
 import type { Owner } from "./virtual-time.ts";
 
 /** A window that nothing is counted in. */
-const untouched: PipelineDeps["takeWindow"] = (_kind, _key, limit) => {
+const untouched: ServeDeps["takeWindow"] = (_kind, _key, limit) => {
   return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
 };
 
@@ -29,6 +29,8 @@ export interface Heard {
   /** Holds that a gateway knows to have placed, or may have. */
   readonly placed: Map<string, { readonly gateway: number; readonly owner: Owner }>;
   readonly records: Map<string, RequestRecord>;
+  /** Charges that waited in a spool when they were told. */
+  readonly spooled: Set<string>;
   readonly forfeits: Map<string, number>;
   readonly broken: { readonly gateway: number; readonly atMs: number; readonly error: unknown; readonly of: string }[];
 }
@@ -40,7 +42,13 @@ export function callerOf(number: number, { inFlightMax }: AccountPlan): Caller {
     keyId: keyId(number),
     sandbox: false,
   } as const;
-  const rights = { primary: true, paused: false, frozen: false, allows: { services: null, models: null } };
+  const rights = {
+    sandbox: false,
+    primary: true,
+    paused: false,
+    frozen: false,
+    allows: { services: null, models: null },
+  };
   return { payer, ...rights, requestsPerMinute: 1e6, inFlightMax, inferenceCapNano: 1e15 as Nano, strictBounds: false };
 }
 
@@ -49,7 +57,7 @@ export class GatewayProcess {
   readonly disk = new Disk();
   offsetMs = 0;
   owner: Owner = { alive: false };
-  #deps: PipelineDeps | null = null;
+  #deps: ServeDeps | null = null;
   readonly #number: number;
   readonly #world: World;
   readonly #network: Network;
@@ -95,9 +103,9 @@ export class GatewayProcess {
   }
 
   /** Settles when the pipeline has done with the request; never, where the process dies before. */
-  handle(request: GatewayRequest, endpoint: Endpoint, reply: Reply): Promise<void> {
+  serve(request: GatewayRequest, endpoint: Endpoint, reply: Reply): Promise<void> {
     if (this.#deps === null) throw new Error("nobody serves here");
-    return handle(request, endpoint, reply, this.#deps);
+    return serve(request, endpoint, reply, this.#deps);
   }
 
   #broke(error: unknown, of: string): void {
@@ -141,10 +149,21 @@ export class GatewayProcess {
           if (outcome.outcome === "held") known();
           return outcome;
         },
+        post: async (request) => {
+          const outcome = await metered.post(request);
+          if (outcome.outcome === "spooled") this.#heard.spooled.add(request.holdId);
+          return outcome;
+        },
       },
       records: this.#network.records(this.#number, owner),
       leases,
-      health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
+      keeper: {
+        announce: () => Promise.reject(new Error("nothing is kept here")),
+        dismiss: () => Promise.resolve(),
+        takeOver: () => Promise.reject(new Error("nothing is kept here")),
+      },
+      stranger: null,
+      health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
       authenticate: (account) => {
         const plan = this.#accounts[Number(account)];
         return plan === undefined ? new GatewayError("invalid_token") : callerOf(Number(account), plan);

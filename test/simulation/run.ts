@@ -50,7 +50,7 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   });
   const { startMs, faults } = scenario;
   const world: World = { time, chance, startMs, store, faults, isCut: (gateway) => (cuts[gateway] ?? 0) > 0 };
-  const heard: Heard = { placed: new Map(), records: new Map(), forfeits: new Map(), broken: [] };
+  const heard: Heard = { placed: new Map(), records: new Map(), forfeits: new Map(), broken: [], spooled: new Set() };
   const network = new Network(world);
   const upstream = new Upstream(world);
   const { accounts, calls } = scenario;
@@ -138,7 +138,8 @@ function countsOf({ tries, heard, store, expiredMs, entries, scenario }: Evidenc
     count("request");
     const outcome = heard.records.get(requestId)?.outcome;
     if (outcome === "left_after_content") count("left after content");
-    if (told !== null) count(`told ${told.charge.outcome ?? outcome ?? "absorbed"}`);
+    const ended = outcome === "success" ? "posted" : (outcome ?? "absorbed");
+    if (told !== null) count(`told ${heard.spooled.has(told.charge.transactionId ?? "") ? "spooled" : ended}`);
     else if (code !== null) count(`told ${code}`);
     else count(left ? "left" : owner.alive ? "cut off" : "gateway died");
   }

@@ -30,7 +30,7 @@ export function simulationSuite({ seeds, first }: { readonly seeds: number; read
   const count = Number(process.env.SIMULATION_SEEDS ?? seeds);
   const from = Number(process.env.SIMULATION_FROM ?? first ?? Math.floor(Math.random() * SEED_MAX));
   const title = `nothing is lost, charged twice or overspent in ${count} simulated lives (SIMULATION_FROM=${from})`;
-  test(title, { timeout: 60_000 + count * 1_000 }, async () => {
+  test(title, { timeout: 180_000 + count * 1_000 }, async () => {
     const met = new Map<string, number>();
     for (let seed = from; seed < from + count; seed++) {
       const { wrong, counts } = await run(scenarioOf(seed));

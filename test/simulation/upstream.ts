@@ -1,7 +1,7 @@
 // The vendor of a simulation: answers, fails, dies in the middle or never speaks, and keeps books of its own.
 import type { FailureKind } from "../../src/failures.ts";
 import type { Nano } from "../../src/money.ts";
-import type { AnswerSink, Attempt, Route } from "../../src/plan.ts";
+import type { AnswerSink, Attempt, Candidate } from "../../src/plan.ts";
 import type { World } from "./network.ts";
 import type { CallPlan, Fault, UpstreamFault } from "./scenario.ts";
 import { OUTSIDE } from "./virtual-time.ts";
@@ -39,14 +39,15 @@ export class Upstream {
     this.#world = world;
   }
 
-  /** The routes of a call whose client has left when `left` says so. */
-  routes(call: CallPlan, holdId: string, left: () => boolean): Route[] {
+  /** The candidates of a call whose client has left when `left` says so. */
+  candidates(call: CallPlan, holdId: string, left: () => boolean): Candidate[] {
     return ["north", "south"].map((provider) => ({
       provider,
       model: `${provider}/small`,
       healthKey: provider,
       firstTokenMsMax: FIRST_MS_MAX,
       lastFirstTokenMsMax: LAST_FIRST_MS_MAX,
+      readOnMsMax: 0,
       pointlessAfter: () => false,
       open: (sink, firstMsMax) => this.#open(sink, firstMsMax, { call, holdId, left }),
     }));
@@ -119,6 +120,8 @@ export class Upstream {
       return {
         pause() {},
         resume() {},
+        // It speaks piece by piece, and what it has not said it does not charge.
+        accepted: () => false,
         abort() {
           if (over) return;
           over = true;

@@ -9,6 +9,7 @@ import type { Random } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "./chat-call.ts";
 import { eventually } from "./gateway.ts";
 import { type GatewayProcess, spawnGateway } from "./gateway-process.ts";
+import { HASTY_MS } from "./patience.ts";
 
 export interface FleetAccount {
   readonly accountId: string;
@@ -67,7 +68,14 @@ export async function startFleet(
     return one;
   };
   async function start(at: number): Promise<void> {
-    const settings = { REDIS_URL: redisUrl, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error", DRAIN_SECONDS: "5" };
+    const settings = {
+      REDIS_URL: redisUrl,
+      // What becomes of calls while Redis is away is what a fleet is started for.
+      REDIS_COMMAND_MS: String(HASTY_MS),
+      SANDBOX_URL: sandbox.url,
+      LOG_LEVEL: "error",
+      DRAIN_SECONDS: "5",
+    };
     // One machine, and so one archive for all of them.
     const archive = { ARCHIVE_URL: `file://${join(folder, "archive.db")}` };
     const all = { ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) };
@@ -119,7 +127,7 @@ export async function startFleet(
         return response.status === 200 ? page : undefined;
       };
       for (let cursor = ""; ; ) {
-        const page = await eventually(() => read(cursor), "the transactions", 20_000);
+        const page = await eventually(() => read(cursor), "the transactions");
         rows.push(...page.transactions.filter(({ kind }) => kind === "charge"));
         if (page.next_cursor === null) return rows;
         cursor = `&cursor=${page.next_cursor}`;

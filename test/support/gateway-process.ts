@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { endWithTests } from "./end-with-tests.ts";
+import { PATIENT_MS } from "./patience.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NODE_OPTIONS = ["--disable-warning=ExperimentalWarning"];
@@ -55,7 +56,8 @@ export async function spawnGateway(
   signal?: AbortSignal,
   program: readonly string[] = ["src/main.ts"],
 ): Promise<GatewayProcess> {
-  const child = spawnNode(program, { PORT: "0", ADMIN_PORT: "0", ...environment });
+  const settings = { PORT: "0", ADMIN_PORT: "0", REDIS_COMMAND_MS: String(PATIENT_MS) };
+  const child = spawnNode(program, { ...settings, ...environment });
   child.stdout.resume();
   const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);
   const closed = once(child, "close");

@@ -6,6 +6,7 @@ import { Writable } from "node:stream";
 import OpenAI from "openai";
 import { prepareEnvironment, readConfig } from "../../src/config.ts";
 import { type Gateway, startGateway } from "../../src/gateway.ts";
+import { PATIENT_MS } from "./patience.ts";
 
 export interface TestAccount {
   readonly accountId: string;
@@ -38,7 +39,7 @@ export interface TestGateway extends Gateway {
 }
 
 /** On a machine that others load as well, what takes a moment can take many. */
-const LOOK_MS_MAX = 20_000;
+const LOOK_MS_MAX = 60_000;
 
 /** Looks until `read` gives something: for what has no event to wait for. */
 export async function eventually<T>(
@@ -70,6 +71,7 @@ export async function startTestGateway(environment: Record<string, string> = {})
     ADMIN_PORT: "0",
     DATA_DIR: dataDir,
     DRAIN_SECONDS: "2",
+    REDIS_COMMAND_MS: String(PATIENT_MS),
     ...environment,
   });
   const gateway = await startGateway({

@@ -6,8 +6,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";
+import { PATIENT_MS } from "./patience.ts";
 
 const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
 const START_TRIES = 5;
@@ -154,6 +156,11 @@ async function startServer(
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
+}
+
+/** A connection of the test's own, patient with a busy machine. */
+export function openLink(url: string): Promise<RedisLink> {
+  return openRedis(url, { onBroken() {}, commandMsMax: PATIENT_MS });
 }
 
 /** A server whose contents are the test's alone: `REDIS_URL`'s where that is set, emptied, else one of the test's own. */

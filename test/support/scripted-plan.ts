@@ -5,17 +5,19 @@ import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import type { FailureKind } from "../../src/failures.ts";
+import { ladder } from "../../src/kernel/routes/ladder.ts";
+import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createObserver } from "../../src/observe/observer.ts";
-import type { PipelineDeps } from "../../src/pipeline/deps.ts";
-import { handle } from "../../src/pipeline/handle.ts";
-import { createMemoryReply, type MemoryReply } from "../../src/pipeline/memory-reply.ts";
-import type { AnswerSink, Caller, Endpoint, Plan, Reading, Route } from "../../src/plan.ts";
+import type { AnswerSink, Caller, Candidate, Endpoint, Frame, FramedPlan, Plan, Reading } from "../../src/plan.ts";
+import type { ServeDeps } from "../../src/serve/deps.ts";
+import { serve } from "../../src/serve/serve.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
 import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { newAccount } from "../ledger/requests.ts";
+import { createMemoryReply, type MemoryReply } from "./memory-reply.ts";
 
 const ACCOUNT = "ada";
 export const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
@@ -32,6 +34,7 @@ export const COST = nano(400);
 export const COST_LEFT = nano(150);
 
 export const CALLER: Caller = {
+  sandbox: false,
   payer: { id: `acct:${ACCOUNT}`, accountId: ACCOUNT, keyId: `${ACCOUNT}.key`, sandbox: false },
   primary: true,
   paused: false,
@@ -47,6 +50,8 @@ export const CALLER: Caller = {
 export interface Scripted {
   readonly sink: AnswerSink;
   readonly calls: string[];
+  /** Whether the vendor has the request; a test says when. */
+  accepted: boolean;
   content(text: string): void;
   done(): void;
   fail(kind: FailureKind): void;
@@ -61,6 +66,10 @@ export interface Running {
   readonly attempts: readonly Scripted[];
 }
 
+/** What a test changes of a plan, of how its answer looks, or of the candidates that its ladder is made of. */
+export type PlanChanges = Partial<Plan> &
+  Partial<Pick<FramedPlan, "frame" | "keepAliveMs">> & { readonly candidates?: readonly Candidate[] };
+
 export interface Stage {
   readonly stores: Stores;
   /** Log lines, and what broke, since the last `begin`. */
@@ -68,7 +77,13 @@ export interface Stage {
   readonly broken: unknown[];
   /** The names of the ledger's calls that move money, in order. */
   readonly moves: string[];
-  begin(changes?: { plan?: Partial<Plan>; deps?: Partial<PipelineDeps>; ledger?: Partial<Ledger> }): Running;
+  begin(changes?: {
+    plan?: PlanChanges;
+    deps?: Partial<ServeDeps>;
+    ledger?: Partial<Ledger>;
+    /** How long the candidates are read on after their client has left. */
+    readOnMsMax?: number;
+  }): Running;
   spentNano(): Promise<number>;
   /** Ends the holds that are still open, as after a death, and names them. */
   holdsLeft(): Promise<readonly string[]>;
@@ -79,19 +94,21 @@ function scripted(sink: AnswerSink): Scripted {
   return {
     sink,
     calls: [],
+    accepted: false,
     content: (text) => sink.content(Buffer.from(text)),
     done: () => sink.done({ kind: "stream", tail: Buffer.from("tail ") }),
     fail: (kind) => sink.failed({ kind, status: 500, message: "", retryAfterMs: null }),
   };
 }
 
-function routeTo(name: string, opened: (one: Scripted) => void): Route {
+function candidateOf(name: string, readOnMsMax: number, opened: (one: Scripted) => void): Candidate {
   return {
     provider: name,
     model: `${name}/small`,
     healthKey: name,
     firstTokenMsMax: 1_000,
     lastFirstTokenMsMax: 1_000,
+    readOnMsMax,
     pointlessAfter: () => false,
     open(sink) {
       const one = scripted(sink);
@@ -101,32 +118,35 @@ function routeTo(name: string, opened: (one: Scripted) => void): Route {
         resume: () => void one.calls.push("resume"),
         abort: () => void one.calls.push("abort"),
         reading: () => READING,
+        accepted: () => one.accepted,
       };
     },
   };
 }
 
-/** A plan over these routes that costs `COST`. */
-export function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan {
-  return {
+/** A plan over these candidates that costs `COST`. */
+export function planOver(candidates: readonly Candidate[], changes: PlanChanges): FramedPlan {
+  const { frame, keepAliveMs = null, candidates: others, ...changed } = changes;
+  const plan: Plan = {
     operation: "chat",
     asked: "acme/small",
     streamed: true,
     effect: "read",
-    quote: { nano: HOLD, tighten: null, affordable: () => ({}) },
-    free: false,
+    quote: { nano: HOLD, tighten: null, affordable: () => ({}), upstreamNano: () => HOLD },
+    hold: { kind: "call" },
+    whilePaused: false,
     maxCostNano: null,
     prepare: null,
     slots: [],
     inference: true,
     idempotency: null,
-    routes,
+    route: ladder((others ?? candidates).map(retrying)),
+    upstreamNano: () => ZERO,
     wholeMsMax: 5_000,
     attemptsMax: 3,
-    keepAliveMs: null,
     failedStatus: 502,
     timedOutStatus: 504,
-    whenClientLeaves: "abort",
+    whenCallerLeaves: "abort",
     cost: (_served, _reading, ended) => ({
       chargeNano: ended === "left" ? COST_LEFT : COST,
       upstreamNano: ZERO,
@@ -134,18 +154,20 @@ export function planOver(routes: readonly Route[], changes: Partial<Plan>): Plan
       estimated: ended === "left",
       priceVersion: "1",
     }),
-    frame: {
-      head: (reply, served) => reply.header("x-served", served.model),
-      last: () => "end",
-      broken: (error) => `broken ${error.code}`,
-      keepAlive: { text: "alive ", headers: (reply) => reply.header("x-alive", "1") },
-    },
-    ...changes,
+    ...changed,
   };
+  return { plan, frame: frame ?? FRAME, keepAliveMs };
 }
 
+const FRAME: Frame = {
+  head: (reply, served) => reply.header("x-served", served.model),
+  last: () => "end",
+  broken: (error) => `broken ${error.code}`,
+  keepAlive: { text: "alive ", headers: (reply) => reply.header("x-alive", "1") },
+};
+
 /** A window that nothing is counted in. */
-const untouched: PipelineDeps["takeWindow"] = (_kind, _key, limit) => {
+const untouched: ServeDeps["takeWindow"] = (_kind, _key, limit) => {
   return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
 };
 
@@ -158,7 +180,7 @@ export function scriptedDeps({
   readonly stores: Pick<Stores, "ledger" | "records">;
   readonly lines: Record<string, unknown>[];
   readonly broken: unknown[];
-}): PipelineDeps {
+}): ServeDeps {
   const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
   const log = createLog({ level: "info", clock: systemClock, stream });
   return {
@@ -167,7 +189,13 @@ export function scriptedDeps({
     ledger: stores.ledger,
     records: stores.records,
     leases: { keep() {}, release() {} },
-    health: { order: (routes) => [...routes], trying() {}, good() {}, bad() {}, unknown() {} },
+    health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
+    keeper: {
+      announce: () => Promise.reject(new Error("nothing is kept here")),
+      dismiss: () => Promise.resolve(),
+      takeOver: () => Promise.reject(new Error("nothing is kept here")),
+    },
+    stranger: null,
     authenticate: () => CALLER,
     isAdmin: () => false,
     takeWindow: untouched,
@@ -217,7 +245,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
     lines,
     broken,
     moves,
-    begin({ plan = {}, deps = {}, ledger = {} } = {}) {
+    begin({ plan = {}, deps = {}, ledger = {}, readOnMsMax = 0 } = {}) {
       for (const list of [lines, broken, moves]) list.length = 0;
       const attempts: Scripted[] = [];
       const waiting: (() => void)[] = [];
@@ -225,14 +253,14 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         attempts.push(one);
         for (const wake of waiting.splice(0)) wake();
       };
-      const routes = [routeTo("acme", opened), routeTo("other", opened)];
+      const candidates = ["acme", "other"].map((name) => candidateOf(name, readOnMsMax, opened));
       const endpoint: Endpoint = {
         method: "POST",
         path: "/paid",
         auth: "key",
         bodyBytesMax: 1_000,
         errors: chatErrors,
-        plan: () => planOver(routes, plan),
+        plan: () => planOver(candidates, plan),
       };
       const reply = createMemoryReply();
       const request = {
@@ -246,7 +274,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         address: "127.0.0.1",
         startedMs: systemClock.elapsedMs(),
       };
-      const over = handle(request, endpoint, reply, {
+      const over = serve(request, endpoint, reply, {
         ...scriptedDeps({ stores, lines, broken }),
         ledger: ledgerWith(ledger),
         ...deps,

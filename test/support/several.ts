@@ -114,7 +114,7 @@ export async function startSeveral(
 export const charged = (seen: readonly SeenCall[]): number => seen.filter(({ acknowledged }) => acknowledged).length;
 
 export function allReady(gateway: Several, wanted: number): Promise<true> {
-  return eventually(async () => (await gateway.ready()) === wanted || undefined, `${wanted} ready processes`, 30_000);
+  return eventually(async () => (await gateway.ready()) === wanted || undefined, `${wanted} ready processes`);
 }
 
 /** Waits until so many calls run, the look itself left out. */
@@ -122,6 +122,5 @@ export async function inFlight(gateway: Several, count: number): Promise<void> {
   await eventually(
     async () => (await gateway.gauge("tollgate_in_flight")) > count || undefined,
     `${count} calls in flight`,
-    15_000,
   );
 }

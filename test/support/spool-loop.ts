@@ -1,4 +1,5 @@
 // Several processes hold and charge over one Redis while everything is killed, cut and stopped; then both sides are compared.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -10,11 +11,11 @@ import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
 import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
-import { openRedis } from "../../src/storage/redis-link.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { allResolved, openSpooled } from "../ledger/spooled.ts";
 import { endWithTests } from "./end-with-tests.ts";
 import { eventually } from "./gateway.ts";
+import { openLink } from "./redis.ts";
 import type { SpoolStage, StartStage } from "./spool-stage.ts";
 
 export interface SpoolPlan {
@@ -96,7 +97,7 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
   const random = randomFrom(plan.seed);
   const stage = await plan.stage(random);
   // It only looks, thousands of times: one answer that a busy machine keeps back is no finding.
-  const side = await openRedis(stage.sideUrl, { onBroken() {}, commandMsMax: 5_000 });
+  const side = await openLink(stage.sideUrl);
   const checker = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
   const acknowledged: Charge[] = [];
   const lost: string[] = [];

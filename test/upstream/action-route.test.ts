@@ -1,12 +1,15 @@
 // What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Json, Params } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import { systemClock } from "../../src/clock.ts";
+import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { AttemptFailure } from "../../src/plan.ts";
 import type { ActionRoute } from "../../src/upstream/action-route.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const shared = {
@@ -108,12 +111,33 @@ describe("a param that cannot stand in a path", () => {
   );
 });
 
+describe("what a sink throws", () => {
+  it("ends nothing but its own call: no rejection is left to nobody", () =>
+    withUpstream(async () => {
+      const broken = () => {
+        throw new Error("the sink is broken");
+      };
+      vendor.answers({ body: { ok: 1 } }, { body: "no JSON" }, { body: { ok: 1 } });
+      const unheard: unknown[] = [];
+      const hear = (error: unknown) => unheard.push(error);
+      process.on("unhandledRejection", hear);
+      routeTo("table", "/a").open({ content() {}, done: broken, failed: broken }, 1_000);
+      await eventually(() => (vendor.asked.length === 1 ? true : undefined), "the first to be asked");
+      routeTo("own").open({ content() {}, done: broken, failed: broken }, 1_000);
+      await eventually(() => (vendor.asked.length === 2 ? true : undefined), "the second to be asked");
+      expect(await ask("path", { id: "a" })).toBe("served");
+      process.off("unhandledRejection", hear);
+      expect(unheard).toEqual([]);
+    }));
+});
+
 describe("the health", () => {
   it("of a row of a table is its own", () =>
     withUpstream(async () => {
       const [sick, well] = [routeTo("table", "/a"), routeTo("table", "/b")];
       upstream.health.bad(sick, { kind: "provider_server_error", status: 500, message: "", retryAfterMs: 60_000 });
-      expect(upstream.health.order([sick, well])).toEqual([well, sick]);
+      const order = upstream.health.order([sick, well].map(retrying)).map(({ candidate }) => candidate);
+      expect(order).toEqual([well, sick]);
       expect(routeTo("table", "/a").healthKey).toBe(sick.healthKey);
     }));
 });

@@ -4,10 +4,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { AttemptFailure } from "../../src/plan.ts";
-import { createUpstream } from "../../src/upstream/upstream.ts";
+import type { Attempt, AttemptFailure } from "../../src/plan.ts";
+import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";
+import { eventually } from "../support/gateway.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 function offerOf(adapter: Partial<Adapter>): Offer {
   const price = {
@@ -42,8 +44,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
   };
 }
 
-async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
-  const upstream = createUpstream(systemClock);
+function chatRoute(upstream: Upstream, adapter: Partial<Adapter>): ModelRoute {
   const route = upstream.chatRoute(offerOf(adapter), {
     asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
     answers: chatAnswers({ id: "c", createdS: 0, model: "vendor/m" }),
@@ -57,6 +58,12 @@ async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
     clocks: { firstTokenMsMax: 1_000, lastFirstTokenMsMax: 1_000, gapMsMax: 1_000 },
   });
   if (typeof route === "string") throw new Error(route);
+  return route;
+}
+
+async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
+  const upstream = createUpstream(systemClock);
+  const route = chatRoute(upstream, adapter);
   try {
     return await new Promise((resolve, reject) => {
       const sink = { content: reject, done: reject, failed: resolve };
@@ -84,4 +91,33 @@ it("a port where nobody listens is a failed connection", async () => {
 
 it("a key that cannot be a header is a failure, not an exception", async () => {
   expect((await failureOf({ keys: ["bad\nkey"] })).kind).toMatch(/^(gateway_internal|provider_connection_failed)$/);
+});
+
+it("a request is accepted once it has been written whole, until it is refused or for ever", async () => {
+  const vendor = await startVendor();
+  const upstream = createUpstream(systemClock);
+  const route = chatRoute(upstream, { origin: vendor.url });
+  const refused = Promise.withResolvers<AttemptFailure>();
+  const sink = { content() {}, done() {}, failed: refused.resolve };
+  try {
+    let refuse = () => {};
+    vendor.answers((response) => {
+      refuse = () => void response.writeHead(429).end("{}");
+    });
+    const attempt = route.open(sink, 5_000) as Attempt;
+    expect(attempt.accepted()).toBe(false);
+    await eventually(() => (vendor.asked.length === 1 ? true : undefined), "the vendor to be asked");
+    expect(attempt.accepted()).toBe(true);
+    refuse();
+    await refused.promise;
+    expect(attempt.accepted()).toBe(false);
+
+    const stopped = route.open(sink, 5_000) as Attempt;
+    await eventually(() => (vendor.asked.length === 2 ? true : undefined), "the vendor to be asked again");
+    stopped.abort();
+    expect(stopped.accepted()).toBe(true);
+  } finally {
+    await upstream.close();
+    await vendor.close();
+  }
 });

@@ -2,20 +2,22 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../src/clock.ts";
 import type { FailureKind } from "../../src/failures.ts";
-import type { AttemptFailure, Route } from "../../src/plan.ts";
+import { retrying } from "../../src/kernel/routes/retrying.ts";
+import type { AttemptFailure, Candidate } from "../../src/plan.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { retryAfterMs } from "../../src/upstream/retry-after.ts";
 import { createRouteHealth } from "../../src/upstream/route-health.ts";
 
-function route(name: string): Route {
+function candidate(name: string): Candidate {
   return {
     provider: name,
     model: name,
     healthKey: name,
     firstTokenMsMax: 1,
     lastFirstTokenMsMax: 1,
+    readOnMsMax: 0,
     pointlessAfter: () => false,
-    open: () => ({ pause() {}, resume() {}, abort() {}, reading: () => ({}) as never }),
+    open: () => ({ pause() {}, resume() {}, abort() {}, reading: () => ({}) as never, accepted: () => false }),
   };
 }
 
@@ -23,14 +25,15 @@ function failure(kind: FailureKind, retryAfterMs: number | null = null): Attempt
   return { kind, status: 0, message: "", retryAfterMs };
 }
 
-const a = route("a");
-const b = route("b");
+const a = candidate("a");
+const b = candidate("b");
+const ROUTES = [a, b].map(retrying);
 
 function setUp() {
   const clock = manualClock(0);
   clock.advance(1);
   const health = createRouteHealth(clock);
-  const order = () => health.order([a, b]).map(({ provider }) => provider);
+  const order = () => health.order(ROUTES).map((one) => one.candidate?.provider);
   return { clock, health, order };
 }
 

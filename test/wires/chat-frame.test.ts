@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
-import type { AttemptRecord } from "../../src/plan.ts";
+import type { Leg } from "../../src/plan.ts";
 import { createChatFrame } from "../../src/wires/chat-completions/frame.ts";
 
 const frame = createChatFrame({
@@ -14,8 +14,8 @@ const frame = createChatFrame({
   loweredTo: null,
 });
 
-function attempt(model: string, failure: AttemptRecord["failure"]): AttemptRecord {
-  return { provider: "acme", model, status: 200, failure, ms: 1, firstTokenMs: null };
+function attempt(model: string, failure: Leg["failure"]): Leg {
+  return { provider: "acme", model, status: 200, failure, ms: 1, firstTokenMs: null, upstreamNano: nano(0) };
 }
 
 const attempts = [attempt("acme/first", "provider_timeout"), attempt("acme/second", null)];
@@ -36,6 +36,7 @@ it("with the usage", () => {
     chargedNano: nano(3),
     chargedCents: 1,
     absorbedNano: nano(0),
+    absorbReason: null,
     balanceNano: null,
   };
   const last = frame.last({ kind: "stream", tail: Buffer.alloc(0) }, cost, charge, attempts);

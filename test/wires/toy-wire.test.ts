@@ -54,6 +54,7 @@ const CHARGE = {
   chargedNano: nano(0),
   chargedCents: 2,
   absorbedNano: nano(0),
+  absorbReason: null,
   balanceNano: null,
 };
 

@@ -15,6 +15,8 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   content_policy_violation: INVALID,
   invalid_token: INVALID,
   insufficient_balance: "insufficient_quota",
+  credits_required: "insufficient_quota",
+  over_budget: "insufficient_quota",
   api_key_limit_exceeded: "insufficient_quota",
   max_cost_exceeded: "insufficient_quota",
   key_paused: "permission_denied",

@@ -1,12 +1,12 @@
 // How chat answers look: OpenAI's wire, with what was charged in the last bytes.
 import type { GatewayError } from "../../errors.ts";
 import { usdText } from "../../money.ts";
-import type { AttemptRecord, Charge, Cost, FinalPart, Frame, Reply, Route } from "../../plan.ts";
+import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply } from "../../plan.ts";
 import { errorObject } from "./errors.ts";
 import { usageJson } from "./usage.ts";
 
 /** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
-function traceJson(attempts: readonly AttemptRecord[], charge: Charge): Record<string, unknown> {
+function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
   return {
     attempts: attempts.map(({ provider, model, status, failure, ms, firstTokenMs }) => ({
       provider,
@@ -46,7 +46,7 @@ class ChatFrame implements Frame {
     this.#options = options;
   }
 
-  head(reply: Reply, served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void {
+  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
     const failed = attempts.filter(({ failure }) => failure !== null).length;
     reply.header("x-tollgate-model", served.model);
     reply.header("x-tollgate-attempts", String(failed + 1));
@@ -59,7 +59,7 @@ class ChatFrame implements Frame {
     streamHeaders(reply);
   }
 
-  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly AttemptRecord[]): Uint8Array | string {
+  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
     const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : null;
     if (final.kind === "body") {
       const { body } = final;
@@ -73,14 +73,14 @@ class ChatFrame implements Frame {
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
   }
 
-  broken(error: GatewayError, attempts: readonly AttemptRecord[]): string {
+  broken(error: GatewayError, attempts: readonly Leg[]): string {
     const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
     const chunk = { ...this.#chunk(attempts), choices, error: errorObject(error) };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 
   /** A chunk of the route that was tried last; a head may have gone out before any was. */
-  #chunk(attempts: readonly AttemptRecord[]): Record<string, unknown> {
+  #chunk(attempts: readonly Leg[]): Record<string, unknown> {
     const { completionId, createdS } = this.#options;
     const model = attempts.at(-1)?.model ?? "";
     return { id: completionId, object: "chat.completion.chunk", created: createdS, model };

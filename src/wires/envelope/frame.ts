@@ -1,6 +1,6 @@
 // How answers of actions look: the success envelope of the contract, part 2.1, around the vendor's JSON as it came.
 import { centsDown, usdText } from "../../money.ts";
-import type { AttemptRecord, Charge, Cost, FinalPart, Frame, Reply, Route } from "../../plan.ts";
+import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply } from "../../plan.ts";
 
 const BEFORE_DATA = '{"ok":true,"data":';
 
@@ -15,7 +15,7 @@ function afterData({ chargedCents, balanceNano, transactionId }: Charge): string
 }
 
 export const envelopeFrame: Frame = {
-  head(reply: Reply, _served: Route, attempts: readonly AttemptRecord[], charge: Charge | null): void {
+  head(reply: Reply, _served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
     reply.header("content-type", "application/json");
     reply.header("x-tollgate-attempts", String(attempts.length));
     if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));

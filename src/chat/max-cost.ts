@@ -1,0 +1,28 @@
+// The caller's own bound on what a call may cost: a field of the body, or a header where a client cannot add fields.
+import { GatewayError } from "../errors.ts";
+import { type Nano, nanoFromCents } from "../money.ts";
+import type { GatewayRequest } from "../plan.ts";
+
+const CENTS_MAX = 900_000_000;
+const HEADER = "x-tollgate-max-cost-cents";
+const RULE = `must be a whole number of cents from 0 to ${CENTS_MAX}`;
+
+const FIELD = "max_cost_cents";
+
+function wrong(param: string): GatewayError {
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${RULE}` } });
+}
+
+function isCents(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= CENTS_MAX;
+}
+
+/** The bound of a request whose body has `inBody` for it, the smaller one where the header has one too; null: none. */
+export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null | GatewayError {
+  const header = request.headers.get(HEADER);
+  const inHeader = header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : header;
+  if (inHeader !== undefined && !isCents(inHeader)) return wrong(HEADER);
+  if (inBody !== undefined && inBody !== null && !isCents(inBody)) return wrong(FIELD);
+  const given = [inHeader, inBody].filter(isCents);
+  return given.length === 0 ? null : nanoFromCents(Math.min(...given));
+}

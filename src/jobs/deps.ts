@@ -1,0 +1,16 @@
+// What running jobs needs of the rest of the gateway.
+import type { Clock } from "../clock.ts";
+import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Records } from "../records/records.ts";
+
+export interface JobsDeps {
+  readonly ledger: Pick<Ledger, "post" | "void" | "renew" | "extend" | "transaction">;
+  readonly records: Records;
+  readonly clock: Clock;
+  /** How long a kept hold lives without being renewed, in milliseconds. */
+  readonly holdLeaseMs: number;
+  /** Calls of actions within a job. */
+  innerCalls(outer: OuterCall): CountedCalls;
+  onBroken(error: unknown, jobId: string): void;
+}

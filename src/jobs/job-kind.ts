@@ -1,0 +1,41 @@
+// What a kind of long work is: what it does from wherever its record stands, until it is over or its process ends.
+import type { InnerCalls } from "../catalog/local-action.ts";
+import type { Nano } from "../money.ts";
+import type { Payer } from "../plan.ts";
+
+/** How work ends. A job that failed is charged nothing. */
+export interface JobEnd {
+  readonly status: "succeeded" | "failed";
+  readonly result: unknown;
+  readonly chargeNano: Nano;
+}
+
+/** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
+export interface RunningJob extends InnerCalls {
+  readonly id: string;
+  readonly payer: Payer;
+  /** What the launch gave it. */
+  readonly start: unknown;
+  /** What was saved last, here or in the process that ran it before; null: nothing. */
+  readonly progress: unknown;
+  /** Aborted where this process must not go on with it. */
+  readonly signal: AbortSignal;
+  readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
+  /** Keeps how far it has come. Rejects with LeaseLost where another process runs it by now. */
+  save(progress: unknown): Promise<void>;
+  /** Grows the hold to `amountNano` and notes how much of it has been used; false: there is no money for more. */
+  extend(amountNano: Nano, accruedNano: Nano): Promise<boolean>;
+}
+
+export interface JobKind {
+  readonly name: string;
+  /** After so many milliseconds its signal is aborted, and it ends with what it has. */
+  readonly msMax: number;
+  /** What counts against the hold: the prices of its calls, or what they cost us. */
+  readonly counted: "price" | "upstream_cost";
+  /** Runs it to its end. A rejection ends it as failed; LeaseLost and an aborted process leave it to whoever goes on with it. */
+  run(job: RunningJob): Promise<JobEnd>;
+}
+
+/** Another process runs the job by now: this one stops without charging. */
+export class LeaseLost extends Error {}

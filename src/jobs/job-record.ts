@@ -1,0 +1,60 @@
+// What is kept of a job: everything that another process needs to go on with it.
+import type { Nano } from "../money.ts";
+import type { Leg, Payer } from "../plan.ts";
+import type { Records, StoredRecord } from "../records/records.ts";
+import type { JobEnd } from "./job-kind.ts";
+
+export const JOB = "job";
+/** Long enough for a launch to be answered or given up. */
+const LAUNCHING_MS = 3_600_000;
+const RESULT_MS = 7 * 24 * 3_600_000;
+
+/** `launching`: its hold is being placed. `ending`: its end is decided and only has to be paid. */
+export type JobState = "launching" | "queued" | "running" | "ending" | "succeeded" | "failed";
+
+export interface JobRecord {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: JobState;
+  /** Its hold, and whose money that is. */
+  readonly hold: { readonly accountId: string; readonly holdId: string };
+  readonly amountNano: Nano;
+  readonly payer: Payer;
+  readonly start: unknown;
+  /** The fault that a sandbox account asks its stand-ins for. */
+  readonly sandboxFault: string | null;
+  readonly progress: unknown;
+  readonly spentNano: Nano;
+  readonly legs: readonly Leg[];
+  /** The process that runs it. */
+  readonly runner: string;
+  readonly createdAtMs: number;
+  readonly end: JobEnd | null;
+  readonly chargedCents: number;
+}
+
+export interface StoredJob {
+  readonly job: JobRecord;
+  readonly version: number;
+}
+
+function readJob(record: StoredRecord): StoredJob {
+  return { job: JSON.parse(record.value) as JobRecord, version: record.version };
+}
+
+export async function findJob(records: Records, id: string): Promise<StoredJob | null> {
+  const found = await records.get(JOB, id);
+  return found === null ? null : readJob(found);
+}
+
+/** How long a record in this state is kept without being written again; null: until it is. */
+function ttlMs({ state }: JobRecord): number | null {
+  if (state === "launching") return LAUNCHING_MS;
+  return state === "succeeded" || state === "failed" ? RESULT_MS : null;
+}
+
+/** Writes a job where its version is still this one (0: where there is none yet); answers the new version, null where it is not. */
+export function putJob(records: Records, job: JobRecord, ifVersion: number): Promise<number | null> {
+  const { id, payer } = job;
+  return records.put({ kind: JOB, id, payer: payer.id, value: JSON.stringify(job), ttlMs: ttlMs(job), ifVersion });
+}

@@ -1,0 +1,245 @@
+// Work that outlives its request: launched with a kept hold, run here, and adopted by another process where this one dies.
+import type { HoldKeeper } from "../kernel/deps.ts";
+import { ZERO } from "../money.ts";
+import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
+import type { JobsDeps } from "./deps.ts";
+import type { JobKind } from "./job-kind.ts";
+import { findJob, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
+import { JobRun } from "./job-run.ts";
+import { Runners } from "./runners.ts";
+
+export interface JobsOptions extends JobsDeps {
+  readonly kinds: readonly JobKind[];
+  /** This process. */
+  readonly self: string;
+  /** Other processes share the records; false: whatever another process has left is this one's. */
+  readonly shared: boolean;
+  /** How long a process counts as alive without saying so, in milliseconds. */
+  readonly runnerLeaseMs: number;
+}
+
+export interface Jobs {
+  readonly keeper: HoldKeeper;
+  /** Says that this process lives, and from then on adopts what the dead have left. */
+  start(): Promise<void>;
+  /** Adopts what they have left by now. */
+  adopt(): Promise<void>;
+  /** Leaves what runs to other processes, or to the next one. */
+  stop(): Promise<void>;
+  /** A job of this payer; null: there is none. */
+  find(id: string, payer: Payer): Promise<JobRecord | null>;
+  running(): number;
+}
+
+const HOLDS_AT_ONCE = 1_000;
+const ADOPTED_AT_ONCE = 32;
+const STOP_MS_MAX = 1_000;
+const AGAIN_MS = 1_000;
+
+/** The job that a kept hold belongs to. */
+function jobIdOf({ owner }: KeptHoldSpec): string {
+  return owner.slice("job:".length);
+}
+
+function isOver({ state }: JobRecord): boolean {
+  return state === "succeeded" || state === "failed";
+}
+
+function accountIdOf({ id }: Payer): string {
+  if (!id.startsWith("acct:")) throw new Error("only an account's work can outlive its request");
+  return id.slice("acct:".length);
+}
+
+class RunningJobs implements Jobs {
+  readonly keeper: HoldKeeper;
+  readonly #options: JobsOptions;
+  readonly #runners: Runners;
+  readonly #kinds: ReadonlyMap<string, JobKind>;
+  readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
+  /** Launches that are being placed, by job: what their record says. */
+  readonly #launching = new Map<string, StoredJob>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #adopting: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+    const { records, self, shared, runnerLeaseMs: leaseMs } = options;
+    this.#runners = new Runners({ records, self, shared, leaseMs });
+    this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
+    this.keeper = {
+      announce: (holdId, hold, payer) => this.#announce(holdId, hold, payer),
+      dismiss: (holdId, hold) => this.#dismiss(holdId, hold),
+      takeOver: (held, hold) => this.#takeOver(held, hold),
+    };
+  }
+
+  async start(): Promise<void> {
+    const { runnerLeaseMs, holdLeaseMs } = this.#options;
+    await this.#runners.beat();
+    const every = (ms: number, work: () => Promise<void>) => {
+      const timer = setInterval(() => void work().catch((error) => this.#options.onBroken(error, "")), ms);
+      timer.unref();
+      this.#timers.push(timer);
+    };
+    every(runnerLeaseMs / 4, () => this.#runners.beat());
+    every(runnerLeaseMs / 4, () => this.adopt());
+    every(holdLeaseMs / 6, () => this.#renew());
+    void this.adopt().catch((error: unknown) => this.#options.onBroken(error, ""));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const { run } of this.#runs.values()) run.leave();
+    const ended = Promise.all([...this.#runs.values()].map(({ over }) => over));
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, STOP_MS_MAX).unref())]);
+    await this.#adopting?.catch(() => {});
+    await this.#runners.leave().catch((error: unknown) => this.#options.onBroken(error, ""));
+  }
+
+  async find(id: string, payer: Payer): Promise<JobRecord | null> {
+    const stored = await findJob(this.#options.records, id);
+    return stored === null || stored.job.payer.id !== payer.id ? null : stored.job;
+  }
+
+  running(): number {
+    return this.#runs.size;
+  }
+
+  async #announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void> {
+    const { records, self, clock } = this.#options;
+    const id = jobIdOf(hold);
+    const job: JobRecord = {
+      id,
+      kind: hold.job,
+      state: "launching",
+      hold: { accountId: accountIdOf(payer), holdId },
+      amountNano: ZERO,
+      payer: { id: payer.id, sandbox: payer.sandbox },
+      start: hold.start,
+      sandboxFault: hold.sandboxFault,
+      progress: null,
+      spentNano: ZERO,
+      legs: [],
+      runner: self,
+      createdAtMs: Math.floor(clock.epochMs()),
+      end: null,
+      chargedCents: 0,
+    };
+    // The list comes first: a job that nobody can find would keep its money until the lease of its hold ends.
+    await this.#runners.add(id);
+    const version = await putJob(records, job, 0);
+    if (version === null) throw new Error(`there is a job ${id} already`);
+    this.#launching.set(id, { job, version });
+  }
+
+  async #dismiss(_holdId: string, hold: KeptHoldSpec): Promise<void> {
+    const id = jobIdOf(hold);
+    this.#launching.delete(id);
+    await this.#options.records.delete(JOB, id);
+    await this.#runners.remove(id);
+  }
+
+  async #takeOver({ amountNano }: Held, hold: KeptHoldSpec): Promise<void> {
+    const id = jobIdOf(hold);
+    const launching = this.#launching.get(id);
+    this.#launching.delete(id);
+    if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
+    const job: JobRecord = { ...launching.job, state: "queued", amountNano };
+    const version = await putJob(this.#options.records, job, launching.version);
+    if (version === null) throw new Error(`the job ${id} is not this process's any more`);
+    this.#run({ job, version });
+  }
+
+  #run(stored: StoredJob): void {
+    const kind = this.#kinds.get(stored.job.kind);
+    if (kind === undefined || this.#isStopped) return;
+    const { id } = stored.job;
+    const { onBroken } = this.#options;
+    const run = new JobRun(stored, kind, this.#options);
+    const over = run
+      .run()
+      .then((how) => (how === "ended" ? this.#runners.remove(id) : this.#again(id)))
+      .catch((error: unknown) => {
+        onBroken(error, id);
+        return this.#again(id);
+      })
+      .catch((error: unknown) => onBroken(error, id));
+    this.#runs.set(id, { run, over });
+    void over.then(() => {
+      if (this.#runs.get(id)?.run === run) this.#runs.delete(id);
+    });
+  }
+
+  /** What did not come to its end here is tried again where it is still this process's. */
+  async #again(id: string): Promise<void> {
+    if (this.#isStopped) return;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+    const stored = this.#isStopped ? null : await findJob(this.#options.records, id);
+    if (stored === null || isOver(stored.job)) return;
+    if (stored.job.runner === this.#options.self) this.#run(stored);
+    else await this.#runners.remove(id);
+  }
+
+  /** New leases for the holds of what runs here; one whose hold has gone has nothing left to be paid with. */
+  async #renew(): Promise<void> {
+    const { ledger, holdLeaseMs } = this.#options;
+    const runs = [...this.#runs.values()].map(({ run }) => run);
+    for (let at = 0; at < runs.length; at += HOLDS_AT_ONCE) {
+      const some = runs.slice(at, at + HOLDS_AT_ONCE);
+      const gone = new Set(
+        await ledger.renew(
+          some.map(({ hold }) => hold),
+          holdLeaseMs,
+        ),
+      );
+      for (const run of some) if (gone.has(run.hold.holdId)) run.leave();
+    }
+  }
+
+  /** Never twice at a time: a round that finds the last one still going is left out. */
+  adopt(): Promise<void> {
+    this.#adopting ??= this.#adoptDead().finally(() => {
+      this.#adopting = null;
+    });
+    return this.#adopting;
+  }
+
+  async #adoptDead(): Promise<void> {
+    for await (const { runner, jobIds } of this.#runners.dead()) {
+      for (let at = 0; at < jobIds.length && !this.#isStopped; at += ADOPTED_AT_ONCE) {
+        const some = jobIds.slice(at, at + ADOPTED_AT_ONCE);
+        await Promise.all(
+          some.map((id) => this.#adopt(id, runner).catch((error: unknown) => this.#options.onBroken(error, id))),
+        );
+      }
+    }
+    await this.#renew();
+  }
+
+  async #adopt(id: string, runner: string): Promise<void> {
+    const { records, ledger, self } = this.#options;
+    const stored = await findJob(records, id);
+    if (stored === null || isOver(stored.job) || stored.job.runner !== runner) return this.#runners.remove(id, runner);
+    const { job, version } = stored;
+    if (job.state === "launching") {
+      // Nobody was told of it, so it has never begun.
+      await ledger.void(job.hold, "its launch died");
+      await records.delete(JOB, id);
+      return this.#runners.remove(id, runner);
+    }
+    if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);
+    await this.#runners.add(id);
+    const adopted = { ...job, runner: self };
+    const adoptedVersion = await putJob(records, adopted, version);
+    if (adoptedVersion === null) return this.#runners.remove(id);
+    await this.#runners.remove(id, runner);
+    this.#run({ job: adopted, version: adoptedVersion });
+  }
+}
+
+/** Jobs of these kinds. Nothing runs before `start`. */
+export function createJobs(options: JobsOptions): Jobs {
+  return new RunningJobs(options);
+}

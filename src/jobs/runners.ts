@@ -1,0 +1,76 @@
+// Which processes run jobs: each says every few seconds that it lives, and the jobs of one that has stopped saying so are found.
+import type { Records } from "../records/records.ts";
+
+/** Lives as long as its process says so. */
+const ALIVE = "runner";
+/** Stays until the last of its jobs has been adopted. */
+const KNOWN = "runner-known";
+const KNOWN_LIST = "runners";
+/** One for each job of a runner that has not ended. */
+const OPEN_JOB = "open-job";
+const PAGE = 500;
+
+export interface RunnersOptions {
+  readonly records: Records;
+  /** This process. */
+  readonly self: string;
+  /** How long a process counts as alive without saying so, in milliseconds, on the clock of the store. */
+  readonly leaseMs: number;
+  /** Other processes may be alive; false: this one is all there is. */
+  readonly shared: boolean;
+}
+
+const listOf = (runner: string): string => `runner:${runner}`;
+
+export class Runners {
+  readonly #options: RunnersOptions;
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+  }
+
+  /** To be called before the first job, and then more than twice in a lease. */
+  async beat(): Promise<void> {
+    const { records, self, leaseMs } = this.#options;
+    await records.put({ kind: ALIVE, id: self, payer: null, value: "", ttlMs: leaseMs, ifVersion: null });
+    // Whoever took us for dead while we could not say otherwise may have forgotten us.
+    await records.put({ kind: KNOWN, id: self, payer: KNOWN_LIST, value: self, ttlMs: null, ifVersion: null });
+  }
+
+  /** This process runs no more jobs: whoever looks next may adopt what it has left. */
+  async leave(): Promise<void> {
+    await this.#options.records.delete(ALIVE, this.#options.self);
+  }
+
+  async add(jobId: string, runner = this.#options.self): Promise<void> {
+    const { records } = this.#options;
+    const id = `${runner}/${jobId}`;
+    await records.put({ kind: OPEN_JOB, id, payer: listOf(runner), value: jobId, ttlMs: null, ifVersion: null });
+  }
+
+  async remove(jobId: string, runner = this.#options.self): Promise<void> {
+    await this.#options.records.delete(OPEN_JOB, `${runner}/${jobId}`);
+  }
+
+  /** The runners that have died, with what they were running. One that leaves nothing behind is forgotten. */
+  async *dead(): AsyncIterable<{ readonly runner: string; readonly jobIds: readonly string[] }> {
+    const { records, self, shared } = this.#options;
+    for await (const runner of this.#all(KNOWN, KNOWN_LIST)) {
+      if (runner === self) continue;
+      if (shared && (await records.get(ALIVE, runner)) !== null) continue;
+      const jobIds: string[] = [];
+      for await (const jobId of this.#all(OPEN_JOB, listOf(runner))) jobIds.push(jobId);
+      if (jobIds.length === 0) await records.delete(KNOWN, runner);
+      else yield { runner, jobIds };
+    }
+  }
+
+  async *#all(kind: string, list: string): AsyncIterable<string> {
+    let cursor: string | null = null;
+    do {
+      const page = await this.#options.records.list(kind, list, PAGE, cursor);
+      for (const { value } of page.rows) yield value;
+      cursor = page.next;
+    } while (cursor !== null);
+  }
+}

@@ -1,0 +1,23 @@
+// What the kernel is given: the parts that every call meets, handed in by the composition root.
+import type { Clock } from "../clock.ts";
+import type { Health, Held, KeptHoldSpec, Payer } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+
+/** Goes on with holds that outlive their requests. */
+export interface HoldKeeper {
+  /** A hold is about to be placed: whatever dies from now on, somebody knows of it. */
+  announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void>;
+  /** The hold was refused: there is nothing to go on with. */
+  dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;
+  /** The hold is placed and its launch has been answered for: from now on it is the keeper's to end. */
+  takeOver(held: Held, hold: KeptHoldSpec, payer: Payer): Promise<void>;
+}
+
+export interface KernelDeps {
+  readonly clock: Clock;
+  readonly records: Records;
+  readonly health: Health;
+  readonly keeper: HoldKeeper;
+  /** Something is broken in the gateway itself; the caller is told `internal_error` and no more. */
+  onBroken(error: unknown, id: string): void;
+}

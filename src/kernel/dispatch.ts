@@ -1,0 +1,175 @@
+// Runs a plan's route to its end: its last word, the reader's leaving, the parent's stop, or the deadline.
+import type { AttemptFailure, Candidate, FinalPart, Plan, Reading, RouteAttempt, Tries } from "../plan.ts";
+import type { Relay } from "./relay.ts";
+
+/** How the route fared. `served` is the candidate that answered or was answering; `reading` is what it had said. */
+export type Dispatched =
+  | { readonly outcome: "success"; readonly served: Candidate; readonly reading: Reading; readonly final: FinalPart }
+  /** The reader left. `ended` says whether `reading` knows the whole answer. */
+  | {
+      readonly outcome: "left_after_content";
+      readonly served: Candidate;
+      readonly reading: Reading;
+      readonly ended: "whole" | "left";
+    }
+  /** `accepted`: the vendor had the request by then, and charges us for what it was asked. */
+  | {
+      readonly outcome: "left_before_content";
+      readonly accepted: { readonly served: Candidate; readonly reading: Reading } | null;
+    }
+  /** `held`: it broke after its reader had held it back, and what was delivered is paid. */
+  | {
+      readonly outcome: "broken";
+      readonly failures: readonly AttemptFailure[];
+      readonly held: { readonly served: Candidate; readonly reading: Reading } | null;
+    }
+  | { readonly outcome: "failed"; readonly failures: readonly AttemptFailure[] };
+
+export interface DispatchParts {
+  readonly relay: Relay;
+  readonly tries: Tries;
+  /** Whoever started it wants no more of it; null: nobody can. */
+  readonly signal: AbortSignal | null;
+}
+
+/** A reader who holds an answer back for longer than this cannot say that it was the vendor who gave up. */
+const HELD_BACK_MS_MAX = 5_000;
+
+const DEADLINE: AttemptFailure = {
+  kind: "gateway_deadline",
+  status: 0,
+  message: "the request took too long",
+  retryAfterMs: null,
+};
+const STOPPED: AttemptFailure = {
+  kind: "gateway_stopped",
+  status: 0,
+  message: "the call that this one belongs to has ended",
+  retryAfterMs: null,
+};
+
+class Dispatch {
+  readonly #plan: Plan;
+  readonly #relay: Relay;
+  readonly #tries: Tries;
+  readonly #signal: AbortSignal | null;
+  readonly #resolve: (dispatched: Dispatched) => void;
+  readonly #attempt: RouteAttempt;
+  #deadline: NodeJS.Timeout;
+  #readingOn: NodeJS.Timeout | null = null;
+  /** What had been read when the reader left; null while there is one. */
+  #readWhenLeft: Reading | null = null;
+  #over = false;
+
+  constructor(plan: Plan, { relay, tries, signal }: DispatchParts, resolve: (dispatched: Dispatched) => void) {
+    this.#plan = plan;
+    this.#relay = relay;
+    this.#tries = tries;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#deadline = setTimeout(this.#outOfTime, tries.deadlineMs - tries.clock.elapsedMs());
+    try {
+      this.#attempt = plan.route.open(
+        {
+          content: relay.content,
+          done: (final) => this.#done(final),
+          failed: (failure) => this.#failed(failure),
+        },
+        tries,
+        true,
+      );
+    } catch (broken) {
+      clearTimeout(this.#deadline);
+      throw broken;
+    }
+    relay.carry(this.#attempt, () => this.#left());
+    signal?.addEventListener("abort", this.#stopped, { once: true });
+  }
+
+  #end(dispatched: Dispatched): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#deadline);
+    if (this.#readingOn !== null) clearTimeout(this.#readingOn);
+    this.#signal?.removeEventListener("abort", this.#stopped);
+    this.#relay.drop();
+    this.#resolve(dispatched);
+  }
+
+  #done(final: FinalPart): void {
+    const served = this.#attempt.served();
+    const reading = this.#attempt.reading();
+    const left = this.#readWhenLeft;
+    if (left === null) return this.#end({ outcome: "success", served, reading, final });
+    // Without usage, what was read after the reader had gone is nothing that it got.
+    const ended = reading.usage === null ? "left" : "whole";
+    this.#end({ outcome: "left_after_content", served, reading: ended === "whole" ? reading : left, ended });
+  }
+
+  #failed(failure: AttemptFailure): void {
+    if (this.#readWhenLeft !== null) return this.#endLeft(this.#readWhenLeft);
+    const { failures } = this.#tries;
+    if (this.#tries.committedMs === null) return this.#end({ outcome: "failed", failures });
+    const isHeld = this.#relay.waitedMs > HELD_BACK_MS_MAX && failure.kind !== "gateway_deadline";
+    const held = isHeld ? { served: this.#attempt.served(), reading: this.#attempt.reading() } : null;
+    this.#end({ outcome: "broken", failures, held });
+  }
+
+  #left(): void {
+    const attempt = this.#attempt;
+    if (this.#plan.whenCallerLeaves === "finish") {
+      // It may have been paused for the slow reader that is now gone.
+      attempt.resume();
+      return;
+    }
+    const { readOnMsMax } = attempt.served();
+    if (this.#tries.committedMs === null) {
+      const accepted = attempt.accepted() ? { served: attempt.served(), reading: attempt.reading() } : null;
+      attempt.abort("caller_cancelled");
+      return this.#end({ outcome: "left_before_content", accepted });
+    }
+    const reading = attempt.reading();
+    if (readOnMsMax === 0) {
+      attempt.abort("caller_cancelled");
+      return this.#endLeft(reading);
+    }
+    this.#readWhenLeft = reading;
+    attempt.resume();
+    this.#readingOn = setTimeout(() => {
+      attempt.abort("caller_cancelled");
+      this.#endLeft(reading);
+    }, readOnMsMax);
+  }
+
+  #endLeft(reading: Reading): void {
+    this.#end({ outcome: "left_after_content", served: this.#attempt.served(), reading, ended: "left" });
+  }
+
+  /** The time that a slow reader takes is its own: nobody gets most of an answer for nothing by reading it slowly. */
+  readonly #outOfTime = (): void => {
+    const moreMs = this.#tries.deadlineMs + this.#relay.waitedMs - this.#tries.clock.elapsedMs();
+    if (moreMs > 0) {
+      this.#deadline = setTimeout(this.#outOfTime, moreMs);
+      return;
+    }
+    this.#giveUp(DEADLINE);
+  };
+
+  readonly #stopped = (): void => this.#giveUp(STOPPED);
+
+  #giveUp(failure: AttemptFailure): void {
+    if (this.#over) return;
+    this.#attempt.abort(failure.kind);
+    this.#tries.failures.push(failure);
+    this.#failed(failure);
+  }
+}
+
+/** Runs the route. The leg of every attempt is among the tries' when it ends. Rejects where the route cannot even be opened. */
+export function dispatch(plan: Plan, parts: DispatchParts): Promise<Dispatched> {
+  if (parts.relay.gone && plan.whenCallerLeaves === "abort") {
+    return Promise.resolve({ outcome: "left_before_content", accepted: null });
+  }
+  if (parts.signal?.aborted) return Promise.resolve({ outcome: "failed", failures: [STOPPED] });
+  return new Promise((resolve) => new Dispatch(plan, parts, resolve));
+}

@@ -1,0 +1,171 @@
+// The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
+import { GatewayError } from "../errors.ts";
+import { least, usdText, ZERO } from "../money.ts";
+import type { AnswerReader, AttemptFailure, Ended, Funds, Held, Payer, Plan, Tries } from "../plan.ts";
+import type { KernelDeps } from "./deps.ts";
+import { type Dispatched, dispatch } from "./dispatch.ts";
+import { failureError } from "./failure-error.ts";
+import { Relay } from "./relay.ts";
+import { replay } from "./replay.ts";
+import { type Settled, settle, UNSETTLED } from "./settle.ts";
+
+/** Who calls, who pays, and who reads the answer. */
+export interface Execution {
+  /** Of the call and of what is written of it. */
+  readonly id: string;
+  readonly payer: Payer;
+  readonly funds: Funds;
+  /** The transaction that this call is a part of; null: none. */
+  readonly parent: string | null;
+  /** Whoever started it wants no more of it: it stops, and is not charged. Null: nobody can. */
+  readonly signal: AbortSignal | null;
+  /** On `clock.elapsedMs()`, where the caller has one of its own. */
+  readonly deadlineMs: number | null;
+  readonly reader: AnswerReader;
+}
+
+const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
+
+/**
+ * Runs a plan to its end. Never rejects: whatever breaks is told as an error, and every path after the hold ends in exactly one
+ * capture, release or hand-over.
+ */
+export async function execute(wanted: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
+  const { id, funds, parent } = execution;
+  try {
+    const plan = await withinMaxCost(wanted);
+    if (plan instanceof GatewayError) return refused(id, plan);
+    const tries = newTries(plan, execution, deps);
+    if (plan.hold.kind === "none") return await run(null, plan, { execution, tries, deps });
+    if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
+    const reserved = await funds.reserve(plan, id, parent);
+    if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
+    if (reserved instanceof GatewayError) return refused(id, reserved);
+    if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
+    return await run(reserved, plan, { execution, tries, deps });
+  } catch (cause) {
+    // `run` never rejects: nothing is held here, or it is on its way to being released.
+    return broken(id, cause, deps);
+  }
+}
+
+/** The plan within the caller's own bound on its cost; where its cheap quote is above that, with the tighter one. */
+async function withinMaxCost(plan: Plan): Promise<Plan | GatewayError> {
+  const { quote, maxCostNano } = plan;
+  if (maxCostNano === null || quote.nano <= maxCostNano) return plan;
+  const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
+  if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
+  return new GatewayError("max_cost_exceeded", { detail: { needed_usd: usdText(nano) }, param: "max_cost_cents" });
+}
+
+/** From the hold to its end. Nothing stands between the hold and the `try`. Never rejects. */
+async function run(
+  held: Held | null,
+  plan: Plan,
+  { execution, tries, deps }: { execution: Execution; tries: Tries; deps: KernelDeps },
+): Promise<Ended> {
+  const { id, payer, funds, signal, reader } = execution;
+  let dispatched: Dispatched | null = null;
+  let settled: Settled;
+  try {
+    reader.admitted();
+    dispatched = await dispatch(plan, { relay: new Relay(reader, tries), tries, signal });
+    for (const { kind, told, message, cause } of "failures" in dispatched ? dispatched.failures : [])
+      if (kind === "gateway_internal" && told === undefined) deps.onBroken(cause ?? new Error(message), id);
+  } catch (error) {
+    deps.onBroken(error, id);
+    const failures = [INTERNAL];
+    dispatched =
+      tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
+  } finally {
+    settled = await settle(held, plan, dispatched, { deps, funds, payer, legs: tries.legs });
+  }
+  return ended(plan, { id, held, tries, dispatched, settled });
+}
+
+function newTries(plan: Plan, { deadlineMs }: Execution, { clock, health }: KernelDeps): Tries {
+  const ownMs = clock.elapsedMs() + plan.wholeMsMax;
+  return {
+    clock,
+    health,
+    effect: plan.effect,
+    deadlineMs: deadlineMs === null ? ownMs : Math.min(ownMs, deadlineMs),
+    committedMs: null,
+    attemptsLeft: plan.attemptsMax,
+    legs: [],
+    failures: [],
+    failed: null,
+    skippedEvents: 0,
+    upstreamNano: plan.upstreamNano,
+  };
+}
+
+const NOTHING = {
+  error: null,
+  final: null,
+  served: null,
+  reading: null,
+  cost: null,
+  charge: null,
+  heldNano: ZERO,
+  legs: [],
+  firstContentMs: null,
+  skippedEvents: 0,
+  isReplay: false,
+} as const;
+
+function refused(id: string, error: GatewayError): Ended {
+  return { ...NOTHING, id, outcome: "refused", error };
+}
+
+/** A store that is away rejects with what the caller is to be told; everything else is our own fault. */
+function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
+  deps.onBroken(cause, id);
+  return refused(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
+}
+
+async function replayed(replayOf: string, plan: Plan, { id, funds }: Execution, deps: KernelDeps): Promise<Ended> {
+  const found = await replay(replayOf, plan, { funds, deps });
+  if ("error" in found) {
+    return { ...NOTHING, id: replayOf, outcome: "refused", error: found.error, isReplay: found.kept };
+  }
+  const { body, cost, charge, legs } = found;
+  return { ...NOTHING, id, outcome: "replayed", final: { kind: "body", body }, cost, charge, legs, isReplay: true };
+}
+
+function ended(
+  plan: Plan,
+  {
+    id,
+    held,
+    tries,
+    dispatched,
+    settled,
+  }: {
+    id: string;
+    held: Held | null;
+    tries: Tries;
+    dispatched: Dispatched;
+    settled: Settled;
+  },
+): Ended {
+  const { legs, committedMs: firstContentMs } = tries;
+  const paid = settled.kind === "captured" ? { cost: settled.cost, charge: settled.charge } : {};
+  const { outcome } = dispatched;
+  const served = "served" in dispatched ? dispatched.served : null;
+  const reading = "reading" in dispatched ? dispatched.reading : null;
+  const skippedEvents = tries.skippedEvents + (reading?.skippedEvents ?? 0);
+  const common = { ...NOTHING, id, heldNano: held?.amountNano ?? ZERO, legs, firstContentMs, skippedEvents };
+  if (outcome === "left_before_content" || outcome === "left_after_content") {
+    return { ...common, ...paid, outcome, served, reading };
+  }
+  if (outcome === "success" && settled.kind === "captured") {
+    return { ...common, ...paid, outcome, served, reading, final: settled.final ?? dispatched.final };
+  }
+  return { ...common, ...paid, outcome, served, reading, error: errorOf(plan, tries, dispatched, settled) };
+}
+
+function errorOf(plan: Plan, { legs }: Tries, dispatched: Dispatched, settled: Settled): GatewayError {
+  if (settled.kind === "unpaid") return settled.error;
+  return "failures" in dispatched ? failureError(plan, dispatched.failures, legs) : UNSETTLED;
+}

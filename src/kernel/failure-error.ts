@@ -1,0 +1,60 @@
+// What the caller is told when every route has failed, or the one that was answering broke.
+import { GatewayError } from "../errors.ts";
+import { FAILURES } from "../failures.ts";
+import type { AttemptFailure, Leg, Plan } from "../plan.ts";
+
+const CONFLICT = 409;
+const REJECTED_STATUSES = [400, 404, 409, 413, 422];
+
+function isFromCaller({ kind }: AttemptFailure): boolean {
+  return FAILURES[kind].fault === "caller" || FAILURES[kind].fault === "policy";
+}
+
+/**
+ * The failure that tells the caller most: a refusal of the request as such; else the last trouble of a provider, which
+ * may pass; else what one model or another could not take; our own missing keys come last.
+ */
+function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
+  const refusal = failures.find((failure) => isFromCaller(failure) && !FAILURES[failure.kind].nextRoute);
+  const trouble = failures.findLast(
+    (failure) => !isFromCaller(failure) && FAILURES[failure.kind].code !== "upstream_not_configured",
+  );
+  return refusal ?? trouble ?? failures.findLast(isFromCaller) ?? failures.at(-1);
+}
+
+/**
+ * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's would only repeat
+ * them; a vendor's wait is passed on as Retry-After.
+ */
+export function failureError(plan: Plan, failures: readonly AttemptFailure[], legs: readonly Leg[]): GatewayError {
+  const failure = telling(failures);
+  const tried = legs.map(({ provider, model, failure: kind, status, ms }) => ({
+    route: `${provider}:${model}`,
+    class: kind,
+    status,
+    ms: Math.round(ms),
+  }));
+  const data = { attempts: tried, ...(failure?.vendorBody === undefined ? {} : { vendor: failure.vendorBody }) };
+  if (failure?.told !== undefined) return failure.told;
+  if (failure === undefined)
+    return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });
+  const { code } = FAILURES[failure.kind];
+  const waits = failures.map(({ retryAfterMs }) => retryAfterMs).filter((ms) => ms !== null);
+  const retryAfter = waits.length === 0 ? {} : { retryAfterSeconds: Math.min(...waits) / 1000 };
+  if (code === "upstream_rejected") {
+    const status = REJECTED_STATUSES.includes(failure.status) ? failure.status : 400;
+    // A vendor under load conflicts with itself: the same call can succeed when the others have ended.
+    const retry = status === CONFLICT ? { retry: true, ...retryAfter } : {};
+    return new GatewayError(code, { detail: { detail: failure.message }, data, status, ...retry });
+  }
+  if (code !== "upstream_error") {
+    return new GatewayError(code, { detail: { detail: isFromCaller(failure) ? failure.message : plan.asked }, data });
+  }
+  const timedOut = failure.kind === "provider_timeout" || failure.kind === "gateway_deadline";
+  return new GatewayError(code, {
+    detail: { detail: failure.kind },
+    data,
+    status: timedOut ? plan.timedOutStatus : plan.failedStatus,
+    ...retryAfter,
+  });
+}

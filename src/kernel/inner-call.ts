@@ -1,0 +1,24 @@
+// Calls within a call, as whoever makes them sees them. Types alone: running actions is not the kernel's matter.
+import type { InnerCalls } from "../catalog/local-action.ts";
+import type { Leg, Payer } from "../plan.ts";
+import type { Spend } from "./parent-funds.ts";
+
+/** The call that they are made for. */
+export interface OuterCall {
+  readonly id: string;
+  readonly requestId: string;
+  readonly payer: Payer;
+  readonly signal: AbortSignal;
+  /** On `clock.elapsedMs()`. */
+  readonly deadlineMs: number;
+  readonly spend: Spend;
+  /** The fault that a sandbox account asks its stand-ins for. */
+  readonly sandboxFault: string | null;
+  /** What it has done already, where it goes on with what another process began. */
+  readonly legs: readonly Leg[];
+}
+
+/** Inner calls, and the legs that they leave. */
+export interface CountedCalls extends InnerCalls {
+  legs(): readonly Leg[];
+}

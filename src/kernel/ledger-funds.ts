@@ -1,0 +1,273 @@
+// Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/ledger.ts";
+import type { WindowState } from "../limits/request-windows.ts";
+import { centsDown, centsUp, minus, type Nano, usdText, ZERO } from "../money.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
+import { postedLegs, upstreamOf } from "./legs.ts";
+
+/** Leases of this process's running holds: renewed until released. */
+export interface Leases {
+  keep(hold: HoldRef): void;
+  release(hold: HoldRef): void;
+}
+
+/** What all calls that an account pays for share. */
+export interface LedgerFundsDeps {
+  readonly ledger: Ledger;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  /** This process, as the owner of its holds. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** The ledger counts paid calls against the account's window, for all processes together. */
+  readonly countsPaidCalls?: boolean;
+  readonly observer: Pick<Observer, "ledgerTook">;
+}
+
+const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
+const TEMPORARY_SECONDS = 5;
+const WINDOW_SECONDS = 60;
+
+type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
+type Short = Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
+
+function isShort(outcome: ReserveOutcome): outcome is Short {
+  return ["insufficient", "ceiling", "inference_cap"].includes(outcome.outcome);
+}
+
+/** What is free now, and what would be free once the running calls have ended. */
+function room(short: Short): { freeNano: Nano; laterNano: Nano } {
+  if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
+  const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
+  const laterNano = minus(bound, short.spentNano);
+  return { freeNano: minus(laterNano, short.heldNano), laterNano };
+}
+
+/** Too little money: 402 or 429 with what would have been possible; temporary where only running calls are in the way. */
+function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number): GatewayError {
+  const { freeNano, laterNano } = room(short);
+  const temporary = laterNano >= amount;
+  const detail = { needed_usd: usdText(amount), free_usd: usdText(freeNano) };
+  const data: Record<string, unknown> = { held_cents: centsUp(short.heldNano), ...plan.quote.affordable(freeNano) };
+  if (temporary) data.temporary = true;
+  const options = { data, retry: temporary, ...(temporary ? { retryAfterSeconds: TEMPORARY_SECONDS } : {}) };
+  if (short.outcome === "insufficient") {
+    data.balance_cents = centsDown(short.balanceNano);
+    const code = plan.hold.kind === "kept" ? "credits_required" : "insufficient_balance";
+    return new GatewayError(code, { ...options, detail });
+  }
+  data.spent_cents = centsUp(short.spentNano);
+  data.resets_at = new Date(short.resetsAtMs).toISOString();
+  if (short.outcome === "ceiling") {
+    data.ceiling_cents = centsDown(short.ceilingNano);
+    data.ceiling_period = short.period;
+    return new GatewayError("api_key_limit_exceeded", { ...options, detail: { ...detail, period: short.period } });
+  }
+  data.cap_cents = centsDown(short.capNano);
+  const untilReset = Math.ceil((short.resetsAtMs - nowMs) / 1000);
+  return new GatewayError("inference_cap", {
+    ...options,
+    detail,
+    retryAfterSeconds: temporary ? TEMPORARY_SECONDS : untilReset,
+  });
+}
+
+function refusal(outcome: Exclude<Refused, Short>): GatewayError {
+  switch (outcome.outcome) {
+    case "slots":
+      return new GatewayError(outcome.code, { detail: { limit: outcome.max }, retryAfterSeconds: 1 });
+    case "window":
+      return new GatewayError("rate_limited", {
+        detail: { limit: outcome.limit, window_seconds: WINDOW_SECONDS },
+        retryAfterSeconds: outcome.resetSeconds,
+      });
+    case "frozen":
+      return new GatewayError("account_frozen");
+    case "paused":
+      return new GatewayError("key_paused");
+    case "unknown_account":
+    case "unknown_key":
+      return new GatewayError("invalid_token", { detail: { detail: "This key has been revoked." } });
+    case "clock_skew":
+      return new GatewayError("clock_skew", { retryAfterSeconds: TEMPORARY_SECONDS });
+    case "idempotency_in_progress":
+      return new GatewayError("idempotency_in_progress", { retryAfterSeconds: TEMPORARY_SECONDS });
+    case "idempotency_mismatch":
+      return new GatewayError("idempotency_mismatch");
+    case "idempotency_unknown":
+      return new GatewayError("outcome_unknown", { data: { transaction_id: outcome.holdId } });
+    case "exists":
+      return new GatewayError("internal_error");
+  }
+}
+
+/** The calls of one caller, paid by its account within what its key may spend. */
+export class LedgerFunds implements Funds {
+  readonly #deps: LedgerFundsDeps;
+  readonly #caller: Caller;
+  readonly #requestId: string;
+  readonly #onWindow: (window: WindowState) => void;
+
+  constructor(
+    deps: LedgerFundsDeps,
+    caller: Caller,
+    { requestId, onWindow }: { readonly requestId: string; readonly onWindow: (window: WindowState) => void },
+  ) {
+    this.#deps = deps;
+    this.#caller = caller;
+    this.#requestId = requestId;
+    this.#onWindow = onWindow;
+  }
+
+  /**
+   * Places the hold for the most the plan can cost. Where that is refused for want of money, the plan's tighter bound is asked for and
+   * tried once.
+   */
+  async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
+    const { ledger, leases, clock } = this.#deps;
+    const request = this.#request(plan, id, parent);
+    const fromMs = clock.elapsedMs();
+    let { amountNano } = request;
+    try {
+      let outcome = await ledger.reserve(request);
+      if (isShort(outcome) && plan.quote.tighten !== null) {
+        const tighter = await plan.quote.tighten();
+        if (tighter < amountNano) {
+          amountNano = tighter;
+          outcome = await ledger.reserve({ ...request, amountNano });
+        }
+      }
+      this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
+      this.#learnWindow(outcome);
+      if (outcome.outcome === "held") {
+        // Whoever goes on with a kept hold renews it; a call's hold lives as long as its process.
+        if (plan.hold.kind === "call") leases.keep(request);
+        return { id, amountNano };
+      }
+      if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
+      if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);
+      return refusal(outcome);
+    } catch (cause) {
+      // Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late.
+      const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
+      if (!nothingDone) ledger.void(request, "reserve failed").catch(() => {});
+      return new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: TEMPORARY_SECONDS });
+    }
+  }
+
+  async capture({ id }: Held, { cost, served, legs }: Capture): Promise<Charge> {
+    const { ledger, leases, clock } = this.#deps;
+    const hold = this.#hold(id);
+    const fromMs = clock.elapsedMs();
+    try {
+      const posted = await ledger.post({
+        ...hold,
+        amountNano: cost.chargeNano,
+        upstreamNano: upstreamOf(legs),
+        absorbReason: "usage_above_hold",
+        provider: served.provider,
+        served: served.model,
+        usage: cost.usage,
+        estimated: cost.estimated,
+        priceVersion: cost.priceVersion,
+        legs: postedLegs(legs),
+      });
+      this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
+      if (posted.outcome === "posted" || posted.outcome === "spooled") {
+        const { chargedNano, chargedCents, absorbedNano, balanceNano } = posted;
+        const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
+        return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
+      }
+      // The hold had ended before the answer did, and cannot be charged late: its money is free again, so the cost is ours.
+      return {
+        transactionId: id,
+        chargedNano: ZERO,
+        chargedCents: 0,
+        absorbedNano: cost.chargeNano,
+        absorbReason: `hold_${posted.outcome}`,
+        balanceNano: null,
+      };
+    } finally {
+      leases.release(hold);
+    }
+  }
+
+  async release({ id }: Held, { reason, keyFate }: Release): Promise<void> {
+    const { ledger, leases, clock } = this.#deps;
+    const hold = this.#hold(id);
+    const fromMs = clock.elapsedMs();
+    try {
+      await ledger.void(hold, reason, keyFate);
+      this.#deps.observer.ledgerTook("void", clock.elapsedMs() - fromMs);
+    } finally {
+      leases.release(hold);
+    }
+  }
+
+  async balance(): Promise<Nano | null> {
+    const account = await this.#deps.ledger.account(this.#caller.payer.accountId);
+    return account === null ? null : minus(account.grantedNano, account.spentNano);
+  }
+
+  async charged(id: string): Promise<Charge | null> {
+    const [posting, balanceNano] = await Promise.all([
+      this.#deps.ledger.transaction(this.#caller.payer.accountId, id),
+      this.balance(),
+    ]);
+    if (posting === null) return null;
+    const { transactionId, amountNano: chargedNano, chargedCents, absorbedNano, absorbReason } = posting;
+    return { transactionId, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
+  }
+
+  #hold(holdId: string): HoldRef {
+    return { accountId: this.#caller.payer.accountId, holdId };
+  }
+
+  #request(plan: Plan, id: string, parentId: string | null): ReserveRequest {
+    const { owner, leaseMs, clock, countsPaidCalls } = this.#deps;
+    const { payer, inFlightMax, requestsPerMinute } = this.#caller;
+    const kept = plan.hold.kind === "kept" ? plan.hold : null;
+    const inFlight = { scope: "account", max: inFlightMax, code: "concurrency_limit" } as const;
+    return {
+      accountId: payer.accountId,
+      holdId: id,
+      keyId: payer.keyId,
+      parentId,
+      amountNano: plan.quote.nano,
+      // What outlives its request is no call in flight: it has slots of its own.
+      slots: kept === null ? [inFlight, ...plan.slots] : plan.slots,
+      inference: plan.inference,
+      owner: kept?.owner ?? owner,
+      leaseMs: kept?.leaseMs ?? leaseMs,
+      onExpire: kept?.onExpire ?? "void",
+      requestId: this.#requestId,
+      operation: plan.operation,
+      asked: plan.asked,
+      effect: plan.effect,
+      idempotency: this.#idempotency(plan),
+      nowMs: clock.epochMs(),
+      ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : {}),
+    };
+  }
+
+  /** The header's value counts per payer and key: nobody can meet another's answers. */
+  #idempotency(plan: Plan): ReserveRequest["idempotency"] {
+    if (plan.idempotency === null) return null;
+    const { key, fingerprint } = plan.idempotency;
+    return { key: `${this.#caller.payer.keyId} ${key}`, fingerprint, keepMs: IDEMPOTENCY_KEEP_MS };
+  }
+
+  /** What the ledger says of the account's window, where it is the ledger that counts. */
+  #learnWindow(outcome: ReserveOutcome): void {
+    const counted =
+      outcome.outcome === "window" ? { ...outcome, remaining: 0 } : "window" in outcome ? outcome.window : null;
+    if (counted == null) return;
+    const { remaining, resetSeconds } = counted;
+    const { requestsPerMinute: limit } = this.#caller;
+    const allowed = outcome.outcome !== "window";
+    this.#onWindow({ allowed, limit, remaining, resetSeconds, windowSeconds: WINDOW_SECONDS });
+  }
+}

@@ -1,0 +1,94 @@
+// Funds of an inner call: a part of what its parent may spend. Nobody is asked for balance, ceiling or slots again.
+import { GatewayError } from "../errors.ts";
+import { add, least, minus, most, type Nano, usdText, ZERO } from "../money.ts";
+import type { Capture, Charge, Funds, Held, Plan, Release } from "../plan.ts";
+import { upstreamOf } from "./legs.ts";
+
+/** What counts against the parent's bound: the inner call's own price, or what it costs us. */
+export type Counted = "price" | "upstream_cost";
+
+/** What a parent lets its inner calls spend. It is in memory: the parent's own hold is what a crash leaves. */
+export class Spend {
+  readonly counted: Counted;
+  #limitNano: Nano;
+  #asideNano = ZERO;
+  #spentNano: Nano;
+
+  /** `spent`: what was spent before, where it goes on with what another process began. */
+  constructor(limitNano: Nano, counted: Counted, spent: Nano = ZERO) {
+    this.#limitNano = limitNano;
+    this.counted = counted;
+    this.#spentNano = spent;
+  }
+
+  get limitNano(): Nano {
+    return this.#limitNano;
+  }
+
+  /** The parent's hold has grown. */
+  raise(limitNano: Nano): void {
+    this.#limitNano = most(this.#limitNano, limitNano);
+  }
+
+  get spentNano(): Nano {
+    return this.#spentNano;
+  }
+
+  /** What is neither spent nor set aside for calls under way. */
+  get freeNano(): Nano {
+    return minus(this.limitNano, least(this.limitNano, add(this.#spentNano, this.#asideNano)));
+  }
+
+  /** Sets an amount aside; false where there is no room for it. */
+  setAside(amount: Nano): boolean {
+    if (amount > this.freeNano) return false;
+    this.#asideNano = add(this.#asideNano, amount);
+    return true;
+  }
+
+  /** Ends what was set aside: so much of it was spent. */
+  settle(aside: Nano, spent: Nano): void {
+    this.#asideNano = minus(this.#asideNano, aside);
+    this.#spentNano = add(this.#spentNano, spent);
+  }
+}
+
+export class ParentFunds implements Funds {
+  readonly #spend: Spend;
+
+  constructor(spend: Spend) {
+    this.#spend = spend;
+  }
+
+  async reserve(plan: Plan, id: string): Promise<Held | GatewayError> {
+    const amountNano = this.#spend.counted === "price" ? plan.quote.nano : plan.quote.upstreamNano();
+    if (this.#spend.setAside(amountNano)) return { id, amountNano };
+    return new GatewayError("over_budget", { detail: { needed_usd: usdText(amountNano) } });
+  }
+
+  async capture({ id, amountNano }: Held, { cost, legs }: Capture): Promise<Charge> {
+    const chargedNano = this.#spend.counted === "price" ? least(cost.chargeNano, amountNano) : upstreamOf(legs);
+    this.#spend.settle(amountNano, chargedNano);
+    return {
+      transactionId: id,
+      chargedNano,
+      chargedCents: 0,
+      absorbedNano: ZERO,
+      absorbReason: null,
+      balanceNano: null,
+    };
+  }
+
+  /** A call that failed costs its payer nothing, but it may have cost us. */
+  async release({ amountNano }: Held, { legs }: Release): Promise<void> {
+    this.#spend.settle(amountNano, this.#spend.counted === "price" ? ZERO : upstreamOf(legs));
+  }
+
+  async balance(): Promise<null> {
+    return null;
+  }
+
+  async charged(): Promise<null> {
+    return null;
+  }
+}

@@ -1,0 +1,67 @@
+// Carries an answer's bytes from the running attempt to its reader: push, no promise per chunk, paused when the reader is slow.
+import type { Clock } from "../clock.ts";
+import type { AnswerReader, RouteAttempt, Tries } from "../plan.ts";
+
+export class Relay {
+  readonly #reader: AnswerReader;
+  readonly #tries: Tries;
+  readonly #clock: Clock;
+  #attempt: RouteAttempt | null = null;
+  #onLeave: (() => void) | null = null;
+  #waitedMs = 0;
+  #waitsSinceMs: number | null = null;
+
+  constructor(reader: AnswerReader, tries: Tries) {
+    this.#reader = reader;
+    this.#tries = tries;
+    this.#clock = tries.clock;
+    reader.onGone(() => {
+      this.#waited();
+      this.#onLeave?.();
+    });
+    reader.onRoom(() => {
+      this.#waited();
+      this.#attempt?.resume();
+    });
+  }
+
+  /** Nothing can reach the reader any more. */
+  get gone(): boolean {
+    return this.#reader.closed;
+  }
+
+  /** How long the reader has kept the answer waiting so far, in milliseconds. */
+  get waitedMs(): number {
+    return this.#waitedMs + (this.#waitsSinceMs === null ? 0 : this.#clock.elapsedMs() - this.#waitsSinceMs);
+  }
+
+  /** The attempt whose bytes are carried from now on, and what to do when the reader leaves. */
+  carry(attempt: RouteAttempt, onLeave: () => void): void {
+    this.#attempt = attempt;
+    this.#onLeave = onLeave;
+  }
+
+  drop(): void {
+    this.#attempt = null;
+    this.#onLeave = null;
+  }
+
+  /** Bytes that bear content. The first ones commit: from now on no other candidate can take over. */
+  readonly content = (bytes: Uint8Array): void => {
+    if (this.#tries.committedMs === null) this.#commit();
+    if (this.#reader.closed || this.#reader.write(bytes)) return;
+    this.#waitsSinceMs ??= this.#clock.elapsedMs();
+    this.#attempt?.pause();
+  };
+
+  #commit(): void {
+    this.#tries.committedMs = this.#clock.elapsedMs();
+    if (this.#attempt === null || this.#reader.closed) return;
+    this.#reader.begin(this.#attempt.served(), this.#tries.legs);
+  }
+
+  #waited(): void {
+    this.#waitedMs = this.waitedMs;
+    this.#waitsSinceMs = null;
+  }
+}

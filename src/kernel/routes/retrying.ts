@@ -1,0 +1,184 @@
+// The route of one candidate: asks it, and asks it again where that may help. Every attempt becomes a leg here, and nowhere else.
+import { FAILURES } from "../../failures.ts";
+import { ZERO } from "../../money.ts";
+import type {
+  AnswerSink,
+  Attempt,
+  AttemptFailure,
+  Candidate,
+  FinalPart,
+  Reading,
+  Route,
+  RouteAttempt,
+  Tries,
+} from "../../plan.ts";
+
+/** A wait that a vendor asks for and that is shorter than this is waited out; a longer one sends us to the next route. */
+const RETRY_AFTER_MS_MAX = 2_500;
+const TRIES_MAX = 2;
+const LAST_ROUTE_TRIES_MAX = 3;
+const BACKOFF_MS = 100;
+
+const NOTHING_READ: Reading = {
+  usage: null,
+  delivered: { text: "", bytes: 0 },
+  upstreamCostNano: null,
+  skippedEvents: 0,
+};
+
+/** How long to wait before the same candidate is asked again; null: it is not. */
+function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): number | null {
+  if (failure.spareKey === true) return 0;
+  if (!FAILURES[failure.kind].sameRoute) return null;
+  if (tries >= (isLast ? LAST_ROUTE_TRIES_MAX : TRIES_MAX)) return null;
+  if (failure.retryAfterMs !== null) return failure.retryAfterMs <= RETRY_AFTER_MS_MAX ? failure.retryAfterMs : null;
+  // A vendor that says "too many" without saying how long is left alone while another can answer.
+  if (failure.kind === "provider_rate_limited") return isLast ? BACKOFF_MS * 8 * tries : null;
+  return BACKOFF_MS * tries * (1 + Math.random());
+}
+
+/** Whether anything may be tried after a failure. A write that may have happened is never sent twice, whatever its answer was. */
+export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
+  if (tries.committedMs !== null || tries.attemptsLeft <= 0) return false;
+  if (tries.effect === "write" && failure.mayHaveRun !== false) return false;
+  return FAILURES[failure.kind].nextRoute;
+}
+
+class Retrying implements RouteAttempt {
+  readonly #candidate: Candidate;
+  readonly #sink: AnswerSink;
+  readonly #tries: Tries;
+  readonly #isLast: boolean;
+  readonly #attemptSink: AnswerSink;
+  #attempt: Attempt | null = null;
+  #fromMs = 0;
+  #count = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #opening = false;
+  #over = false;
+
+  constructor(candidate: Candidate, sink: AnswerSink, tries: Tries, isLast: boolean) {
+    this.#candidate = candidate;
+    this.#sink = sink;
+    this.#tries = tries;
+    this.#isLast = isLast;
+    this.#attemptSink = {
+      // Chunks go straight on: no step of the way adds a call of its own.
+      content: sink.content,
+      done: (final) => this.#done(final),
+      failed: (failure) => this.#failed(failure),
+    };
+  }
+
+  open(): void {
+    const { clock, health, deadlineMs } = this.#tries;
+    this.#fromMs = clock.elapsedMs();
+    this.#count += 1;
+    this.#tries.attemptsLeft -= 1;
+    health.trying(this.#candidate);
+    const { firstTokenMsMax, lastFirstTokenMsMax } = this.#candidate;
+    const firstMs = this.#isLast ? lastFirstTokenMsMax : firstTokenMsMax;
+    const leftMs = Math.max(1, deadlineMs - this.#fromMs);
+    this.#opening = true;
+    try {
+      this.#attempt = this.#candidate.open(this.#attemptSink, Math.min(firstMs, leftMs));
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      this.#failed({ kind: "gateway_internal", status: 0, message, retryAfterMs: null, cause });
+    } finally {
+      this.#opening = false;
+    }
+  }
+
+  pause(): void {
+    this.#attempt?.pause();
+  }
+
+  resume(): void {
+    this.#attempt?.resume();
+  }
+
+  abort(why: AttemptFailure["kind"]): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#timer !== null) {
+      clearTimeout(this.#timer);
+      return;
+    }
+    this.#attempt?.abort();
+    this.#tries.health.unknown(this.#candidate);
+    this.#leg(why, why === "caller_cancelled" ? 200 : 0);
+  }
+
+  reading(): Reading {
+    return this.#attempt?.reading() ?? NOTHING_READ;
+  }
+
+  accepted(): boolean {
+    return this.#timer === null && (this.#attempt?.accepted() ?? false);
+  }
+
+  served(): Candidate {
+    return this.#candidate;
+  }
+
+  #done(final: FinalPart): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#tries.health.good(this.#candidate);
+    this.#leg(null, 200);
+    this.#sink.done(final);
+  }
+
+  #failed(failure: AttemptFailure): void {
+    // Whoever opens a route must know its attempt before it hears that it has failed.
+    if (this.#opening) return queueMicrotask(() => this.#failed(failure));
+    if (this.#over) return;
+    const tries = this.#tries;
+    tries.health.bad(this.#candidate, failure);
+    tries.failures.push(failure);
+    tries.failed = this.#candidate;
+    tries.skippedEvents += this.#attempt?.reading().skippedEvents ?? 0;
+    this.#leg(failure.kind, failure.status);
+    const againMs = mayTryOn(failure, tries) ? againAfterMs(failure, this.#count, this.#isLast) : null;
+    if (againMs === null || tries.clock.elapsedMs() + againMs >= tries.deadlineMs) {
+      this.#over = true;
+      this.#sink.failed(failure);
+    } else if (againMs === 0) this.open();
+    else {
+      this.#timer = setTimeout(() => {
+        this.#timer = null;
+        this.open();
+      }, againMs);
+    }
+  }
+
+  #leg(failure: AttemptFailure["kind"] | null, status: number): void {
+    const { clock, committedMs, legs } = this.#tries;
+    const { provider, model } = this.#candidate;
+    const attempt = this.#attempt;
+    if (attempt?.innerLegs !== undefined) legs.push(...attempt.innerLegs());
+    legs.push({
+      provider,
+      model,
+      status,
+      failure,
+      ms: clock.elapsedMs() - this.#fromMs,
+      firstTokenMs: committedMs === null || failure === "gateway_lost_race" ? null : committedMs - this.#fromMs,
+      upstreamNano: failure === null || attempt === null ? ZERO : this.#tries.upstreamNano(this.#candidate, attempt),
+    });
+  }
+}
+
+/** Asks a candidate, again after failures that pass, and at once where another key of ours is fit. */
+export function retrying(candidate: Candidate): Route {
+  return {
+    candidate,
+    pointlessAfter: (failed, kind) => candidate.pointlessAfter(failed, kind),
+    open(sink, tries, isLast) {
+      const attempt = new Retrying(candidate, sink, tries, isLast);
+      attempt.open();
+      return attempt;
+    },
+  };
+}

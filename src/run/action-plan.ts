@@ -1,0 +1,184 @@
+// Makes a Plan from an action and its params, whoever asks for it: its quote, its routes, and what must be kept of its answer.
+import { jobIdOf } from "../catalog/local-action.ts";
+import { GatewayError } from "../errors.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
+import type { Audience, Candidate, FinalPart, HoldSpec, Payer, Plan, Quote, Reading, Slot } from "../plan.ts";
+import { type ActionRoute, actionMsMax } from "../upstream/action-route.ts";
+import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
+import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
+import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
+import { localCandidate } from "./local-candidate.ts";
+import type { CheckedCall } from "./read-call.ts";
+import type { ShopAction } from "./shop.ts";
+import { type OfferedCall, offeredCalls, routesOf, type SoldCall } from "./sold-routes.ts";
+import { foreignId, keepIssued } from "./vendor-ids.ts";
+
+const ATTEMPTS_MAX = 4;
+const LOCAL_MS_MAX = 120_000;
+/** Whoever goes on with a kept hold renews it several times in this time. */
+export const KEPT_LEASE_MS = 1_800_000;
+/** The whole may take a little longer than its attempts: they end by themselves, and say more than a deadline. */
+const WHOLE_MS_MORE = 1_000;
+
+/** What differs between a vendor's action and one of ours. */
+interface Serving extends Pick<Plan, "route" | "wholeMsMax" | "whenCallerLeaves" | "prepare"> {
+  readonly candidates: readonly Candidate[];
+  offeredBy(candidate: Candidate): OfferedCall | null;
+  /** The most that it can cost us. */
+  upstreamNanoMax(): Nano;
+}
+
+/** Whether an answer has to be changed, or something of it kept, before the caller gets it. */
+function needsCare({ offer, params, hidden }: OfferedCall, servedAs: string | null): boolean {
+  const { issues = [], answer } = offer.spec;
+  return issues.length > 0 || answer?.kind === "bytes" || hidden.params !== params || servedAs !== null;
+}
+
+async function careFor(
+  final: FinalPart,
+  reading: Reading,
+  { offered, servedAs, payer, deps }: { offered: OfferedCall; servedAs: string | null; payer: Payer; deps: RunDeps },
+): Promise<FinalPart> {
+  if (final.kind === "stream") return final;
+  const { offer, hidden } = offered;
+  if (reading.miss !== true) await keepIssued(offer, reading.answer, { payer, records: deps.records });
+  let json = String(final.body.json);
+  if (offer.spec.answer?.kind === "bytes" && json === "") {
+    const raw = reading.answer as RawBytes;
+    json = JSON.stringify(await binaryAnswer(raw, { payer, source: offer.id, keepBytes: deps.keepBytes }));
+  }
+  if (servedAs !== null) {
+    const data: unknown = JSON.parse(json);
+    const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
+    json = JSON.stringify({ [servedAs]: offer.adapter.id, ...(isObject ? data : { data }) });
+  }
+  return { kind: "body", body: { json: hidden.restore(json) } };
+}
+
+async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
+  const { sold, row, payer } = call;
+  const offered = offeredCalls(call);
+  if (offered instanceof GatewayError) return offered;
+  for (const { offer, params } of offered) {
+    if (offer.spec.requires === undefined) continue;
+    const foreign = await foreignId(offer, params, { payer, records: deps.records });
+    if (foreign !== null) return foreign;
+  }
+  const byCandidate = routesOf(offered, call, { ...order, upstream: deps.upstream });
+  const candidates = [...byCandidate.keys()];
+  const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionRoute) ?? null;
+  const { servedAs } = sold;
+  return {
+    candidates,
+    offeredBy,
+    route: ladder(candidates.map(retrying)),
+    wholeMsMax: offered.reduce((sum, { offer }) => sum + actionMsMax(offer), WHOLE_MS_MORE),
+    whenCallerLeaves: "finish",
+    upstreamNanoMax: () =>
+      offered.map(({ offer, params }) => nanoFromCents(upstreamCentsOf(offer.spec, params, row))).reduce(add, ZERO),
+    prepare: offered.some((one) => needsCare(one, servedAs))
+      ? async (final, served, reading) => {
+          const one = offeredBy(served);
+          return one === null ? final : careFor(final, reading, { offered: one, servedAs, payer, deps });
+        }
+      : null,
+  };
+}
+
+function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
+  const { local } = action;
+  if (local === null) throw new Error(`nobody serves ${action.id}`);
+  const candidate = localCandidate(local, params, { ...order, payer, msMax: LOCAL_MS_MAX }, deps);
+  return {
+    candidates: [candidate],
+    offeredBy: () => null,
+    route: retrying(candidate),
+    wholeMsMax: LOCAL_MS_MAX + WHOLE_MS_MORE,
+    whenCallerLeaves: "finish",
+    upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
+    prepare: null,
+  };
+}
+
+/** What the money left would pay for is said in the units of the price: so many calls like this one. */
+function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
+  return {
+    nano,
+    tighten: null,
+    affordable: (free) => ({ affordable_calls: callsAffordable(free, nano) }),
+    upstreamNano,
+  };
+}
+
+/** What it launches goes on with its hold; what is free needs none. */
+function holdOf({ action, params }: CheckedCall, { id, sandboxFault }: ActionOrder): HoldSpec {
+  const launches = action.local?.launches;
+  if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
+  return {
+    kind: "kept",
+    owner: `job:${jobIdOf(id)}`,
+    leaseMs: KEPT_LEASE_MS,
+    onExpire: "void",
+    job: launches.job,
+    start: params,
+    sandboxFault,
+  };
+}
+
+function slotsOf({ id, local }: ShopAction): readonly Slot[] {
+  const launches = local?.launches;
+  return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
+}
+
+/** The plan of a call that has been checked, or why there is none. */
+export async function actionPlan(
+  call: CheckedCall,
+  { payer }: Audience,
+  order: ActionOrder,
+  deps: RunDeps,
+): Promise<ActionPlan | GatewayError> {
+  const { action, params, row } = call;
+  const { price, effect } = action.facts;
+  // What is owned, or done by us, has an owner that is known before it begins.
+  if (payer === null) return new GatewayError("invalid_token", { detail: { detail: "This action needs a key." } });
+  const serving =
+    action.sold === null
+      ? servedHere(call, payer, order, deps)
+      : await servedByVendors({ sold: action.sold, params, row, payer }, order, deps);
+  if (serving instanceof GatewayError) return serving;
+  const { offeredBy, candidates, upstreamNanoMax, ...served } = serving;
+  const cents = quoteCents(price, params, row);
+  const quoteNano = nanoFromCents(cents);
+  const free = isFree(price);
+  const plan: Plan = {
+    operation: "run",
+    asked: action.id,
+    streamed: false,
+    effect,
+    quote: quoteOf(quoteNano, upstreamNanoMax),
+    hold: holdOf(call, order),
+    whilePaused: free,
+    maxCostNano: order.maxCostNano,
+    slots: slotsOf(action),
+    inference: false,
+    idempotency: free ? null : order.idempotency,
+    ...served,
+    attemptsMax: ATTEMPTS_MAX,
+    failedStatus: 500,
+    timedOutStatus: 500,
+    cost(candidate, reading) {
+      const offered = offeredBy(candidate);
+      const vendor = offered === null ? null : { spec: offered.offer.spec, params: offered.params, row };
+      const priceVersion = `${action.id}@${cents}c`;
+      return actionCost({ price, priceVersion, quoteNano, served: vendor, reading });
+    },
+    upstreamNano(candidate, attempt) {
+      const offered = offeredBy(candidate);
+      if (offered === null || !attempt.accepted()) return ZERO;
+      return nanoFromCents(upstreamCentsOf(offered.offer.spec, offered.params, row));
+    },
+  };
+  return { plan, owns: (candidate) => candidates.includes(candidate) };
+}

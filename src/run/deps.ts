@@ -1,0 +1,40 @@
+// What running actions needs, and the words its files share.
+import type { KernelDeps } from "../kernel/deps.ts";
+import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { Nano } from "../money.ts";
+import type { Candidate, Plan } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { KeepBytes } from "./binary-answer.ts";
+import type { Shop } from "./shop.ts";
+
+export interface RunDeps {
+  readonly shop: Shop;
+  readonly upstream: Upstream;
+  readonly records: Records;
+  /** For the calls that functions of ours make. */
+  readonly kernel: KernelDeps;
+  /** Null: large binary answers go into the envelope. */
+  readonly keepBytes: KeepBytes | null;
+  /** Calls of actions for a function of ours; what they cost is part of its own call. */
+  innerCalls(outer: OuterCall): CountedCalls;
+}
+
+/** What a plan needs to know of the call that wants it. */
+export interface ActionOrder {
+  /** The call's transaction. */
+  readonly id: string;
+  readonly requestId: string;
+  /** The fault that a sandbox account asks its stand-in for. */
+  readonly sandboxFault: string | null;
+  /** What goes out before an answer that is passed on as it comes; null: answers are always read whole. */
+  readonly preamble: Buffer | null;
+  readonly maxCostNano: Nano | null;
+  readonly idempotency: Plan["idempotency"];
+}
+
+/** A plan, and whether a candidate is one of its own. */
+export interface ActionPlan {
+  readonly plan: Plan;
+  owns(candidate: Candidate): boolean;
+}

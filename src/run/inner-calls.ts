@@ -1,0 +1,154 @@
+// Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
+import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
+import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
+import { GatewayError } from "../errors.ts";
+import { execute } from "../kernel/execute.ts";
+import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import { ParentFunds } from "../kernel/parent-funds.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { race } from "../kernel/routes/race.ts";
+import { WholeAnswer } from "../kernel/whole-answer.ts";
+import { add, most, ZERO } from "../money.ts";
+import type { Audience, Candidate, Ended, Leg, Plan, Route } from "../plan.ts";
+import { actionPlan } from "./action-plan.ts";
+import type { ActionPlan, RunDeps } from "./deps.ts";
+import { noSuchAction } from "./nearest.ts";
+import { readParams } from "./read-call.ts";
+
+/** Nobody lists what a function of ours may call: that is the outer action's matter. */
+const EVERYTHING = { services: null, models: null } as const;
+
+class Calls implements CountedCalls {
+  readonly #outer: OuterCall;
+  readonly #deps: RunDeps;
+  readonly #audience: Audience;
+  /** One for each call, in the order they were begun, so that a leg's number is known when its call begins. */
+  readonly #legs: Leg[];
+  /** What the attempts of those calls cost us that did not serve. */
+  readonly #failed: Leg[] = [];
+
+  constructor(outer: OuterCall, deps: RunDeps) {
+    this.#outer = outer;
+    this.#deps = deps;
+    const { payer } = outer;
+    this.#legs = [...outer.legs];
+    this.#audience = { sandbox: payer.sandbox, payer, allows: EVERYTHING, strictBounds: false };
+  }
+
+  call(wanted: WantedCall): Promise<InnerAnswer> {
+    return this.#run([wanted], ladder);
+  }
+
+  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#run(wanted, ladder);
+  }
+
+  race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#run(wanted, race);
+  }
+
+  legs(): readonly Leg[] {
+    return [...this.#legs, ...this.#failed];
+  }
+
+  async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
+    const { clock } = this.#deps.kernel;
+    const fromMs = clock.elapsedMs();
+    const at = this.#legs.length;
+    const id = `${this.#outer.id}.${at + 1}`;
+    const name = wanted.map(({ action }) => action).join(",");
+    const leg = { provider: "tollgate", model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
+    this.#legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
+    const plans: ActionPlan[] = [];
+    for (const one of wanted) {
+      const plan = await this.#plan(one, id);
+      if (plan instanceof GatewayError) return this.#refused(at, id, plan);
+      plans.push(plan);
+    }
+    const plan = combined(plans, combine);
+    const { payer, signal, deadlineMs, spend, id: parent } = this.#outer;
+    const funds = new ParentFunds(spend);
+    const reader = new WholeAnswer();
+    const ended = await execute(plan, { id, payer, funds, parent, signal, deadlineMs, reader }, this.#deps.kernel);
+    this.#note(at, ended, clock.elapsedMs() - fromMs);
+    return answerOf(ended, plans, clock.elapsedMs() - fromMs);
+  }
+
+  async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<ActionPlan | GatewayError> {
+    const { shop } = this.#deps;
+    const audience: CatalogAudience = this.#audience;
+    const action = shop.find(id, audience);
+    if (action === null) return noSuchAction(id, shop, audience);
+    const read = readParams(action, given);
+    if (read instanceof GatewayError) return read;
+    if (!action.configured) return new GatewayError("upstream_not_configured", { detail: { detail: id } });
+    const { requestId, sandboxFault } = this.#outer;
+    const order = { id: innerId, requestId, sandboxFault, preamble: null, maxCostNano: null, idempotency: null };
+    return actionPlan({ action, ...read }, this.#audience, order, this.#deps);
+  }
+
+  #refused(at: number, id: string, error: GatewayError): InnerAnswer {
+    const leg = this.#legs[at];
+    if (leg !== undefined) this.#legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
+    return { ok: false, id, error, ms: 0 };
+  }
+
+  /** The served attempt's leg takes the call's place; those that failed come behind all calls. */
+  #note(at: number, { legs, error }: Ended, ms: number): void {
+    const served = error === null ? legs.findLast(({ failure }) => failure === null) : legs.at(-1);
+    const before = this.#legs[at];
+    if (served !== undefined) this.#legs[at] = { ...served, ms };
+    else if (before !== undefined) this.#legs[at] = { ...before, status: error?.status ?? 0, ms };
+    this.#failed.push(...legs.filter((leg) => leg !== served));
+  }
+}
+
+/** What calls of several actions are as one plan: the dearest may answer, and all may cost us. */
+function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route[]) => Route): Plan {
+  const [first] = plans;
+  if (first === undefined) throw new Error("a call names at least one action");
+  if (plans.length === 1) return first.plan;
+  const ownerOf = (candidate: Candidate): Plan => {
+    const owner = plans.find((one) => one.owns(candidate));
+    if (owner === undefined) throw new Error("served by a candidate of no plan");
+    return owner.plan;
+  };
+  const all = plans.map(({ plan }) => plan);
+  return {
+    ...first.plan,
+    asked: all.map(({ asked }) => asked).join(","),
+    effect: all.some(({ effect }) => effect === "write") ? "write" : "read",
+    quote: {
+      nano: all.map(({ quote }) => quote.nano).reduce(most, ZERO),
+      tighten: null,
+      affordable: () => ({}),
+      upstreamNano: () => all.map(({ quote }) => quote.upstreamNano()).reduce(add, ZERO),
+    },
+    hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.plan.hold,
+    route: combine(all.map(({ route }) => route)),
+    wholeMsMax: all.reduce((sum, { wholeMsMax }) => sum + wholeMsMax, 0),
+    attemptsMax: all.reduce((sum, { attemptsMax }) => sum + attemptsMax, 0),
+    cost: (served, reading, ended) => ownerOf(served).cost(served, reading, ended),
+    upstreamNano: (candidate, attempt) => ownerOf(candidate).upstreamNano(candidate, attempt),
+    async prepare(final, served, reading) {
+      const { prepare } = ownerOf(served);
+      return prepare === null ? final : prepare(final, served, reading);
+    },
+  };
+}
+
+function answerOf(ended: Ended, plans: readonly ActionPlan[], ms: number): InnerAnswer {
+  const { id, served, final, error } = ended;
+  if (error !== null || served === null || final?.kind !== "body") {
+    return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
+  }
+  const data: unknown = JSON.parse(String(final.body.json));
+  const action = plans.find((one) => one.owns(served))?.plan.asked ?? served.model;
+  return { ok: true, id, action, provider: served.provider, data, isMiss: ended.reading?.miss === true, ms };
+}
+
+/** The parts of running actions, with functions of ours that call actions themselves. */
+export function openRun(parts: Omit<RunDeps, "innerCalls">): RunDeps {
+  const run: RunDeps = { ...parts, innerCalls: (outer) => new Calls(outer, run) };
+  return run;
+}

@@ -1,0 +1,29 @@
+// What serving HTTP needs beside the kernel: who calls, how often they may, and what they pay with.
+import type { GatewayError } from "../errors.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
+import type { WindowState } from "../limits/request-windows.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { Caller, Funds, GatewayRequest, Payer, Plan } from "../plan.ts";
+
+/** How somebody without a key pays: asked once the plan has its price. */
+export interface StrangerDoor {
+  /** Who pays and what with, or the challenge that says how to. */
+  pay(plan: Plan, request: GatewayRequest): Promise<{ readonly payer: Payer; readonly funds: Funds } | GatewayError>;
+}
+
+export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
+  readonly observer: Observer;
+  /** A caller by its Authorization header. */
+  authenticate(authorization: string | undefined): Caller | GatewayError | Promise<Caller | GatewayError>;
+  /** The admin token of the admin listener. */
+  isAdmin(authorization: string | undefined): boolean;
+  /** Counts a request of an account, or of an address without a good credential. */
+  takeWindow(kind: "account" | "address", key: string, limit: number): WindowState;
+  /** The same without counting it. */
+  peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
+  readonly addressRequestsPerMinute: number;
+  /** Null: whoever calls needs a key. */
+  readonly stranger: StrangerDoor | null;
+  draining(): boolean;
+}

@@ -1,0 +1,119 @@
+// An action whose requests are a function of its adapter's: what that is given, and what its end means.
+import { setImmediate } from "node:timers/promises";
+import type { AskSpec, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
+import type { FailureKind } from "../failures.ts";
+import type { AttemptFailure } from "../plan.ts";
+import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
+import type { ActionResult } from "./run-steps.ts";
+import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
+
+export interface ScriptAsk {
+  readonly spec: RequestSpec;
+  readonly values: Params;
+  /** How many were asked before. */
+  readonly at: number;
+  readonly afterMs: number;
+}
+
+export interface ScriptOptions {
+  readonly params: Params;
+  readonly key: string;
+  readonly msMax: number;
+  /** Aborted when the call has ended before the script. */
+  readonly signal: AbortSignal;
+  readonly ask: (ask: ScriptAsk) => Promise<VendorAnswer>;
+  /** Throws VendorFailure where the answer is a failure. */
+  readonly judge: (answer: VendorAnswer) => Judgement;
+}
+
+/** How a script leaves from any depth where nothing was found. */
+class Missed extends Error {
+  readonly result: ActionResult;
+
+  constructor(result: ActionResult) {
+    super("nothing was found");
+    this.result = result;
+  }
+}
+
+const NO_ANSWER: VendorAnswer = { status: 0, headers: {}, json: undefined, text: "", bytes: Buffer.alloc(0) };
+
+/** Throws VendorFailure, or whatever the script throws. */
+export async function runScript(script: Script, options: ScriptOptions): Promise<ActionResult> {
+  const { params, key, signal, msMax } = options;
+  const answers: VendorAnswer[] = [];
+  let asked = 0;
+  let ended = false;
+
+  async function ask(spec: RequestSpec, { values = {}, afterMs = 0, judged = true }: AskSpec): Promise<VendorAnswer> {
+    try {
+      const answer = await options.ask({ spec, values, at: asked++, afterMs });
+      answers.push(answer);
+      if (!judged) return answer;
+      const { verdict, rule } = options.judge(answer);
+      if (verdict === "miss") throw new Missed({ answer, miss: true, data: rule?.data });
+      return answer;
+    } catch (error) {
+      // A script that catches all and asks again leaves room for its own deadline, and is heard no more after it.
+      await setImmediate();
+      if (ended) await new Promise(() => {});
+      throw error;
+    }
+  }
+
+  const context: ScriptContext = {
+    params,
+    key,
+    signal,
+    ask(spec, how = {}) {
+      const answer = ask(spec, how);
+      // A script that goes on without this answer is not to be ended by it.
+      answer.catch(() => {});
+      return answer;
+    },
+    end(verdict, { message, data } = {}) {
+      if (verdict !== "miss") throw new VendorFailure(endOf(verdict, message, answers));
+      throw new Missed({ answer: answers.at(-1) ?? NO_ANSWER, miss: true, data: data ?? null });
+    },
+  };
+
+  try {
+    return resultOf(await inTime(script(context), msMax, signal), answers.at(-1) ?? NO_ANSWER);
+  } catch (error) {
+    if (error instanceof Missed) return error.result;
+    throw error;
+  } finally {
+    ended = true;
+  }
+}
+
+function endOf(kind: FailureKind, message: string | undefined, answers: readonly VendorAnswer[]): AttemptFailure {
+  const last = answers.at(-1);
+  if (last === undefined) return { ...failureOfKind(kind, message ?? kind), mayHaveRun: false };
+  const failure = failureOf(last, kind, null, null);
+  const mayHaveRun = answers.length > 1 || failure.mayHaveRun === true;
+  return { ...failure, message: message ?? failure.message, mayHaveRun };
+}
+
+function resultOf(json: unknown, last: VendorAnswer): ActionResult {
+  if (typeof json !== "object" || json === null) {
+    throw new VendorFailure(failureOfKind("provider_malformed", "the script came to no object and no array"));
+  }
+  const text = JSON.stringify(json);
+  return { answer: { ...last, json, text, bytes: Buffer.from(text) }, miss: false, data: undefined };
+}
+
+/** A script may wait for more than answers: it has until its time is over, or its call. */
+async function inTime<T>(running: Promise<T>, msMax: number, signal: AbortSignal): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const giveUp = () =>
+    late.reject(new VendorFailure(failureOfKind("provider_timeout", "the script did not end in time")));
+  const timer = setTimeout(giveUp, msMax);
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    return await Promise.race([running, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
+  }
+}

@@ -1,0 +1,77 @@
+// An action whose requests are data: its own, and then each step that applies, polled until it is ready.
+import type { ActionSpec, Json, RequestSpec, StepSpec } from "../catalog/action.ts";
+import { FAILURES } from "../failures.ts";
+import { isRecord } from "./json-pointer.ts";
+import { holds, type Judgement, type VendorAnswer } from "./read-answer.ts";
+import { VendorFailure } from "./vendor-failure.ts";
+
+/** A poll that fails in passing is sent again this often in a row. */
+const POLL_FAILURES_MAX = 3;
+
+/** What came of an action's requests: it succeeded, or found nothing. */
+export interface ActionResult {
+  readonly answer: VendorAnswer;
+  readonly miss: boolean;
+  /** What the caller gets instead of the vendor's body; undefined: the body. */
+  readonly data: Json | undefined;
+}
+
+export interface StepAsk {
+  readonly spec: RequestSpec;
+  /** The number of the request; 0 is the action's own. */
+  readonly at: number;
+  readonly soFar: unknown;
+  readonly afterMs: number;
+}
+
+export interface StepsOptions {
+  readonly spec: ActionSpec;
+  readonly ask: (ask: StepAsk) => Promise<VendorAnswer>;
+  /** Throws VendorFailure where the answer is a failure. */
+  readonly judge: (answer: VendorAnswer, step: StepSpec | null) => Judgement;
+}
+
+type Judged = Judgement & { readonly answer: VendorAnswer };
+
+/** Throws VendorFailure. */
+export async function runSteps(options: StepsOptions): Promise<ActionResult> {
+  const { spec, ask, judge } = options;
+  if (spec.request === undefined) throw new Error("an action without request and run");
+  const first = await ask({ spec: spec.request, at: 0, soFar: undefined, afterMs: 0 });
+  let last: Judged = { ...judge(first, null), answer: first };
+  for (const [index, step] of (spec.steps ?? []).entries()) {
+    if (last.verdict === "miss") break;
+    if (step.when !== undefined && !holds(step.when, last.answer)) continue;
+    const next = await answerOf(step, index + 1, last.answer, options);
+    last = { ...next, answer: step.merge === true ? laidOver(last.answer, next.answer) : next.answer };
+  }
+  return { answer: last.answer, miss: last.verdict === "miss", data: last.rule?.data };
+}
+
+/** The step's answer; of one that polls, the first that is ready. */
+async function answerOf(step: StepSpec, at: number, before: VendorAnswer, options: StepsOptions): Promise<Judged> {
+  const { until, everyMs = 0, request } = step;
+  const ask = async () => {
+    const answer = await options.ask({ spec: request, at, soFar: before.json, afterMs: everyMs });
+    return { ...options.judge(answer, step), answer };
+  };
+  if (until === undefined) return ask();
+  for (let failures = 0; ; ) {
+    try {
+      const judged = await ask();
+      if (judged.verdict === "miss" || holds(until, judged.answer)) return judged;
+      failures = 0;
+    } catch (error) {
+      // A poll that fails in passing says nothing about what it polls for.
+      const passing = error instanceof VendorFailure && FAILURES[error.failure.kind].sameRoute;
+      if (!passing || ++failures > POLL_FAILURES_MAX) throw error;
+    }
+  }
+}
+
+/** The fields of an answer laid over those before it. */
+function laidOver(before: VendorAnswer, answer: VendorAnswer): VendorAnswer {
+  if (!isRecord(before.json) || !isRecord(answer.json)) return answer;
+  const json = { ...before.json, ...answer.json };
+  return { ...answer, json, text: JSON.stringify(json) };
+}

@@ -1,0 +1,168 @@
+// Asks a vendor on behalf of one call: each exchange waits for its turn and comes back as a whole answer, all by one deadline.
+import type { Dispatcher } from "undici";
+import type { Adapter } from "../catalog/catalog.ts";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
+import type { VendorAnswer } from "./read-answer.ts";
+import type { Splice } from "./splice.ts";
+import { VendorExchange } from "./vendor-exchange.ts";
+import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
+import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
+
+export interface Question {
+  /** Called when the turn has come. Throws UnbuildableRequest. */
+  build(): WireRequest;
+  readonly redirectsMax: number;
+  /** It is not sent before so many milliseconds have passed. */
+  readonly afterMs: number;
+  /** Takes a long answer over; null: the answer is wanted whole. */
+  readonly splice: Splice | null;
+}
+
+export interface VendorClientOptions {
+  readonly adapter: Adapter;
+  /** A turn at the vendor, whose pace may ask for a wait. */
+  readonly turn: (wish: Wish) => Turn | NoTurn;
+  /** For all that is asked together, in milliseconds. */
+  readonly msMax: number;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+}
+
+/** What can be stopped: a wait for a turn, or an exchange. */
+interface Running {
+  abort(): void;
+  pause?(): void;
+  resume?(): void;
+  readonly accepted?: boolean;
+}
+
+export class VendorClient {
+  readonly #options: VendorClientOptions;
+  readonly #endsMs: number;
+  readonly #running = new Set<Running>();
+  #taken = false;
+  #over = false;
+  /** How many answers have come whole, and the last one's status. */
+  answers = 0;
+  status = 0;
+
+  constructor(options: VendorClientOptions) {
+    this.#options = options;
+    this.#endsMs = options.clock.elapsedMs() + options.msMax;
+  }
+
+  /** One exchange. Throws VendorFailure where no whole answer comes; what the answer means is for others to say. */
+  async ask(question: Question): Promise<VendorAnswer> {
+    const isFirst = this.answers === 0;
+    try {
+      await this.#waitForTurn(question.afterMs);
+      const request = this.#build(question, isFirst);
+      const answer = await this.#exchange(request, question);
+      this.answers++;
+      return answer;
+    } catch (error) {
+      // What came before has been acted on, whatever becomes of this one.
+      if (!isFirst && error instanceof VendorFailure) throw new VendorFailure({ ...error.failure, mayHaveRun: true });
+      throw error;
+    }
+  }
+
+  pause(): void {
+    for (const one of this.#running) one.pause?.();
+  }
+
+  resume(): void {
+    for (const one of this.#running) one.resume?.();
+  }
+
+  /** Stops all that runs; whoever waits for an answer is thrown a VendorFailure. */
+  abort(): void {
+    this.#over = true;
+    for (const one of this.#running) one.abort();
+  }
+
+  /** A request has been written whole to the vendor, and no refusal has come. */
+  get accepted(): boolean {
+    return this.#taken || [...this.#running].some((one) => one.accepted === true);
+  }
+
+  get #leftMs(): number {
+    return this.#endsMs - this.#options.clock.elapsedMs();
+  }
+
+  async #waitForTurn(afterMs: number): Promise<void> {
+    for (let earliestMs = afterMs; ; earliestMs = 0) {
+      if (this.#over) throw cancelled();
+      const leftMs = this.#leftMs;
+      const turn = this.#options.turn({ waitMsMax: leftMs, afterMs: earliestMs });
+      if (turn.holds === null || turn.waitMs >= leftMs) throw outOfTime(turn.waitMs > earliestMs ? turn.waitMs : null);
+      if (turn.waitMs <= 0) return;
+      await this.#sleep(turn);
+      // The vendor may have asked to be left alone since the turn was given.
+      if (turn.holds()) return;
+    }
+  }
+
+  #sleep(turn: Turn): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#running.delete(waiting);
+      };
+      const waiting: Running = {
+        abort() {
+          end();
+          turn.giveBack();
+          reject(cancelled());
+        },
+      };
+      const timer = setTimeout(() => {
+        end();
+        resolve();
+      }, turn.waitMs);
+      this.#running.add(waiting);
+    });
+  }
+
+  /** Whose fault it is that a request cannot be made: the params', later on the answer's before it, or else our own. */
+  #build({ build }: Question, isFirst: boolean): WireRequest {
+    if (this.#over) throw cancelled();
+    try {
+      return build();
+    } catch (error) {
+      const mayHaveRun = false;
+      if (!(error instanceof UnbuildableRequest)) {
+        throw new VendorFailure({ ...failureOfKind("gateway_internal", String(error)), mayHaveRun });
+      }
+      if (!isFirst) throw new VendorFailure(failureOfKind("provider_malformed", error.message));
+      const told = new GatewayError("bad_request", { detail: { detail: error.message } });
+      throw new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told, mayHaveRun });
+    }
+  }
+
+  async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
+    const { adapter, dispatcher, clock } = this.#options;
+    const { redirectsMax, splice } = question;
+    const leftMs = () => this.#leftMs;
+    const exchange = new VendorExchange({ adapter, dispatcher, clock, redirectsMax, splice, leftMs });
+    this.#running.add(exchange);
+    try {
+      const answer = await exchange.run(request);
+      this.status = answer.status;
+      this.#taken ||= exchange.accepted;
+      return answer;
+    } finally {
+      // One that was stopped is kept, so that it can still say whether it was accepted.
+      if (!this.#over) this.#running.delete(exchange);
+    }
+  }
+}
+
+/** There is no time left to ask the vendor: because of its pace, for so many ms, or because of what was to be waited for. */
+function outOfTime(paceMs: number | null): VendorFailure {
+  const kind = paceMs === null ? "provider_timeout" : "provider_rate_limited";
+  const failure = failureOfKind(kind, "the vendor could not be asked in time");
+  return new VendorFailure({ ...failure, retryAfterMs: paceMs, mayHaveRun: false });
+}

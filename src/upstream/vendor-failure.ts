@@ -1,0 +1,22 @@
+// Why an exchange with a vendor came to nothing, as what is thrown.
+import type { FailureKind } from "../failures.ts";
+import type { AttemptFailure } from "../plan.ts";
+
+/** A failure ends the call, unless whoever asked knows better. */
+export class VendorFailure extends Error {
+  readonly failure: AttemptFailure;
+
+  constructor(failure: AttemptFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export function failureOfKind(kind: FailureKind, message: string, status = 0): AttemptFailure {
+  return { kind, status, message, retryAfterMs: null };
+}
+
+/** The call has ended; nobody waits for this any more. */
+export function cancelled(): VendorFailure {
+  return new VendorFailure(failureOfKind("caller_cancelled", "the call has ended"));
+}

@@ -1,0 +1,127 @@
+// .ci/run over an npm that plays its lanes: which run, what is counted, what is said at the end, and with which status it ends.
+import { execFile } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const CI = join(import.meta.dirname, "../.ci");
+
+/** What a lane does instead of its script: exits so, and leaves that report where it is asked for one. */
+interface Played {
+  readonly status?: number;
+  readonly report?: unknown;
+}
+
+const NPM = `#!/bin/sh
+echo "$1 $2" >> asked
+name=$([ "$1" = run ] && echo "$2" || echo "$1")
+for word in "$@"; do
+  case "$word" in --outputFile.json=*) cp "played/$name.json" "\${word#*=}" 2>/dev/null ;; esac
+done
+exit $(cat "played/$name.status" 2>/dev/null || echo 0)
+`;
+
+interface Case {
+  readonly fullName: string;
+  readonly status: string;
+  readonly failureMessages: readonly string[];
+}
+const good = (count: number): Case[] =>
+  Array.from({ length: count }, (_, at) => ({ fullName: `good ${at}`, status: "passed", failureMessages: [] }));
+const bad = (fullName: string): Case => ({ fullName, status: "failed", failureMessages: [`why ${fullName}`] });
+const skipped: Case = { fullName: "skipped", status: "skipped", failureMessages: [] };
+
+function reportOf(...cases: readonly Case[]) {
+  const status = cases.some((one) => one.status === "failed") ? "failed" : "passed";
+  return {
+    numTotalTests: cases.length,
+    testResults: [{ name: "test/a.test.ts", status, message: "", assertionResults: cases }],
+  };
+}
+
+async function ci(lanes: Readonly<Record<string, Played>>, scripts: readonly string[] = []) {
+  const root = mkdtempSync(join(tmpdir(), "tollgate-ci-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  cpSync(CI, join(root, ".ci"), { recursive: true });
+  for (const folder of ["bin", "played"]) mkdirSync(join(root, folder));
+  writeFileSync(
+    join(root, "package.json"),
+    JSON.stringify({ scripts: Object.fromEntries(scripts.map((name) => [name, ""])) }),
+  );
+  writeFileSync(join(root, "bin/npm"), NPM);
+  chmodSync(join(root, "bin/npm"), 0o755);
+  for (const [name, { status, report }] of Object.entries(lanes)) {
+    if (status !== undefined) writeFileSync(join(root, `played/${name}.status`), String(status));
+    if (report !== undefined)
+      writeFileSync(join(root, `played/${name}.json`), typeof report === "string" ? report : JSON.stringify(report));
+  }
+  const env = { ...process.env, PATH: `${join(root, "bin")}${delimiter}${process.env.PATH}` };
+  const { code, out } = await new Promise<{ code: number; out: string }>((resolve) => {
+    execFile(join(root, ".ci/run"), { env }, (error, stdout) =>
+      resolve({ code: Number(error?.code ?? 0), out: stdout }),
+    );
+  });
+  const asked = readFileSync(join(root, "asked"), "utf8").trim().split(/ *\n/);
+  return { code, out, asked, last: out.trim().split("\n").at(-1) };
+}
+
+const ALL_GOOD = { test: { report: reportOf(...good(3), skipped) }, "test:faults": { report: reportOf(...good(2)) } };
+
+test("all lanes run, and the tests of all reports are counted", async () => {
+  const { code, asked, last } = await ci(ALL_GOOD);
+  expect(asked).toEqual(["ci", "run check", "run test", "run demo", "run test:faults"]);
+  expect([code, last]).toEqual([0, "5 passed, 0 failed"]);
+});
+
+test("lanes that package.json has come to have run and count as well", async () => {
+  const more = { "test:matrix": { report: reportOf(...good(10)) }, "test:clients": { report: reportOf(...good(20)) } };
+  const { code, asked, last } = await ci({ ...ALL_GOOD, ...more }, ["test:clients", "test:matrix"]);
+  expect(asked).toEqual(expect.arrayContaining(["run test:matrix", "run test:clients"]));
+  expect([code, last]).toEqual([0, "35 passed, 0 failed"]);
+});
+
+test("a test that failed is named at the end, and the lanes after it run", async () => {
+  const broken = { status: 1, report: reportOf(...good(2), bad("the sum"), bad("the rest")) };
+  const { code, out, asked, last } = await ci({ ...ALL_GOOD, test: broken });
+  expect(asked).toContain("run test:faults");
+  expect([code, last]).toEqual([1, "4 passed, 2 failed"]);
+  expect(out).toContain("FAILED test/a.test.ts: the sum\n  why the sum");
+});
+
+test.each<[string, Record<string, Played>, string]>([
+  ["that wrote no report", { test: { status: 1 } }, "FAILED lane test"],
+  ["that wrote half a report", { test: { status: 1, report: '{"testResults": [' } }, "FAILED lane test"],
+  ["that says it went well and wrote none", { test: { status: 0 } }, "FAILED lane test"],
+  ["that found no tests", { "test:faults": { report: { numTotalTests: 0, testResults: [] } } }, "FAILED lane faults"],
+  ["whose error is no test's", { test: { status: 1, report: reportOf(...good(3)) } }, "FAILED lane test"],
+  ["that has no tests", { check: { status: 2 } }, "FAILED lane check"],
+  ["that shows the product", { demo: { status: 1 } }, "FAILED lane demo"],
+  [
+    "with a file that cannot be read",
+    {
+      test: {
+        status: 1,
+        report: {
+          numTotalTests: 3,
+          testResults: [
+            { name: "test/b.test.ts", status: "failed", message: "no such module", assertionResults: [] },
+            ...reportOf(...good(3)).testResults,
+          ],
+        },
+      },
+    },
+    "FAILED test/b.test.ts\n  no such module",
+  ],
+])("a lane %s counts as one that failed", async (_, lanes, said) => {
+  const { code, out, last } = await ci({ ...ALL_GOOD, ...lanes });
+  expect(code).toBe(1);
+  expect(last).toMatch(/^[235] passed, 1 failed$/);
+  expect(out).toContain(said);
+});
+
+test("without its packages nothing else is tried", async () => {
+  const { code, asked, last } = await ci({ ...ALL_GOOD, ci: { status: 1 } });
+  expect(asked).toEqual(["ci"]);
+  expect([code, last]).toEqual([1, "0 passed, 1 failed"]);
+});

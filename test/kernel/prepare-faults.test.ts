@@ -1,0 +1,81 @@
+// What must be kept before the charge cannot be kept, or the cost cannot be counted: nothing is charged, and no hold is left.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GatewayError } from "../../src/errors.ts";
+import type { Plan } from "../../src/plan.ts";
+import { COST, openStage, type Stage } from "../support/scripted-plan.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
+
+/** One call to its end: the status, and what moved money. */
+async function call(plan: Partial<Plan>, good = true): Promise<{ status: number; code: unknown; moves: string[] }> {
+  const { reply, over, attempt } = stage.begin({ plan });
+  const answered = attempt(0).then((one) => (good ? one.done() : one.sink.failed(DEEP)));
+  await Promise.race([over, answered]);
+  await over;
+  const text = reply.text();
+  const code = text.startsWith("{") ? (JSON.parse(text) as { error: { code: string } }).error.code : null;
+  return { status: reply.status, code, moves: stage.moves.map((move) => move.split(" ")[0] ?? "") };
+}
+
+/** A refusal that cannot be written down. */
+const DEEP = {
+  kind: "caller_invalid",
+  status: 404,
+  message: "none",
+  retryAfterMs: null,
+  vendorBody: { huge: 1n },
+} as const;
+
+const rejects: Plan["prepare"] = () => Promise.reject(AWAY);
+const throws: Plan["prepare"] = () => {
+  throw new TypeError("broken");
+};
+const costThrows: Plan["cost"] = () => {
+  throw new RangeError("not an amount");
+};
+const keyed = (key: string): Pick<Plan, "idempotency"> => ({ idempotency: { key, fingerprint: "same" } });
+
+describe.each<[string, Partial<Plan>]>([
+  ["what must be kept cannot be", { prepare: rejects }],
+  ["what must be kept breaks", { prepare: throws }],
+  ["the cost cannot be counted", { cost: costThrows }],
+])("when %s", (name, fault) => {
+  it("a call is voided and told 503", async () => {
+    const before = await stage.spentNano();
+    expect(await call(fault)).toEqual({ status: 503, code: "ledger_unavailable", moves: ["reserve", "void"] });
+    expect([await stage.spentNano(), await stage.holdsLeft()]).toEqual([before, []]);
+  });
+
+  it("the key of a read is free for another try, which is charged once", async () => {
+    const before = await stage.spentNano();
+    expect((await call({ ...fault, ...keyed(`read ${name}`) })).status).toBe(503);
+    expect((await call(keyed(`read ${name}`))).status).toBe(200);
+    expect(await stage.spentNano()).toBe(before + COST);
+  });
+
+  it("a write is never sent again under its key", async () => {
+    const write = { effect: "write", ...keyed(`write ${name}`) } as const;
+    expect((await call({ ...fault, ...write })).status).toBe(503);
+    const again = await call(write);
+    expect([again.status, again.code]).toEqual([409, "outcome_unknown"]);
+    expect(await stage.holdsLeft()).toEqual([]);
+  });
+
+  it("a free call moves no money", async () => {
+    expect((await call({ ...fault, hold: { kind: "none" } })).moves).toEqual([]);
+  });
+});
+
+describe("a refusal that cannot be written down", () => {
+  it("is not kept, and leaves no hold", async () => {
+    const told = await call(keyed("deep"), false);
+    expect(told.moves).toEqual(["reserve", "void"]);
+    expect(await stage.holdsLeft()).toEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+// Calls that the ledger refuses before it has done anything: however many come, they leave nothing to undo and nothing to keep.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { LedgerFunds } from "../../src/kernel/ledger-funds.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import type { Records } from "../../src/records/records.ts";
+import { cost, startSpooled } from "../ledger/spooled.ts";
+import { openLedgerThread } from "../ledger/store.ts";
+import { eventually } from "../support/gateway.ts";
+import { CALLER, planOver, scriptedDeps } from "../support/scripted-plan.ts";
+
+const CALLS = 20;
+const UNAVAILABLE = Array.from({ length: CALLS }, () => "ledger_unavailable");
+const unasked = () => Promise.reject(new Error("a hold needs no records"));
+const NO_RECORDS: Records = { get: unasked, put: unasked, delete: unasked, list: unasked, sweep: unasked };
+let made = 0;
+
+/** What becomes of calls at this ledger, and how many voids they leave. */
+async function callAt(ledger: Ledger) {
+  let voids = 0;
+  const counted: Ledger = {
+    ...ledger,
+    void(...args) {
+      voids++;
+      return ledger.void(...args);
+    },
+  };
+  const deps = scriptedDeps({ stores: { ledger: counted, records: NO_RECORDS }, lines: [], broken: [] });
+  const funds = new LedgerFunds(deps, CALLER, { requestId: "req_1", onWindow() {} });
+  const { plan } = planOver([], {});
+  const calls = Array.from({ length: CALLS }, () => funds.reserve(plan, `tx_${++made}`, null));
+  const codes = (await Promise.all(calls)).map((one) => (one instanceof GatewayError ? one.code : "held"));
+  return { codes, voids };
+}
+
+describe("a refused call leaves nothing", () => {
+  it("while Redis is away", async () => {
+    const { ledger, redis, hold } = await startSpooled();
+    await redis.kill();
+    const isKnown = () =>
+      hold(`tx_${++made}`, 1).then(
+        () => undefined,
+        (error: GatewayError) => error.options.nothingDone || undefined,
+      );
+    await eventually(isKnown, "the loss of the connection to be seen");
+    expect(await callAt(ledger)).toEqual({ codes: UNAVAILABLE, voids: 0 });
+    expect(ledger.spoolState().depth).toBe(0);
+  });
+
+  it("in a full Redis, which would keep a mark of each for hours", async () => {
+    const { ledger, redis } = await startSpooled();
+    await redis.send("CONFIG", "SET", "maxmemory", "1");
+    const keys = await redis.send("DBSIZE");
+    expect(await callAt(ledger)).toEqual({ codes: UNAVAILABLE, voids: 0 });
+    expect(await redis.send("DBSIZE")).toBe(keys);
+  });
+
+  it("in a spool in which too many ends wait already", async () => {
+    const { ledger, redis, hold, reopen } = await startSpooled();
+    await hold("tx_1", 5);
+    const { ledger: narrow } = await reopen({ openMax: 1 });
+    await redis.kill();
+    expect(await narrow.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled" });
+    expect(await callAt(narrow)).toEqual({ codes: UNAVAILABLE, voids: 0 });
+    expect([narrow.spoolState().depth, ledger.spoolState().depth]).toEqual([1, 0]);
+  });
+
+  it("on a disk that is nearly full", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-refused-"));
+    const bounds = { freeBytesMin: Number.MAX_SAFE_INTEGER, ballastBytes: 0 };
+    const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), systemClock, bounds));
+    onTestFinished(async () => {
+      await ledger.close();
+      rmSync(folder, { recursive: true });
+    });
+    expect(await callAt(ledger)).toEqual({ codes: UNAVAILABLE, voids: 0 });
+  });
+});

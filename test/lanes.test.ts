@@ -1,0 +1,39 @@
+// The lanes of the suite: what each one leaves out follows from what the files import.
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { DOORS, suiteFiles } from "./lanes.ts";
+
+const files = suiteFiles();
+/** Wherever it is: files move. */
+const fileAt = (name: string) => files.find(({ path }) => path.endsWith(`/${name}`));
+
+test.each([
+  ["classify.test.ts", "nothing"],
+  ["leaving.test.ts", "nothing"],
+  ["bad-input.test.ts", "a gateway"],
+  ["simulation.test.ts", "random histories"],
+  ["model.test.ts", "random histories"],
+  ["redis-ledger.test.ts", "processes"],
+  ["catalog-page.test.ts", "processes"],
+  ["gateway-kill.test.ts", undefined],
+])("%s starts %s", (path, starts) => {
+  expect(fileAt(path)?.starts).toBe(starts);
+});
+
+test("the quick lane has what starts nothing, and a file for each door", () => {
+  for (const file of files)
+    expect([file.path, file.quick]).toEqual([file.path, file.weight === 0 || DOORS.includes(file.path)]);
+  expect(files.filter(({ quick }) => quick).length).toBeGreaterThan(files.length / 3);
+  for (const path of DOORS)
+    expect([path, existsSync(path), files.find((file) => file.path === path)?.starts]).toEqual([
+      path,
+      true,
+      "a gateway",
+    ]);
+});
+
+test("a file that reads what belongs to the whole process has one of its own", () => {
+  expect(fileAt("leaving.test.ts")?.ownProcess).toBe(true);
+  expect(fileAt("uws-reply.test.ts")?.ownProcess).toBe(true);
+  expect(fileAt("client.test.ts")?.ownProcess).toBe(false);
+});

@@ -1,0 +1,55 @@
+// What the record of a request says of its answer's length is what went over the wire, whatever characters were in it.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account();
+});
+afterAll(() => gateway.stop());
+
+/** Two, three and four bytes a character. */
+const TEXT = "Größe, 東京, 🌊";
+
+async function counted(path: string, body: unknown): Promise<{ told: unknown; came: number }> {
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const came = (await response.arrayBuffer()).byteLength;
+  const record = await gateway.record(response.headers.get("x-request-id"));
+  return { told: record.bytes_out, came };
+}
+
+function chat(more: object, model = "sandbox/ok") {
+  const messages = [{ role: "user", content: `[[say: ${TEXT}]]` }];
+  return counted("/api/llm/v1/chat/completions", { model, messages, ...more });
+}
+
+test("of a stream, with the usage in its last part", async () => {
+  const { told, came } = await chat({ stream: true, stream_options: { include_usage: true } });
+  expect(told).toBe(came);
+});
+
+test("of a whole answer", async () => {
+  const { told, came } = await chat({});
+  expect(told).toBe(came);
+});
+
+test("of an action's envelope", async () => {
+  const { told, came } = await counted("/api/run/brave/search", { q: TEXT });
+  expect(told).toBe(came);
+});
+
+test("of a stream that breaks, whose error is its last part", async () => {
+  const { told, came } = await chat({ stream: true }, "sandbox/cut-after-3");
+  expect(told).toBe(came);
+});
+
+test("of a refusal", async () => {
+  const { told, came } = await chat({}, `${TEXT}/none`);
+  expect(told).toBe(came);
+});
