@@ -65,6 +65,11 @@ class Calls implements CountedCalls {
       if (plan instanceof GatewayError) return this.#refused(at, id, plan);
       plans.push(plan);
     }
+    if (combine === race && plans.some(({ plan }) => plan.effect === "write")) {
+      // All of them are sent, and a write that was sent may have happened.
+      const detail = "a race is for actions that only read";
+      return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
+    }
     const plan = combined(plans, combine);
     const { payer, signal, deadlineMs, spend, id: parent } = this.#outer;
     const funds = new ParentFunds(spend);

@@ -59,23 +59,26 @@ describe("several answers to one request", () => {
 });
 
 describe("a client that does not wait for a whole answer", () => {
-  it.each(["sandbox", "sandbox-messages", "sandbox-gemini"])("pays nothing, and %s is told to stop", async (vendor) => {
-    const leaving = new AbortController();
-    const call = client.chat.completions.create(
-      { model: `${vendor}/ok-at-10`, messages: user("hello") },
-      { signal: leaving.signal },
-    );
-    const requestId = await eventually(async () => {
-      const { requests } = await gateway.books();
-      const row = requests.find(({ adapter, model }) => adapter === vendor && model === "ok-at-10");
-      return row === undefined ? undefined : String(row.requestId);
-    }, "the upstream to be asked");
-    leaving.abort();
-    await expect(call).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-    await upstreamLeft(gateway, requestId);
-    expect((await gateway.record(requestId)).outcome).toBe("left_before_content");
-    expect(await postingOf(gateway, account, requestId)).toBe(undefined);
-  });
+  it.each(["sandbox", "sandbox-messages", "sandbox-gemini"])(
+    "pays the prompt that %s had accepted, and it is told to stop",
+    async (vendor) => {
+      const leaving = new AbortController();
+      const call = client.chat.completions.create(
+        { model: `${vendor}/ok-at-10`, messages: user("hello") },
+        { signal: leaving.signal },
+      );
+      const requestId = await eventually(async () => {
+        const { requests } = await gateway.books();
+        const row = requests.find(({ adapter, model }) => adapter === vendor && model === "ok-at-10");
+        return row === undefined ? undefined : String(row.requestId);
+      }, "the upstream to be asked");
+      leaving.abort();
+      await expect(call).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+      await upstreamLeft(gateway, requestId);
+      expect((await gateway.record(requestId)).outcome).toBe("left_before_content");
+      expect((await postingOf(gateway, account, requestId))?.usage).toMatchObject({ output_tokens: 0 });
+    },
+  );
 });
 
 describe("a stream that breaks", () => {

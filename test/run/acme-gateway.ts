@@ -30,9 +30,12 @@ export async function readAnswer(response: Response): Promise<RunAnswer> {
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as RunAnswer["json"] };
 }
 
-export async function startAcmeGateway(environment: Record<string, string> = {}): Promise<AcmeGateway> {
+export async function startAcmeGateway(
+  environment: Record<string, string> = {},
+  own: Parameters<typeof startTestGateway>[1] = {},
+): Promise<AcmeGateway> {
   const vendor = await startVendor();
-  const gateway = await startTestGateway({
+  const settings = {
     OVERLAY_DIR: fileURLToPath(new URL("../fixtures/acme-overlay", import.meta.url)),
     ACME_API_KEY: "acme-key",
     ACME_BASE_URL: `${vendor.url}/v1`,
@@ -42,7 +45,8 @@ export async function startAcmeGateway(environment: Record<string, string> = {})
     WORKSHOP_API_KEY: "key-of-ours",
     WORKSHOP_BASE_URL: `${vendor.url}/v1`,
     ...environment,
-  });
+  };
+  const gateway = await startTestGateway(settings, own);
 
   async function get(account: TestAccount, path: string): Promise<Record<string, unknown>> {
     const headers = { authorization: `Bearer ${account.key}` };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import OpenAI from "openai";
 import { prepareEnvironment, readConfig } from "../../src/config.ts";
-import { type Gateway, startGateway } from "../../src/gateway.ts";
+import { type Gateway, type GatewayOptions, startGateway } from "../../src/gateway.ts";
 import { PATIENT_MS } from "./patience.ts";
 
 export interface TestAccount {
@@ -56,7 +56,11 @@ export async function eventually<T>(
   }
 }
 
-export async function startTestGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
+/** With actions and jobs of the test's own, where it has some. */
+export async function startTestGateway(
+  environment: Record<string, string> = {},
+  own: Pick<GatewayOptions, "actions" | "jobKinds"> = {},
+): Promise<TestGateway> {
   prepareEnvironment();
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const lines: string[] = [];
@@ -75,6 +79,7 @@ export async function startTestGateway(environment: Record<string, string> = {})
     ...environment,
   });
   const gateway = await startGateway({
+    ...own,
     config,
     logStream,
     onFatal: (error) => {

@@ -1,0 +1,177 @@
+// What jobs promise in either store: one end, paid once, whoever dies.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Stores } from "../../src/stores.ts";
+import { newAccount } from "../ledger/requests.ts";
+import { eventually } from "../support/gateway.ts";
+import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping } from "./stage.ts";
+
+const STEPS = 3;
+const forever = () => new Promise<never>(() => {});
+
+export function jobsContract(name: string, open: () => Promise<Stores>): void {
+  describe(`${name}: jobs`, () => {
+    let stores: Stores;
+    let asked: Asked = [];
+    let opened: JobsStage[] = [];
+    let number = 0;
+
+    beforeAll(async () => {
+      stores = await open();
+      await stores.ledger.openAccount(newAccount(ACCOUNT, 10_000));
+    });
+    beforeEach(async () => {
+      await Promise.all(opened.map(({ jobs }) => jobs.stop()));
+      opened = [];
+      asked = [];
+    });
+    afterAll(async () => {
+      await Promise.all(opened.map(({ jobs }) => jobs.stop()));
+      expect((await stores.ledger.doctor()).findings).toEqual([]);
+      await stores.close();
+    });
+
+    async function process(kind = stepping(STEPS, () => {})): Promise<JobsStage> {
+      const stage = openJobs(stores, `process-${++number}`, [kind], { asked });
+      opened.push(stage);
+      await stage.jobs.start();
+      await stage.jobs.adopt();
+      return stage;
+    }
+    const ended = ({ jobs }: JobsStage, id: string) =>
+      eventually(async () => {
+        const job = await jobs.find(id, PAYER);
+        return job?.state === "succeeded" || job?.state === "failed" ? job : undefined;
+      }, `the end of ${id}`);
+    const nameOf = () => `${name}${++number}`;
+
+    it("ends once, is charged what it has spent, and nothing is held after it", async () => {
+      const before = await moneyOf(stores);
+      const stage = await process();
+      const id = await stage.launch(nameOf());
+      expect(await ended(stage, id)).toMatchObject({
+        state: "succeeded",
+        end: { result: { done: 3 } },
+        chargedCents: 3,
+      });
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
+      expect(asked).toHaveLength(3);
+    });
+
+    it("keeps its budget held while it runs, and is another payer's to nobody", async () => {
+      const { promise: going, resolve: go } = Promise.withResolvers<void>();
+      const stage = await process(stepping(STEPS, () => going));
+      const id = await stage.launch(nameOf());
+      expect((await moneyOf(stores)).held).toBe(10);
+      expect(await stage.jobs.find(id, { id: "acct:eve", sandbox: false })).toBeNull();
+      go();
+      await ended(stage, id);
+    });
+
+    it("that fails is charged nothing", async () => {
+      const before = await moneyOf(stores);
+      const stage = await process(stepping(STEPS, () => Promise.reject(new Error("broken"))));
+      const id = await stage.launch(nameOf());
+      expect(await ended(stage, id)).toMatchObject({ state: "failed", chargedCents: 0 });
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent, held: 0 });
+    });
+
+    it("whose process dies goes on in another from where it had come, and no step is paid twice", async () => {
+      const before = await moneyOf(stores);
+      const first = await process(stepping(STEPS, (_, step) => (step === 2 ? forever() : undefined)));
+      const id = await first.launch(nameOf());
+      await eventually(
+        async () => ((await first.jobs.find(id, PAYER))?.progress === 2 ? true : undefined),
+        "two steps",
+      );
+      // It says no more that it lives, and does not know that it is taken for dead.
+      await first.jobs.stop();
+      const second = await process();
+      expect(await ended(second, id)).toMatchObject({ state: "succeeded", chargedCents: 3 });
+      expect(asked.map(({ by }) => by === asked[0]?.by)).toEqual([true, true, false]);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
+    });
+
+    it("that two processes find is adopted by one", async () => {
+      const first = await process(stepping(STEPS, () => forever()));
+      const ids = await Promise.all(Array.from({ length: 20 }, () => first.launch(nameOf())));
+      await first.jobs.stop();
+      const both = await Promise.all([process(), process()]);
+      const [stage] = both;
+      if (stage === undefined) throw new Error("nobody");
+      for (const id of ids) expect(await ended(stage, id)).toMatchObject({ state: "succeeded", chargedCents: 3 });
+      expect(asked).toHaveLength(60);
+      expect((await moneyOf(stores)).held).toBe(0);
+    });
+
+    it("of a process that was only slow is stopped there before it is paid again", async () => {
+      const before = await moneyOf(stores);
+      const { promise: going, resolve: go } = Promise.withResolvers<void>();
+      const slow = await process(stepping(STEPS, (_, step) => (step === 1 ? going : undefined)));
+      const id = await slow.launch(nameOf());
+      await eventually(async () => ((await slow.jobs.find(id, PAYER))?.progress === 1 ? true : undefined), "one step");
+      // The store forgets that it lives, as after a pause that was too long.
+      await stores.records.delete("runner", asked[0]?.by ?? "");
+      const other = await process();
+      await other.jobs.adopt();
+      await ended(other, id);
+      go();
+      await eventually(() => (slow.jobs.running() === 0 ? true : undefined), "the slow one to stop");
+      expect(asked).toHaveLength(3);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
+    });
+
+    it("that was decided before its process died is paid as decided, once", async () => {
+      const before = await moneyOf(stores);
+      const away = openJobs(stores, `process-${++number}`, [stepping(STEPS, () => {})], {
+        asked,
+        ledger: { ...stores.ledger, post: () => Promise.reject(new Error("the process dies here")) },
+      });
+      opened.push(away);
+      await away.jobs.start();
+      const id = await away.launch(nameOf());
+      await eventually(
+        async () => ((await away.jobs.find(id, PAYER))?.state === "ending" ? true : undefined),
+        "its end",
+      );
+      await away.jobs.stop();
+      const other = await process();
+      expect(await ended(other, id)).toMatchObject({ state: "succeeded", chargedCents: 3 });
+      expect(asked).toHaveLength(3);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
+    });
+
+    it("whose hold has ended without it ends as failed, and is not run", async () => {
+      const first = await process(stepping(STEPS, () => forever()));
+      const name = nameOf();
+      const id = await first.launch(name);
+      await first.jobs.stop();
+      await stores.ledger.void({ accountId: ACCOUNT, holdId: `tx_${name}` }, "its lease ended");
+      const second = await process();
+      expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 0 });
+      expect(asked).toEqual([]);
+    });
+
+    it("whose launch died before it was answered for is forgotten, and its hold released", async () => {
+      const first = await process(stepping(STEPS, () => forever()));
+      const launching = openJobs(
+        { ...stores, records: { ...stores.records, put: onlyTheFirst(stores.records.put) } },
+        `process-${++number}`,
+        [stepping(STEPS, () => {})],
+      );
+      await launching.jobs.start();
+      const name = nameOf();
+      await expect(launching.launch(name)).rejects.toThrow();
+      await launching.jobs.stop();
+      expect((await moneyOf(stores)).held).toBe(10);
+      await first.jobs.adopt();
+      expect((await moneyOf(stores)).held).toBe(0);
+      expect(await first.jobs.find(`job_${name}`, PAYER)).toBeNull();
+    });
+
+    /** Every put of a job but its first fails, as if the process died there. */
+    function onlyTheFirst(put: Stores["records"]["put"]): Stores["records"]["put"] {
+      return (record) =>
+        record.kind === "job" && record.ifVersion !== 0 ? Promise.reject(new Error("died")) : put(record);
+    }
+  });
+}

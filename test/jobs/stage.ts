@@ -1,0 +1,132 @@
+// Jobs over real stores, with calls that a test sees, and launches as the kernel makes them.
+import { jobIdOf } from "../../src/catalog/local-action.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { JobKind, RunningJob } from "../../src/jobs/job-kind.ts";
+import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
+import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
+import { nano, ZERO } from "../../src/money.ts";
+import type { AccountPayer, KeptHoldSpec, Leg } from "../../src/plan.ts";
+import type { Stores } from "../../src/stores.ts";
+import { CENT } from "../ledger/requests.ts";
+
+export const ACCOUNT = "ada";
+export const PAYER: AccountPayer = {
+  id: `acct:${ACCOUNT}`,
+  accountId: ACCOUNT,
+  keyId: `${ACCOUNT}.key`,
+  sandbox: false,
+};
+export const BUDGET = nano(10 * CENT);
+export const HOLD_LEASE_MS = 1_800_000;
+const WANTED = { action: "acme/step", params: {} };
+
+/** What the calls of jobs did, over all processes of a test. */
+export type Asked = { readonly jobId: string; readonly by: string }[];
+
+/** Calls that always answer, at a cent each, and are noted. */
+function callsOf(outer: OuterCall, by: string, asked: Asked): CountedCalls {
+  const legs: Leg[] = [...outer.legs];
+  const call: CountedCalls["call"] = async () => {
+    const id = `${outer.id}.${legs.length + 1}`;
+    if (!outer.spend.setAside(nano(CENT))) throw new Error("over budget");
+    asked.push({ jobId: jobIdOf(outer.id), by });
+    outer.spend.settle(nano(CENT), nano(CENT));
+    const leg = { provider: "acme", model: WANTED.action, status: 200, failure: null, ms: 1, firstTokenMs: null };
+    legs.push({ ...leg, upstreamNano: nano(7) });
+    return { ok: true, id, action: WANTED.action, provider: "acme", data: null, isMiss: false, ms: 1 };
+  };
+  return { call, ladder: () => call(WANTED), race: () => call(WANTED), legs: () => legs };
+}
+
+/** Goes `steps` steps, each a call and a save; waits at each for what the test says. Charges a cent a step. */
+export function stepping(steps: number, before: (job: RunningJob, step: number) => Promise<void> | void): JobKind {
+  return {
+    name: "stepping",
+    msMax: 60_000,
+    counted: "price",
+    async run(job) {
+      let done = Number(job.progress ?? 0);
+      while (done < steps && !job.signal.aborted) {
+        await before(job, done);
+        await job.call(WANTED);
+        done += 1;
+        await job.save(done);
+      }
+      const status = done > 0 ? "succeeded" : "failed";
+      return { status, result: { done }, chargeNano: nano(done * CENT) };
+    },
+  };
+}
+
+export interface JobsStage {
+  readonly jobs: Jobs;
+  /** Launches a job as the kernel does; answers its id. */
+  launch(name: string): Promise<string>;
+}
+
+/** The jobs of one process over these stores. */
+export function openJobs(
+  stores: Pick<Stores, "ledger" | "records" | "shared">,
+  self: string,
+  kinds: readonly JobKind[],
+  more: Partial<JobsOptions> & { readonly asked?: Asked; readonly broken?: unknown[] } = {},
+): JobsStage {
+  const { asked = [], broken = [], ...options } = more;
+  const { ledger, records, shared } = stores;
+  const jobs = createJobs({
+    ledger,
+    records,
+    shared,
+    clock: systemClock,
+    kinds,
+    self,
+    runnerLeaseMs: 2_000,
+    holdLeaseMs: HOLD_LEASE_MS,
+    innerCalls: (outer) => callsOf(outer, self, asked),
+    onBroken: (error) => void broken.push(error),
+    ...options,
+  });
+  return {
+    jobs,
+    async launch(name) {
+      const holdId = `tx_${name}`;
+      const spec: KeptHoldSpec = {
+        kind: "kept",
+        owner: `job:${jobIdOf(holdId)}`,
+        leaseMs: HOLD_LEASE_MS,
+        onExpire: "void",
+        job: "stepping",
+        start: { name },
+        sandboxFault: null,
+      };
+      await jobs.keeper.announce(holdId, spec, PAYER);
+      const held = await ledger.reserve({
+        accountId: ACCOUNT,
+        holdId,
+        keyId: PAYER.keyId,
+        parentId: null,
+        amountNano: BUDGET,
+        slots: [],
+        inference: false,
+        owner: spec.owner,
+        leaseMs: spec.leaseMs,
+        onExpire: spec.onExpire,
+        requestId: `req_${name}`,
+        operation: "run",
+        asked: "core/stepping",
+        effect: "read",
+        idempotency: null,
+        nowMs: Date.now(),
+      });
+      if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
+      await jobs.keeper.takeOver({ id: holdId, amountNano: BUDGET }, spec, PAYER);
+      return jobIdOf(holdId);
+    },
+  };
+}
+
+/** Of the account: what it has spent and what is held, in cents. */
+export async function moneyOf({ ledger }: Pick<Stores, "ledger">): Promise<{ spent: number; held: number }> {
+  const account = await ledger.account(ACCOUNT);
+  return { spent: (account?.spentNano ?? ZERO) / CENT, held: (account?.heldNano ?? ZERO) / CENT };
+}

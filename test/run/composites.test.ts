@@ -1,0 +1,236 @@
+// A function of ours that calls actions: children of its hold, legs of its posting, stopped when it stops.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type LocalCall, localAction } from "../../src/catalog/local-action.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { eventually } from "../support/gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+
+const SEARCH = { action: "acme/search", params: { q: "tea" } };
+const BUY = { action: "acme/buy", params: { sku: "x" } };
+
+/** What the action under test does with its calls; each test says. */
+let play: (call: LocalCall) => Promise<unknown> = async () => null;
+/** What the calls of the last run may have cost us at most, in cents. */
+let upstreamCentsMax = 10;
+
+const composed = localAction({
+  service: "core",
+  action: "composed",
+  description: "Does what a test tells it to, by calling actions.",
+  category: "core",
+  effect: "read",
+  params: z.strictObject({}),
+  price: { mode: "fixed", cents: 3 },
+  upstreamCentsMax: () => upstreamCentsMax,
+  run: (_, call) => play(call),
+  example: { params: {} },
+});
+
+let gateway: AcmeGateway;
+beforeAll(async () => {
+  gateway = await startAcmeGateway({}, { actions: [composed] });
+});
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  expect(findings).toEqual([]);
+});
+beforeEach(() => {
+  upstreamCentsMax = 10;
+  gateway.vendor.answers({ body: { results: ["a"] } });
+});
+
+const run = async (wish = {}) => {
+  const account = await gateway.live({ creditCents: 100, ...wish });
+  return { account, answer: await gateway.run(account, "core/composed") };
+};
+
+describe("a composite", () => {
+  it("is one posting at its own price, whatever its calls cost by themselves", async () => {
+    play = async ({ call }) => {
+      const [one, two] = await Promise.all([call(SEARCH), call(SEARCH)]);
+      return [one.ok && one.data, two.ok && two.data];
+    };
+    const { account, answer } = await run();
+    expect(answer.json).toMatchObject({
+      data: [{ results: ["a"] }, { results: ["a"] }],
+      charged_cents: 3,
+      balance_remaining_cents: 97,
+    });
+    expect(await gateway.transactions(account)).toHaveLength(1);
+    expect(await gateway.heldCents(account)).toBe(0);
+    expect(answer.headers.get("x-tollgate-attempts")).toBe("3");
+  });
+
+  it("gives each call an id of its own, which can be cited before it ends", async () => {
+    play = async ({ call, id }) => {
+      const answers = await Promise.all([call(SEARCH), call(BUY)]);
+      return [id, ...answers.map((one) => one.id)];
+    };
+    const { answer } = await run();
+    const id = String(answer.json.transaction_id);
+    expect(answer.json.data).toEqual([id, `${id}.1`, `${id}.2`]);
+  });
+
+  it("is not held, windowed, slotted or listed again: its calls are its own", async () => {
+    play = async ({ call }) => {
+      const answers = await Promise.all(Array.from({ length: 5 }, () => call(SEARCH)));
+      return answers.filter(({ ok }) => ok).length;
+    };
+    const account = await gateway.live({ creditCents: 3, inFlight: 1 });
+    const answer = await gateway.run(account, "core/composed");
+    expect([answer.status, answer.json.data, answer.json.balance_remaining_cents]).toEqual([200, 5, 0]);
+  });
+
+  it("spends on its calls what it may cost us, and not more", async () => {
+    upstreamCentsMax = 1;
+    play = async ({ call, spend }) => {
+      const told: unknown[] = [];
+      for (let at = 0; at < 3; at++) {
+        const answer = await call(SEARCH);
+        told.push(answer.ok ? "ok" : answer.error.code);
+      }
+      return [told, spend.spentNano, spend.freeNano];
+    };
+    // A search costs us half a cent.
+    expect((await run()).answer.json.data).toEqual([["ok", "ok", "over_budget"], 10_000_000, 0]);
+    expect(gateway.vendor.asked).toHaveLength(2);
+  });
+
+  it("that makes no calls by its declaration is refused them", async () => {
+    upstreamCentsMax = 0;
+    play = async ({ call }) => {
+      const answer = await call(SEARCH);
+      return answer.ok ? "ok" : answer.error.code;
+    };
+    expect((await run()).answer.json.data).toBe("over_budget");
+    expect(gateway.vendor.asked).toEqual([]);
+  });
+
+  it("is told of bad params, unknown actions and failures of its calls, and goes on", async () => {
+    play = async ({ call }) => {
+      const answers = [
+        await call({ action: "acme/search", params: { q: "" } }),
+        await call({ action: "acme/nothing", params: {} }),
+      ];
+      gateway.vendor.answers({ status: 500, body: {} });
+      answers.push(await call(BUY));
+      return answers.map((one) => (one.ok ? "ok" : one.error.code));
+    };
+    const { answer } = await run();
+    expect(answer.json).toMatchObject({ data: ["bad_request", "not_found", "upstream_error"], charged_cents: 3 });
+  });
+
+  it("that fails is free, and its vendors' cost is ours", async () => {
+    play = async ({ call }) => {
+      await call(SEARCH);
+      return new GatewayError("upstream_error", { detail: { detail: "nothing found" } });
+    };
+    const { account, answer } = await run();
+    expect([answer.status, answer.json.error]).toEqual([500, "upstream_error"]);
+    expect(await gateway.transactions(account)).toEqual([]);
+    expect(await gateway.heldCents(account)).toBe(0);
+  });
+});
+
+describe("a race of two actions", () => {
+  it("is won by the first that answers, and the other is stopped", async () => {
+    const closed = Promise.withResolvers<void>();
+    gateway.vendor.answers((response, { url }) => {
+      if (url.endsWith("/get")) return void response.end('{"ok":1}');
+      response.on("close", closed.resolve);
+    });
+    play = async ({ race }) => {
+      const answer = await race([SEARCH, { action: "acme/free", params: {} }]);
+      return answer.ok ? [answer.action, answer.provider, answer.data] : answer.error.code;
+    };
+    expect((await run()).answer.json.data).toEqual(["acme/free", "acme", { ok: 1 }]);
+    await closed.promise;
+  });
+
+  it("goes on where one fails", async () => {
+    gateway.vendor.answers((response, { url }) => {
+      if (url.endsWith("/get")) return void setTimeout(() => response.end('{"ok":1}'), 50);
+      response.writeHead(500).end("{}");
+    });
+    play = async ({ race }) => {
+      const answer = await race([SEARCH, { action: "acme/free", params: {} }]);
+      return answer.ok ? answer.action : answer.error.code;
+    };
+    expect((await run()).answer.json.data).toBe("acme/free");
+  });
+
+  it("is for reads: a write is sent to nobody", async () => {
+    play = async ({ race }) => {
+      const answer = await race([BUY, SEARCH]);
+      return answer.ok ? "ok" : answer.error.code;
+    };
+    expect((await run()).answer.json.data).toBe("internal_error");
+    expect(gateway.vendor.asked).toEqual([]);
+  });
+});
+
+describe("a ladder of two actions", () => {
+  it("asks the second only where the first has failed", async () => {
+    gateway.vendor.answers((response, { url }) => {
+      if (url.endsWith("/get")) return void response.end('{"ok":1}');
+      response.writeHead(503).end("{}");
+    });
+    play = async ({ ladder }) => {
+      const answer = await ladder([SEARCH, { action: "acme/free", params: {} }]);
+      return answer.ok ? answer.action : answer.error.code;
+    };
+    expect((await run()).answer.json.data).toBe("acme/free");
+    const urls = gateway.vendor.asked.map(({ url }) => url);
+    expect(urls.at(0)).toBe("/v1/search");
+    expect(urls.at(-1)).toBe("/v1/get");
+  });
+});
+
+describe("a composite that stops", () => {
+  it("stops the calls that it has not waited for", async () => {
+    const closed = Promise.withResolvers<void>();
+    gateway.vendor.answers((response) => void response.on("close", closed.resolve));
+    play = async ({ call }) => {
+      void call(SEARCH);
+      await eventually(() => gateway.vendor.asked[0], "the vendor to be asked");
+      return "done";
+    };
+    const { account, answer } = await run();
+    expect(answer.json.data).toBe("done");
+    await closed.promise;
+    expect(await gateway.heldCents(account)).toBe(0);
+  });
+
+  it("goes on when its caller leaves, is charged, and its answer is kept under its key", async () => {
+    const going = Promise.withResolvers<void>();
+    play = async ({ call }) => {
+      await going.promise;
+      const answer = await call(SEARCH);
+      return answer.ok && answer.data;
+    };
+    const account = await gateway.live({ creditCents: 100 });
+    const leaving = new AbortController();
+    const headers = {
+      authorization: `Bearer ${account.key}`,
+      "content-type": "application/json",
+      "idempotency-key": "k1",
+    };
+    const left = fetch(`${gateway.url}/api/run/core/composed`, {
+      method: "POST",
+      headers,
+      body: "{}",
+      signal: leaving.signal,
+    });
+    await eventually(async () => ((await gateway.heldCents(account)) === 3 ? true : undefined), "its hold");
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    going.resolve();
+    await eventually(async () => ((await gateway.heldCents(account)) === 0 ? true : undefined), "its end");
+    const again = await gateway.run(account, "core/composed", {}, { "idempotency-key": "k1" });
+    expect(again.json).toMatchObject({ data: { results: ["a"] }, charged_cents: 3 });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(await gateway.transactions(account)).toHaveLength(1);
+  });
+});
