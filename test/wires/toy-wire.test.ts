@@ -6,8 +6,9 @@ import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
 import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../src/plan.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
+import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
 import { type ToyBody, toyWire } from "../fixtures/toy-wire.ts";
+import { COST, openStage } from "../support/scripted-plan.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
 
@@ -58,8 +59,8 @@ const CHARGE = {
   balanceNano: null,
 };
 
-/** Asks in the toy wire; a failure is thrown. */
-function ask(dialect: DialectName, body: ToyBody, stream: boolean, origin = `${sandbox.url}/sandbox`): Promise<Said> {
+/** The route of one question in the toy wire. */
+function routeOf(dialect: DialectName, body: ToyBody, stream: boolean, origin = `${sandbox.url}/sandbox`): ModelRoute {
   const clocks = { firstTokenMsMax: 20_000, lastFirstTokenMsMax: 20_000, gapMsMax: 20_000 };
   const head = { id: "toy-1", createdS: 1, model: "maker/ok" };
   const route = upstream.chatRoute(offerOf(dialect, origin), {
@@ -75,6 +76,12 @@ function ask(dialect: DialectName, body: ToyBody, stream: boolean, origin = `${s
     clocks,
   });
   if (typeof route === "string") throw new Error(route);
+  return route;
+}
+
+/** Asks in the toy wire; a failure is thrown. */
+function ask(dialect: DialectName, body: ToyBody, stream: boolean, origin?: string): Promise<Said> {
+  const route = routeOf(dialect, body, stream, origin);
   return new Promise((resolve, reject) => {
     let before = "";
     let attempt: Attempt | null = null;
@@ -169,6 +176,32 @@ describe.each(DIALECTS)("over the %s dialect", (dialect) => {
     const lines = linesOf(await ask(dialect, { talk: [me("[[say: stop here]]")], until: "stop" }, true));
     expect(lines).toEqual([{ over: "stop" }, { bill: 2 }]);
   });
+});
+
+test("a call in it is held, relayed, charged and ended like any other, and broken like no other", async () => {
+  const stage = await openStage();
+  for (const dialect of DIALECTS) {
+    for (const streamed of [true, false]) {
+      const candidates = [routeOf(dialect, { talk: [me("[[say: one two three]]")] }, streamed)];
+      const { reply, over } = stage.begin({ plan: { candidates, streamed, frame: toyWire.frame({}) } });
+      await over;
+      expect(stage.moves).toEqual(["reserve", `post ${COST}`]);
+      expect([reply.status, reply.headers.get("content-type"), reply.headers.get("served-by")]).toEqual([
+        200,
+        "application/x-ndjson",
+        "maker/ok",
+      ]);
+      expect(reply.text().trimEnd().split("\n").at(-1)).toMatch(/"bill":\d+\}$/);
+    }
+  }
+  const half = ANSWERS.find(({ name }) => name === "cut after content")?.vendor ?? "";
+  vendor.answers({ headers: { "content-type": "text/event-stream" }, body: half });
+  const candidates = [routeOf("chat-completions", { talk: [me("Hi")] }, true, vendor.url)];
+  const { reply, over } = stage.begin({ plan: { candidates, frame: toyWire.frame({}) } });
+  await over;
+  expect(stage.moves).toEqual(["reserve", "void broken"]);
+  expect(reply.text()).toMatch(/^\{"text":"a"\}\n\{"sorry":".+","code":"upstream_error"\}\n$/);
+  await stage.close();
 });
 
 test("what it is told of errors is its own", () => {
