@@ -6,7 +6,7 @@ import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
-import { ERRORS, type ErrorRow } from "../src/errors.ts";
+import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
 import { METRICS } from "../src/observe/metrics.ts";
@@ -15,6 +15,7 @@ import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
 import { createShop, type ShopAction } from "../src/run/shop.ts";
 import { fullPriceWords } from "../src/web/words.ts";
+import { ERROR_TYPES } from "../src/wires/chat-completions/errors.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */
 interface Page {
@@ -116,7 +117,7 @@ function errorRows(): readonly (readonly string[])[] {
     code(name),
     String(row.status),
     row.retry ? "yes" : "no",
-    code(row.type),
+    code(ERROR_TYPES[name as ErrorCode]),
     row.message,
     row.hint,
   ]);

@@ -22,7 +22,7 @@ import { addressWindowKey } from "./limits/address-window-key.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
-import type { Endpoint } from "./plan.ts";
+import type { Endpoint, EndpointSpec } from "./plan.ts";
 import { KEPT_LEASE_MS } from "./run/action-plan.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
@@ -35,12 +35,12 @@ import { startSandbox } from "./sandbox/server.ts";
 import { screen, tellAddress } from "./serve/admit.ts";
 import type { ServeDeps } from "./serve/deps.ts";
 import { refuseAtEdge } from "./serve/refuse-at-edge.ts";
-import { openAiError } from "./serve/render-error.ts";
 import { serve } from "./serve/serve.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 import { webEndpoints } from "./web/web-endpoints.ts";
+import { envelopeErrors } from "./wires/envelope/errors.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -143,6 +143,11 @@ function chatSettings(config: Config) {
     unaryMs: config.unaryMsMax,
     unaryMsPerToken: config.unaryMsPerToken,
   };
+}
+
+/** Endpoints of parts that know no wire. */
+function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
+  return specs.map((spec) => ({ ...spec, errors: envelopeErrors }));
 }
 
 /** How much of signing up there may be. */
@@ -254,7 +259,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     counter,
     clock,
     settings: chatSettings(config),
-    errorJson: openAiError,
   };
   const live = { sandbox: false };
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
@@ -280,17 +284,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
     ...runEndpoints(run),
-    ...filed.endpoints,
     ...chatEndpoints(chat, {
       models: () => modelsAnswer(catalog.current(), live),
       model: (slug) => modelAnswer(catalog.current(), slug, live),
       pricing: () => pricingAnswer(catalog.current(), live),
     }),
-    ...accountEndpoints({ books: ledger, clock, forget }),
-    ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
     ...findEndpoints({ shop, clock }),
     ...webEndpoints({ shop, clock, catalog: catalog.current, publicUrl, payTo: null }),
-    healthEndpoint(),
+    ...inEnvelope([
+      ...filed.endpoints,
+      ...accountEndpoints({ books: ledger, clock, forget }),
+      ...(config.signup === "open" ? [signupEndpoint({ ...opening, counts: records, ...signupBounds(config) })] : []),
+      healthEndpoint(),
+    ]),
   ];
   checkRetirements(publicEndpoints);
   const edge = {
@@ -299,7 +305,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     spillFolder: config.dataDir,
     screen: (request, endpoint) => screen(request, endpoint, deps),
     handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
-    refuse: (request, reply, error, shape) => refuseAtEdge(request, reply, error, { shape, deps }),
+    refuse: (request, reply, error, errors) => refuseAtEdge(request, reply, error, { errors, deps }),
   } satisfies Partial<Parameters<typeof listen>[0]>;
   const listenPublic = () =>
     listen({
@@ -316,16 +322,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ...edge,
       host: config.adminHost,
       port: config.adminPort,
-      endpoints: adminEndpoints({
-        ...opening,
-        forget,
-        sandbox: config.sandbox,
-        readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
-        metricsText,
-        ...(role?.kind === "parent" ? { readiness: role.readiness, metricsText: role.metricsText } : {}),
-        metricsContentType: observer.contentType,
-        metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
-      }),
+      endpoints: inEnvelope(
+        adminEndpoints({
+          ...opening,
+          forget,
+          sandbox: config.sandbox,
+          readiness: () => (draining ? { ready: false, reason: "draining" } : { ready: true }),
+          metricsText,
+          ...(role?.kind === "parent" ? { readiness: role.readiness, metricsText: role.metricsText } : {}),
+          metricsContentType: observer.contentType,
+          metricsOpen: ["127.0.0.1", "localhost", "::1"].includes(config.adminHost),
+        }),
+      ),
       cors: null,
       // Bound to every address, it cannot know the names it goes by.
       allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],

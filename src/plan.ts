@@ -511,17 +511,24 @@ export interface EndpointShape {
   /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
-  readonly errors: ErrorShape;
   readonly retires?: Retirement;
   /** The retirement of what a request names, where one path serves many things. */
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;
 }
 
-/** How an endpoint's callers expect errors: as the chat wire has them, or in the envelope. */
-export type ErrorShape = "chat" | "envelope";
+/** How a wire tells errors. */
+export interface ErrorCodec {
+  /** The wire's name. */
+  readonly wire: string;
+  /** The body of an answer that is an error. */
+  body(error: GatewayError): Record<string, unknown>;
+}
 
-/** An HTTP path we serve: free ones answer, of kept or of streamed bodies, paid ones make a plan. */
-export type Endpoint = EndpointShape &
+/** An HTTP path we serve, in the wire that its callers read. */
+export type Endpoint = EndpointSpec & { readonly errors: ErrorCodec };
+
+/** A path in no wire yet: free ones answer, of kept or of streamed bodies, paid ones make a plan. */
+export type EndpointSpec = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
     | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }

@@ -33,6 +33,8 @@ const LINES: Record<string, number> = {
   "src/config.ts": 1,
   "src/account-rows.ts": 0,
   "src/plan.ts": 0,
+  "src/neutral.ts": 0,
+  "src/json.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,
   "src/money.ts": 0,
@@ -151,6 +153,22 @@ describe("the house", () => {
         const down = (LINES[other] ?? 99) < (LINES[own] ?? -1) || (LINES[own] === 0 && LINES[other] === 0);
         const vocabulary = LINES[own] === 2 && SHARED_TYPES.includes(target);
         if (!down && !vocabulary) broken.push(`${file} imports ${target}: have main.ts hand it in`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
+  it("wires know each other as little as they know vendors' dialects", () => {
+    const broken: string[] = [];
+    const wireOf = (file: string) => /^src\/wires\/([^/]+)\//.exec(file)?.[1] ?? null;
+    for (const file of source.filter((name) => within(name, ["src/wires", "src/upstream"]))) {
+      for (const { target } of importsOf(file).filter((one) => one.target.startsWith("src/"))) {
+        const [own, other] = [wireOf(file), wireOf(target)];
+        if (other !== null && other !== own)
+          broken.push(`${file} imports ${target}: a wire is chosen where a plan is made`);
+        const pure = within(target, ["src/wires"]) || LINES[partOf(target)] === 0;
+        if (within(file, ["src/wires"]) && !pure)
+          broken.push(`${file} imports ${target}: a wire is a codec over line 0`);
       }
     }
     expect(broken).toEqual([]);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { Answer, Call, Caller, Endpoint, EndpointShape } from "../plan.ts";
+import type { Answer, Call, Caller, EndpointShape, EndpointSpec } from "../plan.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
@@ -33,13 +33,12 @@ export interface AccountParts {
 
 type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer | GatewayError>;
 
-function endpoint(method: EndpointShape["method"], path: string, answer: Answering): Endpoint {
+function endpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   return {
     method,
     path,
     auth: "key",
     bodyBytesMax: BODY_BYTES_MAX,
-    errors: "envelope",
     answer: ({ request, caller }) =>
       caller === null ? new GatewayError("invalid_token") : answer({ request, caller }),
   };
@@ -58,7 +57,7 @@ function idOf(call: Call): string {
   return call.request.params.id ?? "";
 }
 
-function readingEndpoints(books: Books): Endpoint[] {
+function readingEndpoints(books: Books): EndpointSpec[] {
   return [
     endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
       const [account, keys] = await Promise.all([books.account(payer.accountId), books.keys(payer.accountId)]);
@@ -91,7 +90,7 @@ function readingEndpoints(books: Books): Endpoint[] {
   ];
 }
 
-function writingEndpoints(parts: AccountParts): Endpoint[] {
+function writingEndpoints(parts: AccountParts): EndpointSpec[] {
   const { books, forget } = parts;
   const changing = (change: Answering): Answering =>
     writing((call) =>
@@ -132,6 +131,6 @@ function writingEndpoints(parts: AccountParts): Endpoint[] {
 }
 
 /** The endpoints below `/api/v1` that an account's keys can call. */
-export function accountEndpoints(parts: AccountParts): Endpoint[] {
+export function accountEndpoints(parts: AccountParts): EndpointSpec[] {
   return [...readingEndpoints(parts.books), ...writingEndpoints(parts)];
 }

@@ -4,7 +4,7 @@ import type { AccountLimits, AccountRow } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, nanoFromCents } from "../money.ts";
-import type { Answer, Call, Endpoint, EndpointShape } from "../plan.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec } from "../plan.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
@@ -52,8 +52,8 @@ export interface AdminAccountParts {
 
 type Answering = (call: Call) => Promise<Answer | GatewayError>;
 
-export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): Endpoint {
-  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, errors: "envelope", answer };
+export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
+  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, answer };
 }
 
 function noSuchAccount(): GatewayError {
@@ -102,7 +102,7 @@ function withAccount(books: Books, next: (account: AccountRow, call: Call) => Re
   };
 }
 
-function accountRoutes(parts: AdminAccountParts): Endpoint[] {
+function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
   const { books, forget } = parts;
   return [
     adminEndpoint("POST", "/admin/v1/accounts", async ({ request }) => {
@@ -137,7 +137,7 @@ function accountRoutes(parts: AdminAccountParts): Endpoint[] {
   ];
 }
 
-function keyRoutes(parts: AdminAccountParts): Endpoint[] {
+function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
   const { books, forget } = parts;
   const keyOf = (account: AccountRow, call: Call) => ({
     accountId: account.accountId,
@@ -182,6 +182,6 @@ function keyRoutes(parts: AdminAccountParts): Endpoint[] {
 }
 
 /** The endpoints below `/admin/v1/accounts`. */
-export function adminAccountEndpoints(parts: AdminAccountParts): Endpoint[] {
+export function adminAccountEndpoints(parts: AdminAccountParts): EndpointSpec[] {
   return [...accountRoutes(parts), ...keyRoutes(parts)];
 }

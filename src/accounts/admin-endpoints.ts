@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
 import { usdText } from "../money.ts";
-import type { Answer, Endpoint, EndpointShape } from "../plan.ts";
+import type { Answer, EndpointShape, EndpointSpec } from "../plan.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { readBody } from "./read-body.ts";
@@ -28,13 +28,13 @@ export interface AdminParts extends AdminAccountParts {
   readonly metricsOpen: boolean;
 }
 
-function openEndpoint(path: string, answer: () => Answer | Promise<Answer>): Endpoint {
-  const shape: EndpointShape = { method: "GET", path, auth: "none", watch: true, bodyBytesMax: 0, errors: "envelope" };
+function openEndpoint(path: string, answer: () => Answer | Promise<Answer>): EndpointSpec {
+  const shape: EndpointShape = { method: "GET", path, auth: "none", watch: true, bodyBytesMax: 0 };
   return { ...shape, answer };
 }
 
 /** `/healthz`: the process answers. Also served on the public listener. */
-export function healthEndpoint(): Endpoint {
+export function healthEndpoint(): EndpointSpec {
   return openEndpoint("/healthz", () => ({ status: 200, body: { ok: true } }));
 }
 
@@ -66,7 +66,7 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
   }
 }
 
-function ledgerEndpoints(books: Books): Endpoint[] {
+function ledgerEndpoints(books: Books): EndpointSpec[] {
   return [
     adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", async ({ request }) => {
       const body = readBody(refundSchema, request.body);
@@ -80,7 +80,7 @@ function ledgerEndpoints(books: Books): Endpoint[] {
   ];
 }
 
-function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpen }: AdminParts): Endpoint[] {
+function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpen }: AdminParts): EndpointSpec[] {
   const metrics = openEndpoint("/metrics", async () => ({
     status: 200,
     body: await metricsText(),
@@ -97,6 +97,6 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
 }
 
 /** Everything the admin listener serves. */
-export function adminEndpoints(parts: AdminParts): Endpoint[] {
+export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
   return [...adminAccountEndpoints(parts), ...ledgerEndpoints(parts.books), ...watchEndpoints(parts)];
 }

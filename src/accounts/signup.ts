@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { least, minus, type Nano, nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Endpoint } from "../plan.ts";
+import type { EndpointSpec } from "../plan.ts";
 import { nameSchema, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody } from "./read-body.ts";
 
@@ -66,13 +66,12 @@ async function takeCredit({ counts, clock, creditPerDay }: SignupParts): Promise
 }
 
 /** `POST /api/v1/signup`. */
-export function signupEndpoint(parts: SignupParts): Endpoint {
+export function signupEndpoint(parts: SignupParts): EndpointSpec {
   return {
     method: "POST",
     path: "/api/v1/signup",
     auth: "none",
     bodyBytesMax: BODY_BYTES_MAX,
-    errors: "envelope",
     async answer({ request }) {
       const body = readBody(signupSchema, request.body);
       if (body instanceof GatewayError) return body;

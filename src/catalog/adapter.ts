@@ -33,7 +33,7 @@ export interface PartBounds {
 export interface ChatWire {
   /** The field that bounds the output. Default `max_tokens`. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
-  /** Request fields of OpenAI's wire that this vendor refuses or ignores at a price; they are left out. */
+  /** Request fields, by their names in OpenAI's wire, that this vendor refuses or ignores at a price; they are left out. */
   readonly dropFields?: readonly string[];
   /** Fields added to every request. */
   readonly extraFields?: Readonly<Record<string, unknown>>;

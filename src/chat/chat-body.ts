@@ -1,8 +1,8 @@
 // Reads a chat request: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import type { ChatBody } from "../upstream/dialects/dialect.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
+import type { ChatBody } from "../wires/chat-completions/body.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
 import { type PromptShape, shapeOf } from "./prompt-bounds.ts";

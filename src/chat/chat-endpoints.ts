@@ -1,6 +1,7 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
 import { GatewayError } from "../errors.ts";
 import type { Endpoint } from "../plan.ts";
+import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { type ChatDeps, chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
 
@@ -13,8 +14,8 @@ export interface PriceAnswers {
   pricing(): unknown;
 }
 
-const OPEN = { auth: "none", bodyBytesMax: 0, errors: "chat" } as const;
-const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: "chat" } as const;
+const OPEN = { auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
+const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: chatErrors } as const;
 
 function notYet(path: string): Endpoint {
   const detail = `${path} is not offered yet; use POST /api/llm/v1/chat/completions.`;

@@ -5,12 +5,13 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { CallerRequest } from "../neutral.ts";
 import type { Candidate, FramedPlan, Plan, PlanCall } from "../plan.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
+import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
-import { createChatFrame } from "./chat-frame.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
 import { maxCostOf } from "./max-cost.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
@@ -40,7 +41,6 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
-  readonly errorJson: (error: GatewayError) => Record<string, unknown>;
 }
 
 /** A model that can serve this very request, with the bounds of its quote. */
@@ -61,7 +61,7 @@ function keepAliveMs({ request }: PlanCall): number | null {
 function fitModel(
   { model, firstTokenMsMax }: Wanted,
   chat: ChatRequest,
-  make: { deps: ChatDeps; requestId: string; completionId: string; createdS: number },
+  make: { deps: ChatDeps; asked: CallerRequest; requestId: string; completionId: string; createdS: number },
 ): FitModel | string {
   const { shape } = chat;
   const partTokens = partTokensMax(shape, model.parts, model.contextTokens);
@@ -73,6 +73,7 @@ function fitModel(
     ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
     : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
   const order = {
+    answers: chatCompletionsWire.answers({ id: make.completionId, createdS: make.createdS, model: model.slug }),
     requestId: make.requestId,
     completionId: make.completionId,
     createdS: make.createdS,
@@ -84,7 +85,10 @@ function fitModel(
   };
   const made = model.offers
     .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}, spec.contextTokens) !== null)
-    .map((offer) => upstream.chatRoute(offer, { ...order, body: isOwnServer(offer) ? chat.unsifted() : chat.body }));
+    .map((offer) => {
+      const asked = isOwnServer(offer) ? chatCompletionsWire.request(chat.unsifted()) : make.asked;
+      return upstream.chatRoute(offer, { ...order, asked });
+    });
   const routes = made.filter((route) => typeof route !== "string");
   if (routes.length === 0) {
     const reason = made.find((route) => typeof route === "string") ?? "content of this kind is not taken";
@@ -129,7 +133,8 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   const { shape, unknownPart } = chat;
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
-  const made = wanted.map((one) => fitModel(one, chat, { deps, requestId: request.id, completionId, createdS }));
+  const asked = chatCompletionsWire.request(chat.body);
+  const made = wanted.map((one) => fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }));
   const candidates = made.filter((candidate) => typeof candidate !== "string");
   if (candidates.length === 0 || unknownPart !== null) {
     const unknown = `content parts of type ${unknownPart} are not known here`;
@@ -174,14 +179,13 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
       chat.dropped,
       candidates.every(({ routes }) => routes.every(({ offer }) => isOwnServer(offer))),
     ),
-    frame: createChatFrame({
+    frame: chatCompletionsWire.frame({
       completionId,
       createdS,
       stream: chat.stream,
       includeUsage: chat.includeUsage,
       trace: request.headers.get("x-tollgate-trace") === "1",
       loweredTo: chat.lowered ? chat.outputTokensMax : null,
-      errorJson: deps.errorJson,
     }),
   };
 }

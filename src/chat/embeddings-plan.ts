@@ -9,10 +9,10 @@ import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Frame, FramedPlan, Plan, PlanCall } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
+import { usageJson } from "../wires/chat-completions/usage.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
 import { schemaError, unsifted } from "./chat-body.ts";
-import { usageJson } from "./chat-frame.ts";
 import type { ChatDeps } from "./chat-plan.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
 import { maxCostOf } from "./max-cost.ts";
@@ -104,14 +104,9 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     outputTokensMax: 0,
     clocks,
   };
-  const routes = model.offers
-    .map((offer) =>
-      upstream.embeddingRoute(offer, {
-        ...order,
-        body: { ...(isOwnServer(offer) ? unsifted(sent) : sifted.body), messages: [] },
-      }),
-    )
-    .filter((one) => typeof one !== "string");
+  const routes = model.offers.map((offer) =>
+    upstream.embeddingRoute(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
+  );
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
   const plan: Plan = {

@@ -1,7 +1,7 @@
 // PUT and GET /files/{id}: bytes in and out, for whoever has a signed link. Nothing is shown or run, only saved.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { Answer, Call, Endpoint, EndpointShape, StreamAnswer } from "../plan.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../plan.ts";
 import { byteRange } from "./byte-range.ts";
 import { attachment, CONTENT_HEADERS, safeMime } from "./content-headers.ts";
 import { FILE_BYTES_MAX, noSuchFile } from "./desk.ts";
@@ -83,13 +83,13 @@ async function upload({ request }: Call, { files }: FileEndpointParts): Promise<
 }
 
 /** The endpoints that signed links lead to. */
-export function fileEndpoints(parts: FileEndpointParts): Endpoint[] {
+export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
   const signed = (
     method: LinkMethod,
     bodyBytesMax: number,
     serve: (call: Call, parts: FileEndpointParts) => Promise<Answer | StreamAnswer | GatewayError>,
-  ): Endpoint => {
-    const shape: EndpointShape = { method, path: "/files/{id}", auth: "none", bodyBytesMax, errors: "envelope" };
+  ): EndpointSpec => {
+    const shape: EndpointShape = { method, path: "/files/{id}", auth: "none", bodyBytesMax };
     const stream = async (call: Call) => {
       const { params, query } = call.request;
       const link = checkLink(parts.secret, { method, id: params.id ?? "", query }, parts.clock.epochMs());

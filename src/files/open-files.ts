@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { Endpoint } from "../plan.ts";
+import type { EndpointSpec } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import { openDiskStore } from "./disk-store.ts";
 import { filesActions } from "./file-actions.ts";
@@ -29,7 +29,7 @@ export interface OpenFilesOptions {
 export interface OpenFiles {
   readonly files: Files;
   readonly actions: readonly LocalAction[];
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly EndpointSpec[];
 }
 
 function openStore(config: Config, clock: Clock): Promise<FileStore> {

@@ -1,11 +1,12 @@
 // Finds the endpoint that a method and a path mean.
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, ErrorShape } from "../plan.ts";
+import type { Endpoint, ErrorCodec } from "../plan.ts";
+import { envelopeErrors } from "../wires/envelope/errors.ts";
 
 /** Where a request goes, or why it goes nowhere. `allow` is the Allow header of a 405. */
 export type Match =
   | { readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
-  | { readonly error: GatewayError; readonly errors: ErrorShape; readonly allow?: string };
+  | { readonly error: GatewayError; readonly errors: ErrorCodec; readonly allow?: string };
 
 export type MatchEndpoint = (method: string, path: string) => Match;
 
@@ -31,7 +32,7 @@ function compile(path: string): { regex: RegExp; names: string[] } {
   return { regex: new RegExp(`^${source.join("/")}$`), names };
 }
 
-/** The part of a path that decides in whose shape errors are told: `/api/llm` of `/api/llm/v1/models`. */
+/** The part of a path that decides in which wire errors are told: `/api/llm` of `/api/llm/v1/models`. */
 function area(path: string): string {
   return path.split("/", 3).join("/");
 }
@@ -51,13 +52,13 @@ function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
 export function matchEndpoint(endpoints: readonly Endpoint[]): MatchEndpoint {
   const exact = new Map<string, ByMethod>();
   const byPattern = new Map<string, ByMethod>();
-  const shapes = new Map<string, ErrorShape>();
+  const wires = new Map<string, ErrorCodec>();
   for (const endpoint of endpoints) {
     addTo(endpoint.path.includes("{") ? byPattern : exact, endpoint.path, endpoint);
-    shapes.set(area(endpoint.path), endpoint.errors);
+    wires.set(area(endpoint.path), endpoint.errors);
   }
   const patterns: Pattern[] = [...byPattern].map(([path, methods]) => ({ ...compile(path), methods }));
-  const shapeOf = (path: string): ErrorShape => shapes.get(area(path)) ?? "envelope";
+  const wireOf = (path: string): ErrorCodec => wires.get(area(path)) ?? envelopeErrors;
 
   const find = (path: string): { methods: ByMethod; names: readonly string[]; values: readonly string[] } | null => {
     const methods = exact.get(path);
@@ -73,7 +74,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[]): MatchEndpoint {
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
     const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : "";
     const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
-    return { error: new GatewayError("not_found", { detail: { detail } }), errors: shapeOf(path) };
+    return { error: new GatewayError("not_found", { detail: { detail } }), errors: wireOf(path) };
   };
 
   return (method, path) => {
@@ -83,7 +84,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[]): MatchEndpoint {
     if (endpoint === undefined) {
       const allow = [...found.methods.keys(), "OPTIONS"].join(", ");
       const detail = { method: method.slice(0, 20), allow };
-      return { error: new GatewayError("method_not_allowed", { detail }), errors: shapeOf(path), allow };
+      return { error: new GatewayError("method_not_allowed", { detail }), errors: wireOf(path), allow };
     }
     if (found.names.length === 0) return { endpoint, params: NO_PARAMS };
     const params = decodeParams(found.names, found.values);

@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js
 import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, ErrorShape, GatewayRequest, Reply } from "../plan.ts";
+import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../plan.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
@@ -34,7 +34,7 @@ export interface HttpOptions {
   /** Answers a request. What it throws is told as `internal_error`. */
   readonly handle: (request: GatewayRequest, endpoint: Endpoint, reply: Reply) => Promise<void> | void;
   /** Answers a request that the edge itself turns away. */
-  readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorShape) => void;
+  readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
   /**
    * Whether the sender of a long body may go on: asked when the first part has come, so that nobody without a good key
    * makes us keep megabytes. Null: yes.

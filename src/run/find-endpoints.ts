@@ -3,6 +3,7 @@
 import { goneError, isGone } from "../catalog/retirement.ts";
 import { GatewayError } from "../errors.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../plan.ts";
+import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
 import { noSuchAction, notFound } from "./nearest.ts";
 import { onShelf, type Shelves } from "./on-shelf.ts";
@@ -65,7 +66,7 @@ function descriptorEndpoint(parts: Shelves): Endpoint {
 }
 
 function open(path: string) {
-  return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: "envelope" } as const;
+  return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: envelopeErrors } as const;
 }
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */

@@ -1,5 +1,6 @@
 // The one endpoint that runs actions.
 import type { Endpoint } from "../plan.ts";
+import { envelopeErrors } from "../wires/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";
 import { runPlan } from "./run-plan.ts";
 
@@ -12,7 +13,7 @@ export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
       path: "/api/run/{service}/{action}",
       auth: "key",
       bodyBytesMax: BODY_BYTES_MAX,
-      errors: "envelope",
+      errors: envelopeErrors,
       retiresFor: ({ params: { service, action } }) =>
         deps.shop.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
       plan: (call) => runPlan(call, deps),

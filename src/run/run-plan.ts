@@ -1,10 +1,10 @@
 // A call of an action as it comes over HTTP: from its bytes to a plan, in the envelope.
 import { GatewayError } from "../errors.ts";
 import type { FramedPlan, PlanCall } from "../plan.ts";
+import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { actionPlan } from "./action-plan.ts";
 import type { RunDeps } from "./deps.ts";
-import { envelopeFrame, PREAMBLE } from "./envelope-frame.ts";
 import { readCall } from "./read-call.ts";
 
 /** Checks a call of an action and makes its plan, or says what is wrong with it. */

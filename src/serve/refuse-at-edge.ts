@@ -1,6 +1,6 @@
 // A request that the transport itself turns away still gets the headers of every reply, and a record.
 import type { GatewayError } from "../errors.ts";
-import type { ErrorShape, GatewayRequest, Reply } from "../plan.ts";
+import type { ErrorCodec, GatewayRequest, Reply } from "../plan.ts";
 import { takeAddress } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
@@ -11,7 +11,7 @@ export function refuseAtEdge(
   request: GatewayRequest,
   reply: Reply,
   error: GatewayError,
-  { shape, deps }: { readonly shape: ErrorShape; readonly deps: ServeDeps },
+  { errors, deps }: { readonly errors: ErrorCodec; readonly deps: ServeDeps },
 ): void {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   const window = new ToldWindow(reply);
@@ -19,6 +19,6 @@ export function refuseAtEdge(
   window.tell();
   record.status = told.status;
   record.code = told.code;
-  record.bytesOut = sendError(reply, told, shape);
+  record.bytesOut = sendError(reply, told, errors);
   deps.observer.end(record);
 }

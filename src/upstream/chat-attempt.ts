@@ -1,12 +1,13 @@
-// One try of one chat route: sends the request, reads what comes by the vendor's dialect, and tells the relay.
+// One try of one chat route: sends the request, reads what comes by the call's lane, and tells the relay.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
 import { classify } from "./classify.ts";
-import type { ChatContext, Dialect, UnaryAnswer } from "./dialects/dialect.ts";
+import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
+import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 
@@ -15,8 +16,9 @@ const ERROR_BYTES_MAX = 64 * 1024;
 const GOODBYE_MS_MAX = 5_000;
 
 export interface ChatAttemptOptions {
-  readonly dialect: Dialect;
-  readonly context: ChatContext;
+  readonly lane: Lane;
+  /** A stream was asked for. */
+  readonly stream: boolean;
   readonly request: ExchangeRequest;
   readonly firstTokenMsMax: number;
   readonly gapMsMax: number;
@@ -93,7 +95,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
       this.#isError = true;
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
       this.#body = new UnaryBody(ERROR_BYTES_MAX);
-    } else if (!this.#options.context.stream || !type.startsWith("text/event-stream")) {
+    } else if (!this.#options.stream || !type.startsWith("text/event-stream")) {
       this.#body = new UnaryBody(ANSWER_BYTES_MAX);
     } else {
       this.#stream = this.#openStream();
@@ -129,8 +131,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   #openStream(): EventStream {
-    const { dialect, context } = this.#options;
-    return new EventStream(dialect, context, {
+    return new EventStream(this.#options.lane, {
       content: (bytes) => {
         this.#exchange.answering();
         this.#sink.content(bytes);
@@ -146,10 +147,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   #readBody(json: unknown): void {
-    const { dialect, context } = this.#options;
-    const answer = dialect.answer(json, context);
+    const { lane, stream } = this.#options;
+    const answer = lane.answer(json);
     if ("kind" in answer) return this.#fail(answer);
-    if (context.stream) return this.#fail(malformed("a whole answer came where a stream was asked for"));
+    if (stream) return this.#fail(malformed("a whole answer came where a stream was asked for"));
     if (this.#over) return;
     this.#over = true;
     this.#unary = answer;
@@ -157,7 +158,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   #failWithBody(body: unknown): void {
-    this.#fail(classify(this.#status, this.#options.dialect.error(body), this.#retryAfterMs));
+    this.#fail(classify(this.#status, this.#options.lane.error(body), this.#retryAfterMs));
   }
 
   /** The last word, said once. What still runs upstream is stopped. */

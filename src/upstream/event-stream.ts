@@ -1,19 +1,20 @@
 // The stream side of an attempt: bytes become events, events become the answer in the caller's wire.
 import type { AnswerSink, Reading } from "../plan.ts";
-import { ChatStream } from "./chat-stream-out.ts";
-import type { ChatContext, ChatStreamReader, Dialect } from "./dialects/dialect.ts";
+import type { StreamReader } from "./dialects/dialect.ts";
+import { HeldStream } from "./held-stream.ts";
+import type { Lane } from "./lane.ts";
 import { SseScanner } from "./sse-scanner.ts";
 
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 
 export class EventStream {
-  readonly #out: ChatStream;
-  readonly #reader: ChatStreamReader;
+  readonly #out: HeldStream;
+  readonly #reader: StreamReader;
   readonly #scanner: SseScanner;
 
-  constructor(dialect: Dialect, context: ChatContext, sink: AnswerSink) {
-    this.#out = new ChatStream(context, sink);
-    this.#reader = dialect.reader(context, this.#out);
+  constructor(lane: Lane, sink: AnswerSink) {
+    this.#out = new HeldStream(sink);
+    this.#reader = lane.reader(this.#out);
     this.#scanner = new SseScanner((bytes, start, end, name) => {
       if (!this.#out.over && !this.#reader.event(bytes, start, end, name)) this.#out.skip();
     }, EVENT_BYTES_MAX);

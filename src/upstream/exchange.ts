@@ -25,7 +25,7 @@ export interface ExchangeListener {
 export interface ExchangeClocks {
   readonly firstMsMax: number;
   gapMsMax(): number;
-  /** The gap ran out: true where that is no failure, because the answer was complete already. */
+  /** The answer is complete: the gap bound now runs from then on, whatever still comes, and its end is no failure. */
   quiet(): boolean;
 }
 
@@ -74,7 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#arm(this.#clocks.gapMsMax());
   }
 
-  /** The answer is complete: what can still come has the shorter bound on silence, from now on. */
+  /** The answer is complete: all that can still come has the shorter bound, from now on. */
   hurry(): void {
     if (this.#over) return;
     this.#answering = true;
@@ -126,7 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    this.#lastMs = this.#clock.elapsedMs();
+    if (!this.#clocks.quiet()) this.#lastMs = this.#clock.elapsedMs();
     this.#listener.data(chunk);
   }
 

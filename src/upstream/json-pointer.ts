@@ -1,5 +1,8 @@
 // Reads a value out of parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
 
+// Who looks into JSON by pointers mostly has to know what is an object as well.
+export { isRecord } from "../json.ts";
+
 /** Pointers come from adapters and from this code, so there are few, and each is taken apart once. */
 const taken = new Map<string, readonly string[]>();
 
@@ -35,8 +38,4 @@ const COUNT_MAX = 1_000_000_000;
 /** A token count as vendors send it: anything but a finite number above zero counts as none. */
 export function countOf(value: unknown): number {
   return typeof value === "number" && value > 0 ? Math.min(Math.ceil(value), COUNT_MAX) : 0;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

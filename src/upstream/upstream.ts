@@ -3,17 +3,18 @@ import { Agent } from "undici";
 import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import type { Json } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
 import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
-import { stopsOf } from "./dialects/chat-request.ts";
-import type { ChatBody, ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
+import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
+import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createVendorPace } from "./vendor-pace.ts";
 
@@ -36,9 +37,8 @@ export interface RouteClocks {
   readonly gapMsMax: number;
 }
 
-/** What one chat request wants of a route. */
-export interface ChatOrder {
-  readonly body: ChatBody;
+/** What a request to a model wants of a route. */
+export interface ModelOrder {
   readonly requestId: string;
   readonly completionId: string;
   readonly createdS: number;
@@ -49,11 +49,16 @@ export interface ChatOrder {
   readonly clocks: RouteClocks;
 }
 
+export type ChatOrder = ModelOrder & CallerSide;
+
+/** Embeddings have one wire, so that their body passes. */
+export type EmbeddingOrder = ModelOrder & { readonly body: Json };
+
 export interface Upstream {
   readonly health: RouteHealth;
   /** The route of one offer, or the reason why the offer cannot serve this request. */
   chatRoute(offer: Offer, order: ChatOrder): ModelRoute | string;
-  embeddingRoute(offer: EmbeddingOffer, order: ChatOrder): ModelRoute | string;
+  embeddingRoute(offer: EmbeddingOffer, order: EmbeddingOrder): ModelRoute;
   actionRoute(offer: ActionOffer, order: ActionOrder): ActionRoute;
   close(): Promise<void>;
 }
@@ -64,14 +69,26 @@ export interface ModelRoute extends Candidate {
   readonly contextTokens: number;
 }
 
-/** How an offer's wire is spoken. */
-interface Speech {
-  readonly dialect: Dialect;
-  readonly spec: ChatSpec;
-  readonly wire: ChatWire;
-}
+/** Where a vendor's embeddings differ, adapters have no field for it. */
+const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
 
-const EMBEDDINGS: Speech = { dialect: embeddings, spec: { dialect: "chat-completions", models: {} }, wire: {} };
+function contextOf(
+  offer: Offer | EmbeddingOffer,
+  order: ModelOrder,
+  { spec, wire, mayBeEmpty }: { readonly spec: ChatSpec; readonly wire: ChatWire; readonly mayBeEmpty: boolean },
+): ChatContext {
+  return {
+    upstreamModel: offer.upstreamModel,
+    servedSlug: order.servedSlug,
+    completionId: order.completionId,
+    createdS: order.createdS,
+    stream: order.stream,
+    mayBeEmpty,
+    outputTokensMax: order.outputTokensMax,
+    spec,
+    wire,
+  };
+}
 
 /** Opens no connection before the first call. */
 export function createUpstream(clock: Clock): Upstream {
@@ -95,21 +112,11 @@ export function createUpstream(clock: Clock): Upstream {
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function routeOf(offer: Offer | EmbeddingOffer, order: ChatOrder, speech: Speech): ModelRoute | string {
-    const { dialect, spec, wire } = speech;
-    const context: ChatContext = {
-      upstreamModel: offer.upstreamModel,
-      servedSlug: order.servedSlug,
-      completionId: order.completionId,
-      createdS: order.createdS,
-      stream: order.stream,
-      mayBeEmpty: stopsOf(order.body).length > 0,
-      outputTokensMax: order.outputTokensMax,
-      spec,
-      wire,
-    };
-    const unsupported = dialect.unsupported(order.body, context);
-    if (unsupported !== null) return unsupported;
+  function routeOf(
+    offer: Offer | EmbeddingOffer,
+    order: ModelOrder,
+    { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
+  ): ModelRoute {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
@@ -120,7 +127,7 @@ export function createUpstream(clock: Clock): Upstream {
       healthKey: offer.healthKey,
       firstTokenMsMax: order.clocks.firstTokenMsMax,
       lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
-      readOnMsMax: wire.hidesReasoning === true ? READ_ON_MS_MAX : 0,
+      readOnMsMax,
       pointlessAfter: (failed, kind) => {
         if (kind !== "caller_context_length") return false;
         return failed.model === order.servedSlug || order.contextTokens < (failed as ModelRoute).contextTokens;
@@ -129,9 +136,9 @@ export function createUpstream(clock: Clock): Upstream {
         const key = ring.take();
         return openChatAttempt(
           {
-            dialect,
-            context,
-            request: exchangeRequest(vendor, key, dialect.request(order.body, context), order.requestId),
+            lane,
+            stream: order.stream,
+            request: exchangeRequest(vendor, key, lane.request(), order.requestId),
             firstTokenMsMax,
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
@@ -155,9 +162,17 @@ export function createUpstream(clock: Clock): Upstream {
   return {
     health,
     actionRoute: (offer, order) => actionRoute(offer, order, actionParts),
-    chatRoute: (offer, order) =>
-      routeOf(offer, order, { dialect: DIALECTS[offer.chat.dialect], spec: offer.chat, wire: offer.wire }),
-    embeddingRoute: (offer, order) => routeOf(offer, order, EMBEDDINGS),
+    chatRoute(offer, order) {
+      const { mayBeEmpty } = order.asked;
+      const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
+      const lane = laneOf(DIALECTS[offer.chat.dialect], order, context);
+      if (typeof lane === "string") return lane;
+      return routeOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
+    },
+    embeddingRoute(offer, order) {
+      const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
+      return routeOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+    },
     close: () => dispatcher.destroy(),
   };
 }

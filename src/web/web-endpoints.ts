@@ -5,6 +5,7 @@ import { EVERYBODY } from "../run/find-endpoints.ts";
 import { onShelf, type Shelves } from "../run/on-shelf.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";
 import type { ShopAction } from "../run/shop.ts";
+import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { catalogJson } from "./catalog-json.ts";
 import { catalogPage, PAGE_HEADERS } from "./catalog-page.ts";
 import { llmsText } from "./llms-text.ts";
@@ -29,7 +30,7 @@ export function webEndpoints(parts: WebParts): readonly Endpoint[] {
       path,
       auth: "none",
       bodyBytesMax: 0,
-      errors: "envelope",
+      errors: envelopeErrors,
       answer: ({ request }) => answerWith(ready(EVERYBODY), request),
     };
   }

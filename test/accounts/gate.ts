@@ -15,6 +15,7 @@ import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
 import { nano } from "../../src/money.ts";
 import type { Answer } from "../../src/plan.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 
@@ -55,7 +56,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const isAdmin = adminCheck(ADMIN_TOKEN);
   const limits = { inferenceCapNano: nano(10_000_000_000), requestsPerMinute: 600, inFlightMax: 64 };
   const gate = { readiness: { ready: true } as Readiness };
-  const match = matchEndpoint([
+  const specs = [
     ...accountEndpoints({ books, clock, forget }),
     ...adminEndpoints({
       books,
@@ -68,7 +69,8 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
     }),
-  ]);
+  ];
+  const match = matchEndpoint(specs.map((spec) => ({ ...spec, errors: envelopeErrors })));
   let holds = 0;
 
   async function answer(authorization: string | undefined, method: string, target: string, body?: unknown) {

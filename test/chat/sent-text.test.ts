@@ -10,7 +10,7 @@ import { GatewayError } from "../../src/errors.ts";
 import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../src/upstream/dialects/messages.ts";
-import { chatContext } from "../support/dialect-replay.ts";
+import { asked, chatContext } from "../support/dialect-replay.ts";
 
 type Json = Record<string, unknown>;
 
@@ -130,10 +130,14 @@ describe("whatever a dialect sends", () => {
         else Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
         const chat = readChatBody(Buffer.from(JSON.stringify(body)));
         if (chat instanceof GatewayError || chat.unknownPart !== null) return;
-        const sent = JSON.stringify(withoutMedia(dialect.request(chat.body, chatContext()).body));
-        if (!sent.includes("riverstone")) return;
-        sentCount++;
-        expect(sentText(chat.body, CHAT_FIELDS).includes("riverstone"), sent).toBe(true);
+        const translated = dialect.request(asked(chat.body), chatContext()).body;
+        const passed = dialect.passing?.request(chat.body, chatContext()).body ?? translated;
+        for (const going of [translated, passed]) {
+          const sent = JSON.stringify(withoutMedia(going));
+          if (!sent.includes("riverstone")) continue;
+          sentCount++;
+          expect(sentText(chat.body, CHAT_FIELDS).includes("riverstone"), sent).toBe(true);
+        }
       }),
       { numRuns: 3_000 },
     );

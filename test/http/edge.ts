@@ -4,18 +4,16 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { GatewayError } from "../../src/errors.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../src/http/server.ts";
-import type { Endpoint, EndpointShape, GatewayRequest, Reply } from "../../src/plan.ts";
+import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../src/plan.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
+import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 
 // Read by uWebSockets when it is loaded, which the first `listen` does.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE = "16384";
 
 export const BODY_BYTES_MAX = 64 * 1024;
 
-export function endpoint(
-  method: EndpointShape["method"],
-  path: string,
-  errors: EndpointShape["errors"] = "envelope",
-): Endpoint {
+export function endpoint(method: EndpointShape["method"], path: string, errors: ErrorCodec = envelopeErrors): Endpoint {
   return {
     method,
     path,
@@ -31,7 +29,7 @@ const ENDPOINTS = [
   endpoint("GET", "/hello"),
   endpoint("GET", "/things/{id}"),
   endpoint("DELETE", "/things/{id}"),
-  endpoint("POST", "/api/llm/v1/chat/completions", "chat"),
+  endpoint("POST", "/api/llm/v1/chat/completions", chatErrors),
 ];
 
 /** Answers what came, as JSON. */
@@ -45,13 +43,8 @@ export function echo(request: GatewayRequest, _endpoint: Endpoint, reply: Reply)
   );
 }
 
-export function refuse(
-  _request: GatewayRequest,
-  reply: Reply,
-  error: GatewayError,
-  errors: EndpointShape["errors"],
-): void {
-  reply.send(error.status, JSON.stringify({ error: error.code, message: error.message, errors }));
+export function refuse(_request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec): void {
+  reply.send(error.status, JSON.stringify({ error: error.code, message: error.message, errors: errors.wire }));
 }
 
 export async function startEdge(options: Partial<HttpOptions> = {}): Promise<HttpServer> {

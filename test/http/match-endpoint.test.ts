@@ -1,6 +1,8 @@
 // Which endpoint a method and a path mean.
 import { describe, expect, test } from "vitest";
 import { matchEndpoint } from "../../src/http/match-endpoint.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
+import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 import { endpoint } from "./edge.ts";
 
 const match = matchEndpoint([
@@ -11,7 +13,7 @@ const match = matchEndpoint([
   endpoint("DELETE", "/api/v1/agents/{id}"),
   endpoint("GET", "/api/v1/agents/me"),
   endpoint("POST", "/api/run/{service}/{action}"),
-  endpoint("GET", "/api/llm/v1/models/{slug...}", "chat"),
+  endpoint("GET", "/api/llm/v1/models/{slug...}", chatErrors),
   endpoint("GET", "/openapi.json"),
 ]);
 
@@ -59,10 +61,10 @@ describe("an endpoint", () => {
     expect(found(method, path)).toBe(code);
   });
 
-  test("that is not there is told in the shape of its neighbours", () => {
-    expect(match("GET", "/api/llm/v1/nothing")).toMatchObject({ errors: "chat" });
-    expect(match("GET", "/api/v1/nothing")).toMatchObject({ errors: "envelope" });
-    expect(match("GET", "/elsewhere")).toMatchObject({ errors: "envelope" });
+  test("that is not there is told in the wire of its neighbours", () => {
+    expect(match("GET", "/api/llm/v1/nothing")).toMatchObject({ errors: chatErrors });
+    expect(match("GET", "/api/v1/nothing")).toMatchObject({ errors: envelopeErrors });
+    expect(match("GET", "/elsewhere")).toMatchObject({ errors: envelopeErrors });
     expect(match("POST", "/api/v1/agents/k1")).toMatchObject({ allow: "GET, HEAD, DELETE, OPTIONS" });
   });
 });

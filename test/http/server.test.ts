@@ -96,10 +96,10 @@ describe("a request that is in order", () => {
 describe("a request that is not", () => {
   test.each([
     ["GET", "/nothing", {}, 404, "not_found", "envelope"],
-    ["GET", "/api/llm/v1/nothing", {}, 404, "not_found", "chat"],
+    ["GET", "/api/llm/v1/nothing", {}, 404, "not_found", "chat-completions"],
     ["GET", "/hello/", {}, 404, "not_found", "envelope"],
     ["GET", "/things/%zz", {}, 400, "bad_request", "envelope"],
-    ["GET", "/api/llm/v1/chat/completions", {}, 405, "method_not_allowed", "chat"],
+    ["GET", "/api/llm/v1/chat/completions", {}, 405, "method_not_allowed", "chat-completions"],
     ["BREW", "/hello", {}, 405, "method_not_allowed", "envelope"],
     ["POST", "/echo", { "content-type": "application/x-www-form-urlencoded" }, 415, "unsupported_media", "envelope"],
     ["POST", "/echo", { "content-type": "text/plain" }, 415, "unsupported_media", "envelope"],

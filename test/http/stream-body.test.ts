@@ -7,6 +7,7 @@ import type { HttpServer } from "../../src/http/server.ts";
 import { newRecord } from "../../src/observe/record.ts";
 import type { Endpoint, GatewayRequest, IncomingBody, Reply } from "../../src/plan.ts";
 import { sendStream } from "../../src/serve/send-stream.ts";
+import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 import { rawClient, request, startEdge, until } from "./edge.ts";
 
 const MIB = 1024 * 1024;
@@ -14,7 +15,7 @@ const MIB = 1024 * 1024;
 const ON_THE_WAY_BYTES = 16 * MIB;
 
 function endpoint(method: "PUT" | "GET" | "POST", path: string): Endpoint {
-  const shape = { method, path, auth: "none", bodyBytesMax: 100 * MIB, errors: "envelope" } as const;
+  const shape = { method, path, auth: "none", bodyBytesMax: 100 * MIB, errors: envelopeErrors } as const;
   return { ...shape, stream: () => Promise.reject(new Error("the tests handle requests themselves")) };
 }
 

@@ -13,6 +13,7 @@ import type { Records } from "../../src/records/records.ts";
 import type { ServeDeps } from "../../src/serve/deps.ts";
 import { serve } from "../../src/serve/serve.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import { COST, planOver, READING, scriptedDeps } from "../support/scripted-plan.ts";
@@ -92,7 +93,7 @@ function endpointPlaying(play: Play, idempotencyKey: string | null = null): Endp
       keepAlive: null,
     },
   });
-  return { method: "POST", path: "/paid", auth: "key", bodyBytesMax: 1_000, errors: "chat", plan: () => plan };
+  return { method: "POST", path: "/paid", auth: "key", bodyBytesMax: 1_000, errors: chatErrors, plan: () => plan };
 }
 
 function request(): GatewayRequest {

@@ -1,10 +1,11 @@
 // The gateway's own dialects against the sandbox's strict wires: every feature of OpenAI's wire, there and back.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import type { ChatBody, ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../src/upstream/dialects/messages.ts";
-import { chatContext, eventsOf, feed, RecordedStream } from "../support/dialect-replay.ts";
+import type { ChatBody } from "../../src/wires/chat-completions/body.ts";
+import { answerOf, asked, chatContext, eventsOf, feed, RecordedStream } from "../support/dialect-replay.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -19,8 +20,8 @@ const DIALECTS = [
 ] as const;
 
 async function post(dialect: Dialect, body: ChatBody, context: ChatContext): Promise<string> {
-  expect(dialect.unsupported(body, context)).toBe(null);
-  const upstream = dialect.request(body, context);
+  expect(dialect.unsupported(asked(body), context)).toBe(null);
+  const upstream = dialect.request(asked(body), context);
   const url = `${sandbox.url}/sandbox${upstream.path}`;
   const response = await fetch(url, { method: "POST", headers: HEADERS, body: JSON.stringify(upstream.body) });
   const text = await response.text();
@@ -38,7 +39,7 @@ async function streamed(name: "messages" | "generate-content", dialect: Dialect,
 
 async function unary(name: "messages" | "generate-content", dialect: Dialect, body: ChatBody) {
   const context = chatContext({ upstreamModel: "ok", spec: { dialect: name, models: {} } });
-  const answer = dialect.answer(JSON.parse(await post(dialect, body, context)), context);
+  const answer = answerOf(dialect, JSON.parse(await post(dialect, body, context)), context);
   if (!("body" in answer)) throw new Error(answer.message);
   return answer;
 }

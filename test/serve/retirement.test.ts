@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkRetirements, goneError, isGone, retirementHeaders } from "../../src/catalog/retirement.ts";
 import type { Endpoint, Retirement } from "../../src/plan.ts";
+import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 const RETIRES: Retirement = { announced: "2026-09-01", sunset: "2026-12-31", successor: "/api/v2/things" };
@@ -38,7 +39,7 @@ describe("a retirement", () => {
       path: "/api/v1/things",
       auth: "none",
       bodyBytesMax: 0,
-      errors: "envelope",
+      errors: envelopeErrors,
       retires: { announced: "2026-09-01", sunset },
       answer: () => ({ status: 200, body: {} }),
     });

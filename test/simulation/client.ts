@@ -3,6 +3,7 @@ import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { nano } from "../../src/money.ts";
 import type { Charge, Endpoint, FramedPlan, GatewayRequest, Plan } from "../../src/plan.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";
@@ -133,7 +134,7 @@ export class Clients {
 
   #endpoint(tried: Try): Endpoint {
     const plan = () => this.#plan(tried);
-    return { method: "POST", path: PATH, auth: "key", bodyBytesMax: 1_000, errors: "chat", plan };
+    return { method: "POST", path: PATH, auth: "key", bodyBytesMax: 1_000, errors: chatErrors, plan };
   }
 
   #plan({ call, holdId, left: _, ...tried }: Try): FramedPlan {

@@ -2,8 +2,13 @@
 import { readFileSync } from "node:fs";
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import type { ChatCompletion } from "openai/resources/chat/completions";
+import type { FinishReason, NeutralEvent, NeutralRequest } from "../../src/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../src/plan.ts";
-import type { ChatContext, ChatStreamOut, Dialect, FinishReason } from "../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, Dialect, EventOut, UnaryAnswer } from "../../src/upstream/dialects/dialect.ts";
+import { laneOf } from "../../src/upstream/lane.ts";
+import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
+import type { ChatBody } from "../../src/wires/chat-completions/body.ts";
+import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 
 export type Delta = Readonly<Record<string, unknown>>;
 
@@ -22,19 +27,38 @@ export function chatContext(changes: Partial<ChatContext> = {}): ChatContext {
   };
 }
 
-/** Keeps what a reader says; as in the gateway, nothing counts after the last word. */
-export class RecordedStream implements ChatStreamOut {
+/** What a caller of OpenAI's chat wire asks for, in nobody's format. */
+export function asked(body: Record<string, unknown>): NeutralRequest {
+  return chatRequest(body as ChatBody).neutral();
+}
+
+/** A whole answer as a caller of OpenAI's chat wire gets it. */
+export function answerOf(dialect: Dialect, json: unknown, context: ChatContext): UnaryAnswer {
+  const { completionId, createdS, servedSlug } = context;
+  const answers = chatAnswers({ id: completionId, createdS, model: servedSlug });
+  const lane = laneOf(dialect, { asked: chatRequest({ messages: [] }), answers }, context);
+  if (typeof lane === "string") throw new Error(lane);
+  return lane.answer(json);
+}
+
+const CHUNKS = chatAnswers({ id: "", createdS: 0, model: "" }).encoder();
+
+/** Keeps what a reader says, as OpenAI's chat wire has it; as in the gateway, nothing counts after the last word. */
+export class RecordedStream implements EventOut {
   readonly deltas: { index: number; delta: Delta }[] = [];
   readonly finishes: { index: number; reason: FinishReason; native: string }[] = [];
   readonly usages: TokenUsage[] = [];
   failure: AttemptFailure | null = null;
   ended = false;
 
-  delta(index: number, delta: Delta): void {
-    if (this.failure === null) this.deltas.push({ index, delta });
-  }
-  finish(index: number, reason: FinishReason, native: string): void {
-    if (this.failure === null) this.finishes.push({ index, reason, native });
+  event(event: NeutralEvent): void {
+    if (this.failure !== null) return;
+    if (event.kind === "finish") {
+      this.finishes.push({ index: event.choice, reason: event.reason, native: event.native });
+      return;
+    }
+    const { choices } = JSON.parse(CHUNKS.encode(event).toString().slice(6)) as { choices: { delta: Delta }[] };
+    for (const { delta } of choices) this.deltas.push({ index: event.choice, delta });
   }
   usage(usage: TokenUsage): void {
     this.usages.push(usage);
@@ -46,13 +70,6 @@ export class RecordedStream implements ChatStreamOut {
     this.ended = true;
   }
   upstreamCost(): void {}
-  choice(): void {}
-  raw(): void {
-    throw new Error("a translating reader has no finished events");
-  }
-  delivered(): void {
-    throw new Error("a translating reader delivers deltas only");
-  }
 
   /** All text under `key` of one choice's deltas. */
   text(key: string, index = 0): string {
@@ -97,7 +114,7 @@ export function eventsOf(sse: string): SseEvent[] {
 }
 
 /** Feeds events to a reader, each in the middle of a larger buffer, as the scanner does. Returns how many were skipped. */
-export function feed(dialect: Dialect, context: ChatContext, events: readonly SseEvent[], out: ChatStreamOut): number {
+export function feed(dialect: Dialect, context: ChatContext, events: readonly SseEvent[], out: EventOut): number {
   const reader = dialect.reader(context, out);
   let skipped = 0;
   for (const { name, data } of events) {

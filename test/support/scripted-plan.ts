@@ -15,6 +15,7 @@ import type { AnswerSink, Caller, Candidate, Endpoint, Frame, FramedPlan, Plan, 
 import type { ServeDeps } from "../../src/serve/deps.ts";
 import { serve } from "../../src/serve/serve.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
+import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { createMemoryReply, type MemoryReply } from "./memory-reply.ts";
 
@@ -258,7 +259,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         path: "/paid",
         auth: "key",
         bodyBytesMax: 1_000,
-        errors: "chat",
+        errors: chatErrors,
         plan: () => planOver(candidates, plan),
       };
       const reply = createMemoryReply();

@@ -6,6 +6,8 @@ import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Attempt, AttemptFailure } from "../../src/plan.ts";
 import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
+import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
+import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
@@ -44,7 +46,8 @@ function offerOf(adapter: Partial<Adapter>): Offer {
 
 function chatRoute(upstream: Upstream, adapter: Partial<Adapter>): ModelRoute {
   const route = upstream.chatRoute(offerOf(adapter), {
-    body: { messages: [{ role: "user", content: "hi" }] },
+    asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
+    answers: chatAnswers({ id: "c", createdS: 0, model: "vendor/m" }),
     requestId: "req_1",
     completionId: "c",
     createdS: 0,

@@ -1,8 +1,8 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
+import { isRecord } from "../../json.ts";
 import { classify } from "../classify.ts";
-import { isRecord } from "../json-pointer.ts";
 import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
-import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
+import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 
 const DONE = "[DONE]";
@@ -50,13 +50,13 @@ function survey(choices: readonly unknown[]) {
   return { bearing, finish, text, indices };
 }
 
-class ChatCompletionsReader implements ChatStreamReader {
+class ChatCompletionsReader implements StreamReader {
   readonly #context: ChatContext;
-  readonly #out: ChatStreamOut;
+  readonly #out: BytesOut;
   #template: EventTemplate | null = null;
   #bore = false;
 
-  constructor(context: ChatContext, out: ChatStreamOut) {
+  constructor(context: ChatContext, out: BytesOut) {
     this.#context = context;
     this.#out = out;
   }
@@ -125,6 +125,6 @@ class ChatCompletionsReader implements ChatStreamReader {
 }
 
 /** A reader of one stream in OpenAI's wire. */
-export function createChatCompletionsReader(context: ChatContext, out: ChatStreamOut): ChatStreamReader {
+export function createChatCompletionsReader(context: ChatContext, out: BytesOut): StreamReader {
   return new ChatCompletionsReader(context, out);
 }

@@ -1,7 +1,9 @@
 // What OpenAI-shaped bodies and chunks say beside the answer: usage in disjoint buckets, the vendor's cost, errors.
+import { isRecord, type Json, stringOf } from "../../json.ts";
 import { type Nano, parseUsd } from "../../money.ts";
+import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../plan.ts";
-import { atPointer, countOf, isRecord, lastAt } from "../json-pointer.ts";
+import { atPointer, countOf, lastAt } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
 const USAGE_AT = ["/usage"];
@@ -56,6 +58,48 @@ export function readError(body: unknown): VendorError {
     .map((word) => String(word).toLowerCase());
   const message = [inner.message, body.error, inner.detail, body.message].find((text) => typeof text === "string");
   return { words, message: message === undefined ? JSON.stringify(inner).slice(0, 500) : String(message) };
+}
+
+/** The `format` of signed thoughts that this vendor takes back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "chat-completions";
+}
+
+const FINISH: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool_calls", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["content_filter", "content_filter"],
+]);
+
+/** The wire's reason to finish; one we do not know is a plain stop. */
+export function finishOf(reason: string): FinishReason {
+  return FINISH.get(reason) ?? "stop";
+}
+
+/** What the model thought aloud: vendors have two names for it. */
+export function reasoningText(said: Json): string {
+  return stringOf(said.reasoning) || (stringOf(said.reasoning_content) ?? "");
+}
+
+/** An entry of `reasoning_details` that its vendor takes back, in OpenRouter's form; null of one that it does not. */
+export function sealOf(detail: unknown, context: ChatContext): ReasoningBlock | null {
+  if (!isRecord(detail)) return null;
+  const format = stringOf(detail.format) ?? formatOf(context);
+  const seal = { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null } as const;
+  if (detail.type === "reasoning.encrypted" && typeof detail.data === "string" && detail.data !== "") {
+    return { ...seal, sealed: detail.data, callId: stringOf(detail.id) ?? null };
+  }
+  const signature = stringOf(detail.signature) ?? "";
+  if (detail.type !== "reasoning.text" || signature === "") return null;
+  return { ...seal, text: stringOf(detail.text) ?? "", signature };
+}
+
+/** An image that a model made, in OpenRouter's form; null where it is none. */
+export function imageUrl(image: unknown): string | null {
+  const url = atPointer(image, "/image_url/url");
+  return typeof url === "string" ? url : null;
 }
 
 /** A vendor that stops before it has said anything has failed: another route may do better, and nobody pays for it. */

@@ -1,27 +1,17 @@
-// What a wire format must do: turn an OpenAI chat request into the vendor's, and the vendor's answer into OpenAI's.
+// What a vendor's wire must do: put a request into it, and read what comes back, as neutral events or as the caller's own bytes.
 import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
+import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
+import type { NeutralAnswer, NeutralEvent, NeutralRequest } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../plan.ts";
 
-/** A chat request in OpenAI's wire, checked; unknown fields ride along. */
-export type ChatBody = Record<string, unknown> & { readonly messages: readonly ChatMessage[] };
-
-export interface ChatMessage extends Record<string, unknown> {
-  readonly role: string;
-  readonly content?: string | readonly ChatPart[] | null;
-}
-
-export interface ChatPart extends Record<string, unknown> {
-  readonly type: string;
-}
-
-/** What a dialect needs to know beside the body. */
+/** What a dialect needs to know beside the request. */
 export interface ChatContext {
   /** The vendor's own name of the model. */
   readonly upstreamModel: string;
   /** What the answer's `model` says. */
   readonly servedSlug: string;
-  /** `chatcmpl-...`, for vendors whose answers have no such id. */
+  /** The answer's id in the caller's wire. */
   readonly completionId: string;
   /** Seconds since the epoch. */
   readonly createdS: number;
@@ -38,20 +28,11 @@ export interface ChatContext {
 export interface UpstreamBody {
   /** Below the adapter's origin, such as `/chat/completions`. */
   readonly path: string;
-  readonly body: Record<string, unknown>;
+  readonly body: Json;
 }
 
-export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
-
-/** Where a stream reader puts what it read. Everything comes out in OpenAI's wire. */
-export interface ChatStreamOut {
-  /**
-   * A delta for one choice, such as `{content: "Hi"}`, `{role: "assistant", content: ""}`, `{reasoning: "..."}` or
-   * `{tool_calls: [...]}`. It commits the answer if it bears content.
-   */
-  delta(index: number, delta: Readonly<Record<string, unknown>>): void;
-  /** The choice ended normally. `native` is the vendor's own word for why. */
-  finish(index: number, reason: FinishReason, native: string): void;
+/** Where a stream reader puts what it read, whichever way it reads. */
+interface StreamOut {
   /** The newest cumulative counts; the last call counts, never a sum. */
   usage(usage: TokenUsage): void;
   upstreamCost(nano: Nano): void;
@@ -59,16 +40,26 @@ export interface ChatStreamOut {
   fail(failure: AttemptFailure): void;
   /** The vendor said that the stream is complete. */
   end(): void;
+}
+
+/** Takes an answer in nobody's format. */
+export interface EventOut extends StreamOut {
+  /** Whether an event bears content, and so commits the answer, is the event's own matter. */
+  event(event: NeutralEvent): void;
+}
+
+/** Takes an answer in the caller's own wire. */
+export interface BytesOut extends StreamOut {
   /** Says of each choice in a finished event, before `raw` takes the event, whether it ended normally with it. */
   choice(index: number, ended: boolean): void;
-  /** Finished events in OpenAI's wire, sent as they are: `event` is a whole `data: ...\n\n`. */
+  /** A whole event as it goes out. */
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void;
   /** Text that `raw` delivered, as JSON-escaped UTF-8, for counting tokens where no usage comes. */
   delivered(bytes: Buffer, start: number, end: number): void;
 }
 
 /** Reads the events of one stream. */
-export interface ChatStreamReader {
+export interface StreamReader {
   /**
    * One server-sent event: the bytes of its data field in `bytes[start, end)`, valid only during the call, and its
    * event name where it had one. Data that cannot be parsed is skipped: returns false, so that it is counted.
@@ -76,16 +67,19 @@ export interface ChatStreamReader {
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean;
 }
 
-/** A whole answer in OpenAI's wire, or why it is none. */
+/** A whole answer in the caller's wire, or why it is none. */
 export type UnaryAnswer =
   | {
-      readonly body: Record<string, unknown>;
+      readonly body: Json;
       readonly usage: TokenUsage | null;
       readonly upstreamCostNano: Nano | null;
       /** The text that a token count needs where no usage came. */
       readonly text: string;
     }
   | AttemptFailure;
+
+/** A whole answer in nobody's format, or why it is none. */
+export type ReadAnswer = { readonly answer: NeutralAnswer; readonly upstreamCostNano: Nano | null } | AttemptFailure;
 
 /** What a vendor's error body says, before it is classified. */
 export interface VendorError {
@@ -96,15 +90,28 @@ export interface VendorError {
   readonly retryAfterMs?: number | null;
 }
 
-export interface Dialect {
-  request(body: ChatBody, context: ChatContext): UpstreamBody;
-  reader(context: ChatContext, out: ChatStreamOut): ChatStreamReader;
+/** How bytes pass where the caller speaks the vendor's own wire: changed only where our names stand for the vendor's. */
+export interface Passing {
+  request(body: Json, context: ChatContext): UpstreamBody;
+  reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
+  /** Reads an error body, parsed where it was JSON. */
+  error(body: unknown): VendorError;
+}
+
+export interface Dialect {
+  /** The name of the wire, which a caller's wire may have as well. */
+  readonly wire: string;
+  /** Null: nobody calls us in this wire, and everything is translated. */
+  readonly passing: Passing | null;
+  request(request: NeutralRequest, context: ChatContext): UpstreamBody;
+  reader(context: ChatContext, out: EventOut): StreamReader;
+  answer(json: unknown, context: ChatContext): ReadAnswer;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
   /**
    * Why this request cannot be put into this vendor's wire (a content part it has no place for, a field whose meaning
    * would be lost); null where it can. The route is then skipped, or the request refused where no other is left.
    */
-  unsupported(body: ChatBody, context: ChatContext): string | null;
+  unsupported(request: NeutralRequest, context: ChatContext): string | null;
 }

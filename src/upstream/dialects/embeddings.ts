@@ -1,10 +1,10 @@
 // OpenAI's embeddings wire, read with the same means as a chat answer: whole, with usage.
+import { isRecord, type Json } from "../../json.ts";
 import { classify } from "../classify.ts";
-import { isRecord } from "../json-pointer.ts";
 import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
-import type { ChatBody, ChatContext, Dialect, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 
-function request({ messages: _none, ...body }: ChatBody, context: ChatContext): UpstreamBody {
+function request(body: Json, context: ChatContext): UpstreamBody {
   return { path: "/embeddings", body: { ...body, model: context.upstreamModel } };
 }
 
@@ -17,10 +17,9 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   return { ...readUsage(json, context), body: { ...body, model: context.servedSlug }, text: "" };
 }
 
-export const embeddings: Dialect = {
+export const embeddings: Passing = {
   request,
   answer,
   error: readError,
   reader: () => ({ event: () => false }),
-  unsupported: () => null,
 };

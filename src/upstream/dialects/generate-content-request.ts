@@ -1,21 +1,11 @@
-// Puts an OpenAI chat request into the generate-content wire.
-import { budgetOf, reasoningOf } from "./chat-reasoning.ts";
-import {
-  defined,
-  type FunctionTool,
-  foreignField,
-  type Json,
-  messagesOf,
-  numberOf,
-  responseFormatOf,
-  stopsOf,
-  toolChoiceOf,
-  toolsOf,
-  withoutDropped,
-} from "./chat-request.ts";
-import type { ChatBody, ChatContext, UpstreamBody } from "./dialect.ts";
+// Puts a request into the generate-content wire.
+import { defined, type Json } from "../../json.ts";
+import type { Effort, NeutralRequest } from "../../neutral.ts";
+import type { ChatContext, UpstreamBody } from "./dialect.ts";
+import { withoutDropped } from "./dropped-fields.ts";
 import { type ConversationRules, conversationOf } from "./generate-content-turns.ts";
 import { formatOf } from "./generate-content-wire.ts";
+import { budgetOf } from "./thinking-budget.ts";
 
 const STOPS_MAX = 5;
 const CANDIDATES_MAX = 8;
@@ -26,7 +16,7 @@ const BUDGET_MIN = 512;
 const BUDGET_ALWAYS_MIN = 128;
 
 /** The wire's words for effort; there is none above `HIGH`. */
-const LEVEL: Readonly<Record<string, string>> = {
+const LEVEL: Readonly<Record<Effort, string>> = {
   minimal: "MINIMAL",
   low: "LOW",
   medium: "MEDIUM",
@@ -42,8 +32,7 @@ function rulesOf(context: ChatContext): ConversationRules {
 }
 
 /** Thoughts count within `maxOutputTokens`, so a budget never exceeds what the request may cost. */
-function thinkingConfig(body: ChatBody, context: ChatContext): Json | undefined {
-  const ask = reasoningOf(body);
+function thinkingConfig({ reasoning: ask }: NeutralRequest, context: ChatContext): Json | undefined {
   const how = context.wire.reasoning ?? "budget";
   if (ask === null || how === "none") return undefined;
   const shown = { includeThoughts: !ask.exclude };
@@ -58,20 +47,20 @@ function thinkingConfig(body: ChatBody, context: ChatContext): Json | undefined 
     default: {
       const least = how === "effort" ? "MINIMAL" : "LOW";
       if (ask.off) return { thinkingLevel: least };
-      return defined({ ...shown, thinkingLevel: ask.effort === "minimal" ? least : LEVEL[ask.effort ?? ""] });
+      if (ask.effort === null) return shown;
+      return { ...shown, thinkingLevel: ask.effort === "minimal" ? least : LEVEL[ask.effort] };
     }
   }
 }
 
-function declarationOf(tool: FunctionTool): Json {
-  return defined({ name: tool.name, description: tool.description, parametersJsonSchema: tool.parameters });
-}
-
-function toolFields(body: ChatBody): Json {
-  const tools = toolsOf(body);
+function toolFields({ tools, toolChoice: choice }: NeutralRequest): Json {
   if (tools.length === 0) return {};
-  const declared = { tools: [{ functionDeclarations: tools.map(declarationOf) }] };
-  const choice = toolChoiceOf(body);
+  const functionDeclarations = tools
+    .filter((tool) => tool.kind === "function")
+    .map(({ name, description, parameters }) =>
+      defined({ name, description: description ?? undefined, parametersJsonSchema: parameters ?? undefined }),
+    );
+  const declared = { tools: [{ functionDeclarations }] };
   if (choice === null) return declared;
   const calling =
     choice.mode === "named"
@@ -80,37 +69,36 @@ function toolFields(body: ChatBody): Json {
   return { ...declared, toolConfig: { functionCallingConfig: calling } };
 }
 
-function generationConfig(body: ChatBody, context: ChatContext): Json {
-  const stops = stopsOf(body);
-  const seed = numberOf(body.seed);
-  const candidates = numberOf(body.n) ?? 1;
-  const format = responseFormatOf(body);
+function generationConfig(asked: NeutralRequest, context: ChatContext): Json {
+  const { stops, choices, format } = asked;
+  const { temperature, topP, topK, presencePenalty, frequencyPenalty, seed } = asked.sampling;
   return defined({
     maxOutputTokens: context.outputTokensMax,
-    temperature: numberOf(body.temperature),
-    topP: numberOf(body.top_p),
-    topK: numberOf(body.top_k),
-    presencePenalty: numberOf(body.presence_penalty),
-    frequencyPenalty: numberOf(body.frequency_penalty),
-    seed: seed !== undefined && Number.isInteger(seed) && Math.abs(seed) <= SEED_MAX ? seed : undefined,
-    candidateCount: candidates > 1 ? candidates : undefined,
+    temperature: temperature ?? undefined,
+    topP: topP ?? undefined,
+    topK: topK ?? undefined,
+    presencePenalty: presencePenalty ?? undefined,
+    frequencyPenalty: frequencyPenalty ?? undefined,
+    seed: seed !== null && Number.isInteger(seed) && Math.abs(seed) <= SEED_MAX ? seed : undefined,
+    candidateCount: choices > 1 ? choices : undefined,
     stopSequences: stops.length > 0 ? stops : undefined,
     responseMimeType: format === null ? undefined : "application/json",
     responseJsonSchema: format?.kind === "schema" ? format.schema : undefined,
-    thinkingConfig: thinkingConfig(body, context),
+    thinkingConfig: thinkingConfig(asked, context),
   });
 }
 
 /** The request in the generate-content wire. Fields without a place in it are left out; see the function below. */
-export function generateContentRequest(body: ChatBody, context: ChatContext): UpstreamBody {
-  const asked = withoutDropped(body, context);
-  const { system, turns } = conversationOf(messagesOf(asked), rulesOf(context));
+export function generateContentRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
+  const asked = withoutDropped(request, context);
+  const { system, turns } = conversationOf(asked.turns, rulesOf(context));
+  const { safetySettings } = asked.extra;
   const sent = defined({
     systemInstruction: system.length > 0 ? { parts: system } : undefined,
     contents: turns,
     ...toolFields(asked),
     generationConfig: generationConfig(asked, context),
-    safetySettings: Array.isArray(asked.safetySettings) ? asked.safetySettings : undefined,
+    safetySettings: Array.isArray(safetySettings) ? safetySettings : undefined,
   });
   const model = encodeURIComponent(context.upstreamModel.toWellFormed());
   const method = context.stream ? "streamGenerateContent?alt=sse" : "generateContent";
@@ -118,19 +106,22 @@ export function generateContentRequest(body: ChatBody, context: ChatContext): Up
 }
 
 /** Why the request cannot be put into the generate-content wire without losing its meaning; null where it can. */
-export function generateContentUnsupported(body: ChatBody, context: ChatContext): string | null {
-  const asked = withoutDropped(body, context);
-  const foreign = foreignField(asked);
-  if (foreign !== null) return foreign;
-  if ((numberOf(asked.n) ?? 1) > CANDIDATES_MAX) return `n above ${CANDIDATES_MAX} is refused by its wire`;
-  if (stopsOf(asked).length > STOPS_MAX) return `stop with more than ${STOPS_MAX} stops is refused by its wire`;
-  if (asked.parallel_tool_calls === false && toolsOf(asked).length > 0) {
+export function generateContentUnsupported(request: NeutralRequest, context: ChatContext): string | null {
+  const asked = withoutDropped(request, context);
+  const [foreign] = asked.foreign;
+  if (foreign !== undefined) return foreign.reason;
+  if (asked.choices > CANDIDATES_MAX) return `n above ${CANDIDATES_MAX} is refused by its wire`;
+  if (asked.stops.length > STOPS_MAX) return `stop with more than ${STOPS_MAX} stops is refused by its wire`;
+  const { tools } = asked;
+  const server = tools.find((tool) => tool.kind === "server");
+  if (server !== undefined) return `tools of type ${server.type} have no place in its wire`;
+  if (asked.parallelToolCalls === false && tools.length > 0) {
     return "parallel_tool_calls: false has no place in its wire";
   }
   const rules = rulesOf(context);
   // The models that are told to think by a budget take a format or tools, the newer ones both.
-  if (!rules.signaturesNeeded && responseFormatOf(asked) !== null && toolsOf(asked).length > 0) {
+  if (!rules.signaturesNeeded && asked.format !== null && tools.length > 0) {
     return "tools together with a response_format are refused by this model";
   }
-  return conversationOf(messagesOf(asked), rules).reason;
+  return conversationOf(asked.turns, rules).reason;
 }

@@ -1,33 +1,28 @@
-// Reads a stream of the generate-content wire, each event a part of the answer, and says it in OpenAI's deltas.
-import { isRecord } from "../json-pointer.ts";
-import { imageOf } from "./chat-completion.ts";
-import { detailOf } from "./chat-reasoning.ts";
-import type { Json } from "./chat-request.ts";
-import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
-import { answerPartsOf, CallNames, type ReadAnswerPart } from "./generate-content-parts.ts";
-import { blockedPrompt, endingOf, failureInside, finishReasonOf, formatOf, usageOf } from "./generate-content-wire.ts";
+// Reads a stream of the generate-content wire, each event a part of the answer.
+import { isRecord, type Json } from "../../json.ts";
+import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
+import { blockedPrompt, endingOf, failureInside, finishReasonOf, usageOf } from "./generate-content-wire.ts";
 
 /** What one candidate has given so far. */
 interface Choice {
   calls: number;
-  details: number;
+  thoughts: number;
   images: number;
   finished: boolean;
 }
 
-class GenerateContentReader implements ChatStreamReader {
-  readonly #out: ChatStreamOut;
-  readonly #format: string;
+class GenerateContentReader implements StreamReader {
+  readonly #out: EventOut;
   readonly #mayBeEmpty: boolean;
-  readonly #names: CallNames;
+  readonly #parts: PartReader;
   readonly #choices = new Map<number, Choice>();
   #delivered = false;
 
-  constructor(context: ChatContext, out: ChatStreamOut) {
+  constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
-    this.#format = formatOf(context);
     this.#mayBeEmpty = context.mayBeEmpty === true;
-    this.#names = new CallNames(context);
+    this.#parts = new PartReader(context);
   }
 
   event(bytes: Buffer, start: number, end: number): boolean {
@@ -51,7 +46,7 @@ class GenerateContentReader implements ChatStreamReader {
     const index = Number.isInteger(candidate.index) ? Number(candidate.index) : 0;
     const choice = this.#choice(index);
     if (choice.finished) return;
-    for (const part of answerPartsOf(candidate, this.#names)) this.#give(index, choice, part);
+    for (const part of this.#parts.partsOf(candidate)) this.#give(index, choice, part);
     const native = finishReasonOf(candidate);
     if (native !== null) this.#finish(index, choice, native, candidate);
   }
@@ -61,39 +56,31 @@ class GenerateContentReader implements ChatStreamReader {
     choice.finished = true;
     const given = { anything: this.#delivered, calls: choice.calls > 0, mayBeEmpty: this.#mayBeEmpty };
     const ending = endingOf(native, candidate, given);
-    if (typeof ending === "string") this.#out.finish(index, ending, native);
+    if (typeof ending === "string") this.#out.event({ kind: "finish", choice: index, reason: ending, native });
     else this.#out.fail(ending);
   }
 
   #choice(index: number): Choice {
     const known = this.#choices.get(index);
     if (known !== undefined) return known;
-    const choice = { calls: 0, details: 0, images: 0, finished: false };
+    const choice = { calls: 0, thoughts: 0, images: 0, finished: false };
     this.#choices.set(index, choice);
-    this.#out.delta(index, { role: "assistant", content: "" });
+    this.#out.event({ kind: "begin", choice: index });
     return choice;
   }
 
-  #give(index: number, choice: Choice, part: ReadAnswerPart): void {
-    const deltas: Json[] = [];
-    if (part.reasoning !== "") deltas.push({ reasoning: part.reasoning });
-    if (part.text !== "") deltas.push({ content: part.text });
-    if (part.image !== null) deltas.push({ images: [imageOf(part.image, choice.images++)] });
-    if (part.call !== null) {
-      const { id, name, arguments: text } = part.call;
-      deltas.push({
-        tool_calls: [{ index: choice.calls++, id, type: "function", function: { name, arguments: text } }],
-      });
-    }
-    this.#delivered ||= deltas.length > 0;
-    if (part.signed !== null) {
-      deltas.push({ reasoning_details: [detailOf(part.signed, this.#format, choice.details++)] });
-    }
-    for (const delta of deltas) this.#out.delta(index, delta);
+  #give(index: number, choice: Choice, { reasoning, text, image, call, signed }: ReadAnswerPart): void {
+    const out = this.#out;
+    this.#delivered ||= reasoning !== "" || text !== "" || image !== null || call !== null;
+    if (reasoning !== "") out.event({ kind: "reasoning", choice: index, text: reasoning });
+    if (text !== "") out.event({ kind: "text", choice: index, text });
+    if (image !== null) out.event({ kind: "image", choice: index, at: choice.images++, url: image });
+    if (call !== null) out.event({ ...call, choice: index, at: choice.calls++ });
+    if (signed !== null) out.event({ kind: "thought", choice: index, at: choice.thoughts++, thought: signed });
   }
 }
 
 /** A reader of one stream in the generate-content wire. */
-export function generateContentReader(context: ChatContext, out: ChatStreamOut): ChatStreamReader {
+export function generateContentReader(context: ChatContext, out: EventOut): StreamReader {
   return new GenerateContentReader(context, out);
 }

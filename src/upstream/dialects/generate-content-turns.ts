@@ -1,9 +1,14 @@
 // The conversation of a request in the generate-content wire: a system instruction, then turns of user and model.
-import { isRecord } from "../json-pointer.ts";
-import { type MediaSource, partsOf, type ReadPart } from "./chat-parts.ts";
-import { signedThoughtsOf } from "./chat-reasoning.ts";
-import { argumentsOf, defined, type Json, stringOf, wordOf } from "./chat-request.ts";
-import type { ChatMessage } from "./dialect.ts";
+import { defined, isRecord, type Json, stringOf } from "../../json.ts";
+import type {
+  MediaSource,
+  NeutralBlock,
+  NeutralTurn,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../../neutral.ts";
+import { argumentsOf } from "./tool-arguments.ts";
 
 export interface Turn {
   readonly role: "user" | "model";
@@ -57,15 +62,9 @@ function mediaPart(source: MediaSource): Json | string {
   return { fileData: { mimeType, fileUri: source.url } };
 }
 
-/** A part, null for an empty text, or why it has no place. */
-function partOf(part: ReadPart): Json | string | null {
-  if (part.kind === "foreign") return part.reason;
-  if (part.kind === "text") return part.text === "" ? null : { text: part.text };
-  return mediaPart(part.source);
-}
-
 /** A tool's answer as the object that the wire wants. */
-function responseOf(text: string): Json {
+function responseOf(text: string, isError: boolean): Json {
+  if (isError) return { error: text };
   try {
     const parsed: unknown = JSON.parse(text);
     return isRecord(parsed) ? parsed : { output: parsed };
@@ -78,32 +77,19 @@ class ConversationBuilder {
   readonly system: Json[] = [];
   readonly turns: Turn[] = [];
   readonly #rules: ConversationRules;
-  /** The wire answers a call by its function's name, OpenAI's by the call's id. */
-  readonly #nameOfCall = new Map<unknown, string>();
+  /** The wire answers a call by its function's name, callers by the call's id. */
+  readonly #nameOfCall = new Map<string | null, string>();
   reason: string | null = null;
 
   constructor(rules: ConversationRules) {
     this.#rules = rules;
   }
 
-  add(message: ChatMessage): void {
-    switch (message.role) {
-      case "system":
-      case "developer":
-        this.system.push(...this.#texts(message));
-        return;
-      case "user":
-        this.#turn("user", this.#parts(message));
-        return;
-      case "assistant":
-        this.#turn("model", this.#modelParts(message));
-        return;
-      case "tool":
-        this.#turn("user", this.#result(message));
-        return;
-      default:
-        this.#refuse(`messages of role ${wordOf(message.role).slice(0, 50)}`);
-    }
+  add({ role, blocks }: NeutralTurn): void {
+    if (role === "user") return this.#turn("user", this.#parts(blocks));
+    const texts = this.#texts(role, blocks);
+    if (role === "assistant") this.#turn("model", this.#modelParts(texts, blocks));
+    else this.system.push(...texts);
   }
 
   #refuse(what: string): void {
@@ -117,32 +103,56 @@ class ConversationBuilder {
     else this.turns.push({ role, parts });
   }
 
-  #parts(message: ChatMessage): Json[] {
-    const parts: Json[] = [];
-    for (const read of partsOf(message)) {
-      const part = partOf(read);
-      if (typeof part === "string") this.#refuse(part);
-      else if (part !== null) parts.push(part);
-    }
-    return parts;
+  #parts(blocks: readonly NeutralBlock[]): Json[] {
+    return blocks.flatMap((block) => {
+      const parts = this.#partsOf(block);
+      if (typeof parts !== "string") return parts;
+      this.#refuse(parts);
+      return [];
+    });
   }
 
-  #texts(message: ChatMessage): Json[] {
-    const parts = this.#parts(message);
-    const texts = parts.filter((part) => typeof part.text === "string");
-    if (texts.length < parts.length) this.#refuse(`media in messages of role ${message.role}`);
+  /** What a block becomes, or what has no place. Calls and thoughts of the model are put together by `#modelParts`. */
+  #partsOf(block: NeutralBlock): Json[] | string {
+    switch (block.kind) {
+      case "text":
+        return block.text === "" ? [] : [{ text: block.text }];
+      case "image":
+      case "file":
+      case "audio": {
+        const part = mediaPart(block.source);
+        return typeof part === "string" ? part : [part];
+      }
+      case "tool-result":
+        return this.#result(block);
+      case "tool-call":
+      case "reasoning":
+        return [];
+      case "native":
+        return block.format === this.#rules.format ? [{ ...block.json }] : `parts in the format ${block.format}`;
+      case "foreign":
+        return block.what;
+    }
+  }
+
+  /** The parts of a turn that may hold text alone. */
+  #texts(role: NeutralTurn["role"], blocks: readonly NeutralBlock[]): Json[] {
+    const parts = this.#parts(blocks);
+    const texts = parts.filter((part) => part.inlineData === undefined && part.fileData === undefined);
+    if (texts.length < parts.length) this.#refuse(`media in messages of role ${role}`);
     return texts;
   }
 
-  #modelParts(message: ChatMessage): Json[] {
-    const thoughts = signedThoughtsOf(message, this.#rules.format);
-    const texts = this.#texts(message);
+  #modelParts(texts: Json[], blocks: readonly NeutralBlock[]): Json[] {
+    const thoughts = blocks.filter(
+      (block): block is ReasoningBlock => block.kind === "reasoning" && block.format === this.#rules.format,
+    );
     const ofText = thoughts.filter((thought) => thought.callId === null).at(-1)?.sealed;
     const lastText = texts.at(-1);
     if (ofText && lastText !== undefined) lastText.thoughtSignature = ofText;
-    const calls = this.#calls(message);
+    const calls = blocks.filter((block) => block.kind === "tool-call").map((call) => this.#call(call));
     for (const thought of thoughts) {
-      const call = calls.find(({ id }) => id !== undefined && id === thought.callId);
+      const call = calls.find(({ id }) => id !== null && id === thought.callId);
       if (call !== undefined && thought.sealed !== null) call.part.thoughtSignature = thought.sealed;
     }
     const first = calls[0]?.part;
@@ -152,30 +162,18 @@ class ConversationBuilder {
     return [...texts, ...calls.map(({ part }) => part)];
   }
 
-  #calls(message: ChatMessage): { id: string | undefined; part: Json }[] {
-    if (isRecord(message.function_call)) this.#refuse("function_call (use tool_calls)");
-    const calls: { id: string | undefined; part: Json }[] = [];
-    for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
-      const told = isRecord(call) && isRecord(call.function) ? call.function : null;
-      if (told === null) {
-        this.#refuse("tool calls that are no function calls");
-        continue;
-      }
-      const name = wordOf(told.name);
-      const id = stringOf(call.id);
-      this.#nameOfCall.set(id, name);
-      calls.push({ id, part: { functionCall: defined({ id, name, args: argumentsOf(told.arguments) }) } });
-    }
-    return calls;
+  #call({ id, name, arguments: text }: ToolCallBlock): { readonly id: string | null; readonly part: Json } {
+    this.#nameOfCall.set(id, name);
+    return { id, part: { functionCall: defined({ id: id ?? undefined, name, args: argumentsOf(text) }) } };
   }
 
-  #result(message: ChatMessage): Json[] {
-    const id = stringOf(message.tool_call_id);
-    const name = this.#nameOfCall.get(id) ?? stringOf(message.name) ?? "unknown";
-    const parts = this.#parts(message);
+  #result({ callId, name: told, content, isError }: ToolResultBlock): Json[] {
+    const name = this.#nameOfCall.get(callId) ?? told ?? "unknown";
+    const parts = typeof content === "string" ? [{ text: content }] : this.#parts(content);
     const text = parts.map((part) => stringOf(part.text) ?? "").join("");
     const media = parts.filter((part) => part.text === undefined);
-    return [{ functionResponse: defined({ id, name, response: responseOf(text) }) }, ...media];
+    const response = responseOf(text, isError);
+    return [{ functionResponse: defined({ id: callId ?? undefined, name, response }) }, ...media];
   }
 }
 
@@ -183,9 +181,9 @@ class ConversationBuilder {
  * Puts a conversation into the wire. System messages become the one system instruction wherever they stood; a
  * conversation of nothing else is asked as the user's. One that begins with the model's turn gets a full stop before it.
  */
-export function conversationOf(messages: readonly ChatMessage[], rules: ConversationRules): Conversation {
+export function conversationOf(asked: readonly NeutralTurn[], rules: ConversationRules): Conversation {
   const builder = new ConversationBuilder(rules);
-  for (const message of messages) builder.add(message);
+  for (const turn of asked) builder.add(turn);
   const { system, turns, reason } = builder;
   if (turns.length === 0 && system.length > 0) return { system: [], turns: [{ role: "user", parts: system }], reason };
   if (turns[0]?.role === "model") turns.unshift({ role: "user", parts: [{ text: "." }] });

@@ -1,9 +1,10 @@
 // What the generate-content wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+import { isRecord, type Json, stringOf } from "../../json.ts";
+import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../plan.ts";
 import { classify } from "../classify.ts";
-import { countOf, isRecord } from "../json-pointer.ts";
-import { type Json, stringOf } from "./chat-request.ts";
-import type { ChatContext, FinishReason, VendorError } from "./dialect.ts";
+import { countOf } from "../json-pointer.ts";
+import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {

@@ -6,6 +6,8 @@ import { generateContentReader } from "./generate-content-stream.ts";
 import { generateContentError } from "./generate-content-wire.ts";
 
 export const generateContent: Dialect = {
+  wire: "generate-content",
+  passing: null,
   request: generateContentRequest,
   reader: generateContentReader,
   answer: generateContentAnswer,

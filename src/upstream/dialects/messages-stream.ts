@@ -1,20 +1,31 @@
-// Reads a stream of the messages wire and says it in OpenAI's deltas.
-import { isRecord } from "../json-pointer.ts";
-import { detailOf, type SignedThought } from "./chat-reasoning.ts";
-import { type Json, stringOf, wordOf } from "./chat-request.ts";
-import type { ChatContext, ChatStreamOut, ChatStreamReader } from "./dialect.ts";
+// Reads a stream of the messages wire.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { NeutralEvent, ReasoningBlock } from "../../neutral.ts";
+import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { thoughtOf } from "./messages-answer.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
 
 /** A content block that is being written. */
 type OpenBlock =
-  | { readonly kind: "call"; readonly callIndex: number; readonly input: unknown; written: boolean }
+  | { readonly kind: "call"; readonly at: number; readonly input: string; written: boolean }
   | { readonly kind: "thought"; text: string; signature: string }
   | { readonly kind: "other" };
 
-class MessagesReader implements ChatStreamReader {
-  readonly #out: ChatStreamOut;
+/** The most that open blocks may make us keep, in characters: a vendor that opens more, or never closes one, has failed. */
+const KEPT_MAX = 1024 * 1024;
+const KEPT_PER_BLOCK = 64;
+
+function keptBy(block: OpenBlock | undefined): number {
+  if (block === undefined) return 0;
+  if (block.kind === "thought") return KEPT_PER_BLOCK + block.text.length + block.signature.length;
+  return block.kind === "call" ? KEPT_PER_BLOCK + block.input.length : KEPT_PER_BLOCK;
+}
+
+class MessagesReader implements StreamReader {
+  readonly #out: EventOut;
   readonly #format: string;
   readonly #open = new Map<unknown, OpenBlock>();
+  #kept = 0;
   #usage: Json = {};
   #calls = 0;
   #thoughts = 0;
@@ -22,7 +33,7 @@ class MessagesReader implements ChatStreamReader {
   #delivered = false;
   #finished = false;
 
-  constructor(context: ChatContext, out: ChatStreamOut) {
+  constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
     this.#format = formatOf(context);
   }
@@ -76,46 +87,64 @@ class MessagesReader implements ChatStreamReader {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    this.#out.delta(0, { role: "assistant", content: "" });
+    this.#out.event({ kind: "begin", choice: 0 });
   }
 
-  #give(delta: Json): void {
+  #give(event: NeutralEvent): void {
     this.#begin();
     this.#delivered = true;
-    this.#out.delta(0, delta);
+    this.#out.event(event);
+  }
+
+  #say(kind: "text" | "reasoning", text: unknown): void {
+    if (typeof text === "string" && text !== "") this.#give({ kind, choice: 0, text });
+  }
+
+  /** Keeps a block under an index, where one that was never closed may lie still. */
+  #openBlock(index: unknown, block: OpenBlock): void {
+    this.#kept -= keptBy(this.#open.get(index));
+    this.#open.set(index, block);
+    this.#keep(keptBy(block));
+  }
+
+  #keep(more: number): void {
+    this.#kept += more;
+    if (this.#kept <= KEPT_MAX) return;
+    const message = "the stream leaves too much open";
+    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
   }
 
   #start(index: unknown, block: Json): void {
     switch (block.type) {
       case "text":
-        this.#open.set(index, { kind: "other" });
-        if (typeof block.text === "string" && block.text !== "") this.#give({ content: block.text });
+        this.#openBlock(index, { kind: "other" });
+        this.#say("text", block.text);
         return;
       case "thinking":
-        this.#open.set(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
+        this.#openBlock(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
         this.#think(this.#open.get(index), block.thinking);
         return;
       case "redacted_thinking":
-        if (typeof block.data === "string") this.#sign({ text: "", signature: null, sealed: block.data, callId: null });
+        if (typeof block.data === "string") this.#sign({ sealed: block.data });
         return;
       case "tool_use": {
-        const callIndex = this.#calls++;
-        this.#open.set(index, { kind: "call", callIndex, input: block.input, written: false });
-        const told = { name: wordOf(block.name), arguments: "" };
-        this.#give({
-          tool_calls: [{ index: callIndex, id: wordOf(block.id), type: "function", function: told }],
-        });
+        const at = this.#calls++;
+        this.#openBlock(index, { kind: "call", at, input: JSON.stringify(block.input ?? {}), written: false });
+        const told = { id: wordOf(block.id), name: wordOf(block.name), arguments: "" };
+        this.#give({ kind: "tool-call", choice: 0, at, ...told });
       }
     }
   }
 
   #delta(open: OpenBlock | undefined, delta: Json): void {
-    if (delta.type === "text_delta" && typeof delta.text === "string" && delta.text !== "") {
-      this.#give({ content: delta.text });
+    if (delta.type === "text_delta") {
+      this.#say("text", delta.text);
     } else if (delta.type === "thinking_delta") {
       this.#think(open, delta.thinking);
     } else if (delta.type === "signature_delta" && open?.kind === "thought") {
-      open.signature += stringOf(delta.signature) ?? "";
+      const fragment = stringOf(delta.signature) ?? "";
+      open.signature += fragment;
+      this.#keep(fragment.length);
     } else if (delta.type === "input_json_delta" && open?.kind === "call" && typeof delta.partial_json === "string") {
       this.#write(open, delta.partial_json);
     }
@@ -124,29 +153,32 @@ class MessagesReader implements ChatStreamReader {
   #write(call: OpenBlock & { kind: "call" }, fragment: string): void {
     if (fragment === "") return;
     call.written = true;
-    this.#give({ tool_calls: [{ index: call.callIndex, function: { arguments: fragment } }] });
+    this.#give({ kind: "tool-arguments", choice: 0, at: call.at, text: fragment });
   }
 
   #think(open: OpenBlock | undefined, text: unknown): void {
-    if (typeof text !== "string" || text === "") return;
-    if (open?.kind === "thought") open.text += text;
-    this.#give({ reasoning: text });
+    this.#say("reasoning", text);
+    if (typeof text !== "string" || open?.kind !== "thought") return;
+    open.text += text;
+    this.#keep(text.length);
   }
 
   /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
-  #sign(thought: SignedThought): void {
+  #sign(told: Partial<ReasoningBlock>): void {
     this.#begin();
-    this.#out.delta(0, { reasoning_details: [detailOf(thought, this.#format, this.#thoughts++)] });
+    const thought = thoughtOf(this.#format, told);
+    this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });
   }
 
   #stop(index: unknown): void {
     const open = this.#open.get(index);
     this.#open.delete(index);
+    this.#kept -= keptBy(open);
     if (open?.kind === "thought" && open.signature !== "") {
-      this.#sign({ text: open.text, signature: open.signature, sealed: null, callId: null });
+      this.#sign({ text: open.text, signature: open.signature });
     }
-    // A call without arguments comes without fragments; OpenAI's clients parse what was written.
-    if (open?.kind === "call" && !open.written) this.#write(open, JSON.stringify(open.input ?? {}));
+    // A call without arguments comes without fragments; clients parse what was written.
+    if (open?.kind === "call" && !open.written) this.#write(open, open.input);
   }
 
   #finish(delta: Json): void {
@@ -162,11 +194,11 @@ class MessagesReader implements ChatStreamReader {
       return;
     }
     this.#begin();
-    this.#out.finish(0, finish, native);
+    this.#out.event({ kind: "finish", choice: 0, reason: finish, native });
   }
 }
 
 /** A reader of one stream in the messages wire. */
-export function messagesReader(context: ChatContext, out: ChatStreamOut): ChatStreamReader {
+export function messagesReader(context: ChatContext, out: EventOut): StreamReader {
   return new MessagesReader(context, out);
 }

@@ -1,15 +1,15 @@
 // How a request in the messages wire tells the model to think.
-import { isRecord } from "../json-pointer.ts";
-import { budgetOf, reasoningOf } from "./chat-reasoning.ts";
-import { defined, type Json, numberOf } from "./chat-request.ts";
-import type { ChatBody, ChatContext } from "./dialect.ts";
+import { defined, isRecord, type Json, numberOf } from "../../json.ts";
+import type { Effort, NeutralRequest } from "../../neutral.ts";
+import type { ChatContext } from "./dialect.ts";
 import type { Turn } from "./messages-turns.ts";
+import { budgetOf } from "./thinking-budget.ts";
 
 /** The least budget the wire takes. */
 const BUDGET_MIN = 1024;
 
 /** The wire's words for effort; there is none below `low`. */
-const EFFORT: Readonly<Record<string, string>> = {
+const EFFORT: Readonly<Record<Effort, string>> = {
   minimal: "low",
   low: "low",
   medium: "medium",
@@ -52,17 +52,16 @@ function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
 }
 
 /**
- * What `thinking`, `reasoning_effort` or `reasoning` become for this model. Where thinking cannot go with the rest of
+ * What the caller's wish to have the model think becomes for this model. Where thinking cannot go with the rest of
  * the request (a forced tool, too small a bound on output), the rest wins and the model answers without.
  */
 export function thinkingOf(
-  body: ChatBody,
+  { extra, reasoning: ask }: NeutralRequest,
   context: ChatContext,
   turns: readonly Turn[],
   forcedTool: boolean,
 ): Thinking {
-  if (isRecord(body.thinking)) return ownThinking(body.thinking, context.outputTokensMax);
-  const ask = reasoningOf(body);
+  if (isRecord(extra.thinking)) return ownThinking(extra.thinking, context.outputTokensMax);
   const how = context.wire.reasoning ?? "budget";
   if (ask === null || how === "none") return NOT_ASKED;
   if (how === "budget" || how === "budget-always") {
@@ -76,7 +75,7 @@ export function thinkingOf(
       ? { thinking: { type: "disabled" }, effort: undefined }
       : { thinking: undefined, effort: "low" };
   }
-  const effort = EFFORT[ask.effort ?? ""];
+  const effort = ask.effort === null ? undefined : EFFORT[ask.effort];
   if (forcedTool) return { thinking: undefined, effort };
   return { thinking: { type: "adaptive", display: ask.exclude ? "omitted" : "summarized" }, effort };
 }

@@ -1,10 +1,15 @@
 // The conversation of a request in the messages wire: system blocks, then turns of alternating roles.
-
-import { isRecord } from "../json-pointer.ts";
-import { type MediaSource, partsOf, type ReadPart } from "./chat-parts.ts";
-import { signedThoughtsOf } from "./chat-reasoning.ts";
-import { argumentsOf, defined, type Json, wordOf } from "./chat-request.ts";
-import type { ChatMessage } from "./dialect.ts";
+import { defined, type Json } from "../../json.ts";
+import type {
+  MediaBlock,
+  MediaSource,
+  NeutralBlock,
+  NeutralTurn,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../../neutral.ts";
+import { argumentsOf } from "./tool-arguments.ts";
 
 export interface Turn {
   readonly role: "user" | "assistant";
@@ -21,13 +26,13 @@ export interface Conversation {
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** A tool call's id as this wire allows it. The same id always becomes the same, so calls and results still meet. */
-function toolUseId(id: unknown): string {
-  return wordOf(id).replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
+function toolUseId(id: string | null): string {
+  return (id ?? "").replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
 }
 
-/** A cache mark without its time to live: an hour is priced apart, and every mark here lives five minutes. */
-export function cacheMark(value: unknown): Json | undefined {
-  return isRecord(value) && value.type === "ephemeral" ? { type: "ephemeral" } : undefined;
+/** Without its time to live: an hour is priced apart, and every mark here lives five minutes. */
+export function cacheControl(mark: boolean): Json | undefined {
+  return mark ? { type: "ephemeral" } : undefined;
 }
 
 function imageSource(source: MediaSource): Json | string {
@@ -44,17 +49,20 @@ function documentSource(source: MediaSource): Json | string {
   return { type: "text", media_type: mediaType, data: Buffer.from(base64, "base64").toString("utf8") };
 }
 
-/** A content block, null for an empty text (which this wire refuses), or why the part has no place. */
-function blockOf(part: ReadPart): Json | string | null {
-  if (part.kind === "foreign") return part.reason;
-  const cache_control = cacheMark(part.cacheControl);
-  if (part.kind === "text") return part.text === "" ? null : defined({ type: "text", text: part.text, cache_control });
-  if (part.kind === "audio") return "audio input";
-  const source = part.kind === "image" ? imageSource(part.source) : documentSource(part.source);
+/** A block of media, or why it has no place. */
+function mediaBlock({ kind, source: from, filename, cacheMark }: MediaBlock): Json | string {
+  if (kind === "audio") return "audio input";
+  const source = kind === "image" ? imageSource(from) : documentSource(from);
   if (typeof source === "string") return source;
-  return part.kind === "image"
+  const cache_control = cacheControl(cacheMark);
+  return kind === "image"
     ? defined({ type: "image", source, cache_control })
-    : defined({ type: "document", source, title: part.filename?.slice(0, 500) || undefined, cache_control });
+    : defined({ type: "document", source, title: filename?.slice(0, 500) || undefined, cache_control });
+}
+
+function toolUse({ id, name, arguments: text, cacheMark }: ToolCallBlock): Json {
+  const cache_control = cacheControl(cacheMark);
+  return defined({ type: "tool_use", id: toolUseId(id), name, input: argumentsOf(text), cache_control });
 }
 
 class ConversationBuilder {
@@ -67,24 +75,13 @@ class ConversationBuilder {
     this.#format = format;
   }
 
-  add(message: ChatMessage): void {
-    switch (message.role) {
-      case "system":
-      case "developer":
-        this.system.push(...this.#textBlocks(message));
-        return;
-      case "user":
-        this.#turn("user", this.#blocks(message));
-        return;
-      case "assistant":
-        this.#turn("assistant", [...this.#thoughts(message), ...this.#textBlocks(message), ...this.#calls(message)]);
-        return;
-      case "tool":
-        this.#turn("user", [this.#result(message)]);
-        return;
-      default:
-        this.#refuse(`messages of role ${wordOf(message.role).slice(0, 50)}`);
+  add({ role, blocks }: NeutralTurn): void {
+    const put = this.#blocks(blocks);
+    if (role !== "user" && blocks.some(({ kind }) => kind === "image" || kind === "file" || kind === "audio")) {
+      this.#refuse(`media in messages of role ${role}`);
     }
+    if (role === "user" || role === "assistant") this.#turn(role, put);
+    else this.system.push(...put);
   }
 
   #refuse(what: string): void {
@@ -99,56 +96,55 @@ class ConversationBuilder {
     else this.turns.push({ role, content: blocks });
   }
 
-  #blocks(message: ChatMessage): Json[] {
-    const blocks: Json[] = [];
-    for (const part of partsOf(message)) {
-      const block = blockOf(part);
-      if (typeof block === "string") this.#refuse(block);
-      else if (block !== null) blocks.push(block);
+  /** Blocks that have a place here. An empty text has none: this wire refuses it. */
+  #blocks(blocks: readonly NeutralBlock[]): Json[] {
+    const put: Json[] = [];
+    for (const block of blocks) {
+      const made = this.#block(block);
+      if (typeof made === "string") this.#refuse(made);
+      else if (made !== null) put.push(made);
     }
-    return blocks;
+    return put;
   }
 
-  #textBlocks(message: ChatMessage): Json[] {
-    const blocks = this.#blocks(message);
-    const texts = blocks.filter((block) => block.type === "text");
-    if (texts.length < blocks.length) this.#refuse(`media in messages of role ${message.role}`);
-    return texts;
-  }
-
-  #thoughts(message: ChatMessage): Json[] {
-    return signedThoughtsOf(message, this.#format).map((thought) =>
-      thought.sealed === null
-        ? { type: "thinking", thinking: thought.text, signature: thought.signature }
-        : { type: "redacted_thinking", data: thought.sealed },
-    );
-  }
-
-  #calls(message: ChatMessage): Json[] {
-    if (isRecord(message.function_call)) this.#refuse("function_call (use tool_calls)");
-    const blocks: Json[] = [];
-    for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
-      const told = isRecord(call) && isRecord(call.function) ? call.function : null;
-      if (told === null) this.#refuse("tool calls that are no function calls");
-      else
-        blocks.push({
-          type: "tool_use",
-          id: toolUseId(call.id),
-          name: wordOf(told.name),
-          input: argumentsOf(told.arguments),
-        });
+  /** A content block, null where there is nothing to say, or what has no place. */
+  #block(block: NeutralBlock): Json | string | null {
+    switch (block.kind) {
+      case "text":
+        if (block.text === "") return null;
+        return defined({ type: "text", text: block.text, cache_control: cacheControl(block.cacheMark) });
+      case "image":
+      case "file":
+      case "audio":
+        return mediaBlock(block);
+      case "tool-call":
+        return toolUse(block);
+      case "tool-result":
+        return this.#result(block);
+      case "reasoning":
+        return this.#thought(block);
+      case "native":
+        return block.format === this.#format ? { ...block.json } : `parts in the format ${block.format}`;
+      case "foreign":
+        return block.what;
     }
-    return blocks;
   }
 
-  #result(message: ChatMessage): Json {
-    const blocks = this.#blocks(message);
-    const text = typeof message.content === "string" ? message.content : undefined;
+  /** A thought whose seal nobody here could check is left out: made-up signatures are refused. */
+  #thought({ format, text, signature, sealed }: ReasoningBlock): Json | null {
+    if (format !== this.#format) return null;
+    if (sealed !== null) return { type: "redacted_thinking", data: sealed };
+    return signature === null ? null : { type: "thinking", thinking: text, signature };
+  }
+
+  #result({ callId, content, isError, cacheMark }: ToolResultBlock): Json {
+    const blocks = typeof content === "string" ? content : this.#blocks(content);
     return defined({
       type: "tool_result",
-      tool_use_id: toolUseId(message.tool_call_id),
-      content: text ?? (blocks.length > 0 ? blocks : undefined),
-      cache_control: cacheMark(message.cache_control),
+      tool_use_id: toolUseId(callId),
+      content: typeof blocks === "string" || blocks.length > 0 ? blocks : undefined,
+      is_error: isError ? true : undefined,
+      cache_control: cacheControl(cacheMark),
     });
   }
 }
@@ -168,9 +164,9 @@ function trimPrefill(turns: Turn[]): void {
  * nowhere else; a conversation of nothing else is asked as the user's. It must begin with a user's turn, so one that
  * begins with the assistant's gets a full stop before it.
  */
-export function conversationOf(messages: readonly ChatMessage[], format: string): Conversation {
+export function conversationOf(asked: readonly NeutralTurn[], format: string): Conversation {
   const builder = new ConversationBuilder(format);
-  for (const message of messages) builder.add(message);
+  for (const turn of asked) builder.add(turn);
   const { turns, reason } = builder;
   trimPrefill(turns);
   if (turns.length === 0 && builder.system.length > 0) {

@@ -1,9 +1,10 @@
 // What the messages wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+import { isRecord, type Json, stringOf } from "../../json.ts";
+import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../plan.ts";
 import { classify } from "../classify.ts";
-import { countOf, isRecord } from "../json-pointer.ts";
-import { type Json, stringOf } from "./chat-request.ts";
-import type { ChatContext, FinishReason, VendorError } from "./dialect.ts";
+import { countOf } from "../json-pointer.ts";
+import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -25,14 +26,22 @@ export function finishOf(stopReason: string): FinishReason {
   return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
 }
 
+const COUNTS = [
+  "input_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens",
+  "output_tokens_details",
+];
+
 /**
  * Adds what one usage object says to what earlier ones said: counts are cumulative, and a later event names only some
  * of them. `input_tokens` does not include cached ones.
  */
 export function mergeUsage(known: Json, usage: unknown): Json {
   if (!isRecord(usage)) return known;
-  const told = Object.entries(usage).filter(([, value]) => value !== null);
-  return { ...known, ...Object.fromEntries(told) };
+  const told = COUNTS.filter((name) => usage[name] !== undefined && usage[name] !== null);
+  return { ...known, ...Object.fromEntries(told.map((name) => [name, usage[name]])) };
 }
 
 /** The disjoint buckets; null where nothing was counted. */

@@ -6,6 +6,8 @@ import { messagesReader } from "./messages-stream.ts";
 import { messagesError } from "./messages-wire.ts";
 
 export const messages: Dialect = {
+  wire: "messages",
+  passing: null,
   request: messagesRequest,
   reader: messagesReader,
   answer: messagesAnswer,

@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ChatSpec } from "../../../src/catalog/adapter.ts";
 import type { FinalPart } from "../../../src/plan.ts";
-import { ChatStream } from "../../../src/upstream/chat-stream-out.ts";
-import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
+import { chatCompletionsPassing } from "../../../src/upstream/dialects/chat-completions-passing.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import { HeldStream } from "../../../src/upstream/held-stream.ts";
 
 function context(spec: Partial<ChatSpec> = {}, stream = true): ChatContext {
   return {
@@ -23,7 +23,7 @@ function play(events: readonly string[], spec: Partial<ChatSpec> = {}) {
   const sent: string[] = [];
   let final: FinalPart | null = null;
   let failure: string | null = null;
-  const stream = new ChatStream(context(spec), {
+  const stream = new HeldStream({
     content: (bytes) => sent.push(Buffer.from(bytes).toString()),
     done: (part) => {
       final = part;
@@ -32,7 +32,7 @@ function play(events: readonly string[], spec: Partial<ChatSpec> = {}) {
       failure = kind;
     },
   });
-  const reader = chatCompletions.reader(context(spec), stream);
+  const reader = chatCompletionsPassing.reader(context(spec), stream);
   const read = events.map((event) => {
     const bytes = Buffer.from(`data: ${event}\n\n`);
     const good = reader.event(bytes, 6, bytes.length - 2, null);
@@ -196,7 +196,7 @@ describe("a request in OpenAI's wire", () => {
   };
 
   it("carries our bound, asks for usage, lets unknown fields ride along", () => {
-    expect(chatCompletions.request(body, context()).body).toEqual({
+    expect(chatCompletionsPassing.request(body, context()).body).toEqual({
       model: "small-1",
       messages: body.messages,
       top_k: 3,
@@ -212,7 +212,7 @@ describe("a request in OpenAI's wire", () => {
       dropFields: ["top_k"],
       extraFields: { store: false },
     } as const;
-    const sent = chatCompletions.request(body, { ...context({ streamUsage: "always" }), wire }).body;
+    const sent = chatCompletionsPassing.request(body, { ...context({ streamUsage: "always" }), wire }).body;
     expect(sent).toEqual({
       model: "small-1",
       messages: body.messages,
@@ -230,7 +230,7 @@ describe("a whole answer in OpenAI's wire", () => {
 
   it("comes back under our model and id, its usage apart", () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, cost: 0.0000125 };
-    const read = chatCompletions.answer(
+    const read = chatCompletionsPassing.answer(
       { id: "up", model: "m", choices, usage },
       context({ costUsdAt: "/cost" }, false),
     );
@@ -243,13 +243,13 @@ describe("a whole answer in OpenAI's wire", () => {
   });
 
   it("brings its text where no usage came, for a count of our own", () => {
-    const read = chatCompletions.answer({ choices }, context({}, false));
+    const read = chatCompletionsPassing.answer({ choices }, context({}, false));
     expect(read).toMatchObject({ usage: null, text: 'hi[{"id":"t"}]' });
   });
 
   it("is a failure when it is an error inside a 200, a page, or nothing", () => {
     const kinds = [{ error: { code: 402, message: "no credit" } }, "<html>", null, { choices: [] }].map((json) => {
-      const read = chatCompletions.answer(json, context({}, false));
+      const read = chatCompletionsPassing.answer(json, context({}, false));
       return "kind" in read ? read.kind : "answer";
     });
     expect(kinds).toEqual(["provider_billing", "provider_malformed", "provider_malformed", "provider_malformed"]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "../../../src/upstream/classify.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
-import { chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
+import { answerOf, asked, chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
 
 const context = chatContext({ stream: true });
 
@@ -48,7 +48,7 @@ describe("a stream", () => {
     const [choice] = (await out.completion(context)).choices;
     expect(choice?.finish_reason).toBe("tool_calls");
     const message = { role: "assistant", tool_calls: choice?.message.tool_calls, reasoning_details: details };
-    const next = generateContent.request({ messages: [message] }, context);
+    const next = generateContent.request(asked({ messages: [message] }), context);
     expect(next.body.contents).toMatchObject([
       {},
       {
@@ -152,7 +152,7 @@ describe("a whole answer", () => {
   };
 
   it("is a chat completion", () => {
-    expect(generateContent.answer(whole, chatContext())).toEqual({
+    expect(answerOf(generateContent, whole, chatContext())).toEqual({
       body: {
         id: "chatcmpl-0123456789abcdef",
         object: "chat.completion",
@@ -198,12 +198,12 @@ describe("a whole answer", () => {
     [{ promptFeedback: { blockReason: "SAFETY" } }, "policy_content"],
     [{ error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "slow down" } }, "provider_rate_limited"],
   ])("%j is none", (json, kind) => {
-    expect(generateContent.answer(json, chatContext())).toMatchObject({ kind });
+    expect(answerOf(generateContent, json, chatContext())).toMatchObject({ kind });
   });
 
   it("names calls that have no id, each in its own way", () => {
     const calls = [{ functionCall: { name: "f" } }, { functionCall: { name: "f", args: { a: 1 } } }];
-    expect(generateContent.answer(ended("STOP", calls), chatContext())).toMatchObject({
+    expect(answerOf(generateContent, ended("STOP", calls), chatContext())).toMatchObject({
       body: {
         choices: [
           {
@@ -223,7 +223,7 @@ describe("a whole answer", () => {
 
   it.each([-5, 1.5, "12", null, {}])("counts %s tokens safely", (count) => {
     const usageMetadata = { promptTokenCount: count, cachedContentTokenCount: 1_000_000, candidatesTokenCount: 3 };
-    const answer = generateContent.answer({ ...whole, usageMetadata }, chatContext());
+    const answer = answerOf(generateContent, { ...whole, usageMetadata }, chatContext());
     if ("kind" in answer) throw new Error("no answer");
     expect(answer.usage).toMatchObject({ inputTokens: 0, cacheReadTokens: count === 1.5 ? 2 : 0, outputTokens: 3 });
   });

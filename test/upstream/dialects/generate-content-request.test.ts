@@ -1,14 +1,14 @@
 // OpenAI chat requests come out in the generate-content wire with their meaning kept, or are refused with a reason.
 import { describe, expect, it } from "vitest";
-import type { ChatBody, ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
-import { chatContext } from "../../support/dialect-replay.ts";
+import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 const HI = { role: "user", content: "Hi" };
 const EFFORT = { wire: { reasoning: "effort" } } as const;
 
 function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return generateContent.request({ messages: [HI], ...body } as ChatBody, chatContext(changes)).body;
+  return generateContent.request(asked({ messages: [HI], ...body }), chatContext(changes)).body;
 }
 
 function config(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
@@ -16,7 +16,7 @@ function config(body: Record<string, unknown>, changes: Partial<ChatContext> = {
 }
 
 function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return generateContent.unsupported({ messages: [HI], ...body } as ChatBody, chatContext(changes));
+  return generateContent.unsupported(asked({ messages: [HI], ...body }), chatContext(changes));
 }
 
 const WEATHER = {
@@ -31,7 +31,7 @@ const WEATHER = {
 describe("the request", () => {
   it("names model and method in its path", () => {
     const path = (changes: Partial<ChatContext>) =>
-      generateContent.request({ messages: [HI] }, chatContext(changes)).path;
+      generateContent.request(asked({ messages: [HI] }), chatContext(changes)).path;
     expect(path({})).toBe("/models/vendor-model-1:generateContent");
     expect(path({ stream: true })).toBe("/models/vendor-model-1:streamGenerateContent?alt=sse");
     expect(path({ upstreamModel: "../files?x=" })).toBe("/models/..%2Ffiles%3Fx%3D:generateContent");

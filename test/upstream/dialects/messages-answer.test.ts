@@ -2,7 +2,16 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "../../../src/upstream/classify.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { chatContext, eventsOf, feed, fixture, RecordedStream, replay } from "../../support/dialect-replay.ts";
+import {
+  answerOf,
+  asked,
+  chatContext,
+  eventsOf,
+  feed,
+  fixture,
+  RecordedStream,
+  replay,
+} from "../../support/dialect-replay.ts";
 
 const context = chatContext({ stream: true });
 
@@ -67,7 +76,7 @@ describe("a stream", () => {
       { type: "reasoning.encrypted", data: "EmwKsealed==", id: null, format: "messages", index: 1 },
     ]);
     const next = messages.request(
-      { messages: [{ role: "assistant", content: "4", reasoning_details: details }] },
+      asked({ messages: [{ role: "assistant", content: "4", reasoning_details: details }] }),
       context,
     );
     expect(next.body.messages).toMatchObject([
@@ -156,7 +165,7 @@ describe("a whole answer", () => {
   };
 
   it("is a chat completion", () => {
-    expect(messages.answer(whole, chatContext())).toEqual({
+    expect(answerOf(messages, whole, chatContext())).toEqual({
       body: {
         id: "chatcmpl-0123456789abcdef",
         object: "chat.completion",
@@ -188,9 +197,9 @@ describe("a whole answer", () => {
   });
 
   it("has no content beside calls, and an empty one where thinking used the output up", () => {
-    const calls = messages.answer({ ...whole, content: whole.content.slice(3) }, chatContext());
+    const calls = answerOf(messages, { ...whole, content: whole.content.slice(3) }, chatContext());
     expect(calls).toMatchObject({ body: { choices: [{ message: { content: null } }] } });
-    const spent = messages.answer({ ...whole, content: [], stop_reason: "max_tokens" }, chatContext());
+    const spent = answerOf(messages, { ...whole, content: [], stop_reason: "max_tokens" }, chatContext());
     expect(spent).toMatchObject({ body: { choices: [{ message: { content: "" }, finish_reason: "length" }] } });
   });
 
@@ -203,17 +212,17 @@ describe("a whole answer", () => {
     [{ ...whole, content: [], stop_reason: "refusal" }, "policy_content"],
     [{ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "provider_overloaded"],
   ])("%j is none", (json, kind) => {
-    expect(messages.answer(json, chatContext())).toMatchObject({ kind });
+    expect(answerOf(messages, json, chatContext())).toMatchObject({ kind });
   });
 
   it.each([-5, 1.5, "12", Number.NaN, null, undefined, {}])("counts %s tokens safely", (count) => {
-    const answer = messages.answer({ ...whole, usage: { input_tokens: count, output_tokens: 3 } }, chatContext());
+    const answer = answerOf(messages, { ...whole, usage: { input_tokens: count, output_tokens: 3 } }, chatContext());
     if ("kind" in answer) throw new Error("no answer");
     expect(answer.usage?.inputTokens).toBe(count === 1.5 ? 2 : 0);
   });
 
   it("without any count has no usage", () => {
-    expect(messages.answer({ ...whole, usage: {} }, chatContext())).toMatchObject({ usage: null });
+    expect(answerOf(messages, { ...whole, usage: {} }, chatContext())).toMatchObject({ usage: null });
   });
 });
 

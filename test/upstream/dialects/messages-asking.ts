@@ -1,7 +1,7 @@
 // What the tests of requests in the messages wire ask for, and what becomes of it.
-import type { ChatBody, ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { chatContext } from "../../support/dialect-replay.ts";
+import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 export const HI = { role: "user", content: "Hi" };
 
@@ -16,10 +16,10 @@ export const WEATHER = {
 
 /** The body that goes upstream for a chat of `HI`, and of what `body` adds. */
 export function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return messages.request({ messages: [HI], ...body } as ChatBody, chatContext(changes)).body;
+  return messages.request(asked({ messages: [HI], ...body }), chatContext(changes)).body;
 }
 
 /** Why such a chat cannot be said in this wire; null where it can. */
 export function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return messages.unsupported({ messages: [HI], ...body } as ChatBody, chatContext(changes));
+  return messages.unsupported(asked({ messages: [HI], ...body }), chatContext(changes));
 }

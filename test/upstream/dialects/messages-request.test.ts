@@ -1,13 +1,13 @@
 // OpenAI chat requests come out in the messages wire with their meaning kept, or are refused with a reason.
 import { describe, expect, it } from "vitest";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { chatContext } from "../../support/dialect-replay.ts";
+import { asked, chatContext } from "../../support/dialect-replay.ts";
 import { HI, refused, sent, WEATHER } from "./messages-asking.ts";
 
 describe("the request", () => {
   it("is posted below the origin with the vendor's model and the bound on output", () => {
     const request = messages.request(
-      { messages: [HI], max_tokens: 99_999 },
+      asked({ messages: [HI], max_tokens: 99_999 }),
       chatContext({ outputTokensMax: 777, stream: true }),
     );
     expect(request).toEqual({

@@ -1,21 +1,9 @@
 // How chat answers look: OpenAI's wire, with what was charged in the last bytes.
-import type { GatewayError } from "../errors.ts";
-import { usdNumber, usdText } from "../money.ts";
-import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply, TokenUsage } from "../plan.ts";
-
-/** OpenAI's usage object, and `cost` in USD as OpenRouter has it. */
-export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
-  const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: outputTokens,
-    total_tokens: prompt + outputTokens,
-    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
-    completion_tokens_details: { reasoning_tokens: reasoningTokens },
-    cost: usdNumber(charge.chargedNano),
-  };
-}
+import type { GatewayError } from "../../errors.ts";
+import { usdText } from "../../money.ts";
+import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply } from "../../plan.ts";
+import { errorObject } from "./errors.ts";
+import { usageJson } from "./usage.ts";
 
 /** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
 function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
@@ -42,8 +30,6 @@ export interface ChatFrameOptions {
   readonly trace: boolean;
   /** What max_tokens was lowered to; null where it stands as asked. */
   readonly loweredTo: number | null;
-  /** Renders an error as OpenAI's object. */
-  readonly errorJson: (error: GatewayError) => Record<string, unknown>;
 }
 
 function streamHeaders(reply: Reply): void {
@@ -89,7 +75,7 @@ class ChatFrame implements Frame {
 
   broken(error: GatewayError, attempts: readonly Leg[]): string {
     const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
-    const chunk = { ...this.#chunk(attempts), choices, error: this.#options.errorJson(error) };
+    const chunk = { ...this.#chunk(attempts), choices, error: errorObject(error) };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 

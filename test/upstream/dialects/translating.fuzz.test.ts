@@ -1,15 +1,23 @@
 // Whatever a client or a vendor sends, the translating dialects never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ChatBody, ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
+import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
+import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { chatContext, eventsOf, feed, fixture, RecordedStream } from "../../support/dialect-replay.ts";
+import { chatAnswers } from "../../../src/wires/chat-completions/answers.ts";
+import type { ChatBody } from "../../../src/wires/chat-completions/body.ts";
+import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
+import { ANSWERS } from "../../wires/golden-cases.ts";
 
-const DIALECTS: [string, Dialect, string[]][] = [
-  ["messages", messages, ["text", "tools", "thinking", "refusal", "unknown"]],
-  ["generate-content", generateContent, ["text", "thoughts-and-calls", "image", "safety", "error"]],
+const DIALECTS: [string, Dialect][] = [
+  ["chat-completions", chatCompletions],
+  ["messages", messages],
+  ["generate-content", generateContent],
 ];
+
+/** What a whole answer becomes for a caller must be made of it without a fault as well. */
+const WHOLE = chatAnswers({ id: "c", createdS: 1, model: "m" });
 
 const json = fc.jsonValue({ maxDepth: 4 });
 
@@ -80,16 +88,18 @@ const context = fc
   })
   .map(({ reasoning, ...rest }): ChatContext => chatContext({ ...rest, wire: { reasoning } as const }));
 
-describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
+describe.each(DIALECTS)("%s", (name, dialect) => {
   it("puts any request into the wire, with the bound on output, or says why not", () => {
     fc.assert(
-      fc.property(body, context, (asked, told) => {
-        const sent = dialect.request(asked, told).body;
+      fc.property(body, context, (wanted, told) => {
+        const sent = dialect.request(asked(wanted), told).body;
         const bound =
-          name === "messages" ? sent.max_tokens : (sent.generationConfig as Record<string, unknown>).maxOutputTokens;
+          name === "generate-content"
+            ? (sent.generationConfig as Record<string, unknown>).maxOutputTokens
+            : sent.max_tokens;
         expect(bound).toBe(told.outputTokensMax);
         expect(typeof JSON.stringify(sent)).toBe("string");
-        const reason = dialect.unsupported(asked, told);
+        const reason = dialect.unsupported(asked(wanted), told);
         expect(reason === null || reason.length > 0).toBe(true);
       }),
       { numRuns: 1500 },
@@ -98,10 +108,10 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
 
   it("does not change the request it is given", () => {
     fc.assert(
-      fc.property(body, context, (asked, told) => {
-        const before = JSON.stringify(asked);
-        dialect.request(asked, told);
-        expect(JSON.stringify(asked)).toBe(before);
+      fc.property(body, context, (wanted, told) => {
+        const before = JSON.stringify(wanted);
+        dialect.request(asked(wanted), told);
+        expect(JSON.stringify(wanted)).toBe(before);
       }),
       { numRuns: 300 },
     );
@@ -118,6 +128,8 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
       "promptFeedback",
       "usageMetadata",
       "finishReason",
+      "choices",
+      "message",
     ];
     const inner = [
       "type",
@@ -131,6 +143,11 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
       "code",
       "message",
       "details",
+      "tool_calls",
+      "function",
+      "reasoning_details",
+      "images",
+      "finish_reason",
     ];
     const anything = fc.oneof(
       json,
@@ -139,7 +156,7 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
     fc.assert(
       fc.property(anything, (answer) => {
         const read = dialect.answer(answer, chatContext());
-        expect("kind" in read ? typeof read.message : typeof read.text).toBe("string");
+        expect("kind" in read ? typeof read.message : typeof JSON.stringify(WHOLE.whole(read.answer))).toBe("string");
         expect(typeof dialect.error(answer).message).toBe("string");
       }),
       { numRuns: 1500 },
@@ -147,7 +164,8 @@ describe.each(DIALECTS)("%s", (name, dialect, fixtures) => {
   });
 
   it("reads events that are cut, doubled, out of order or changed", () => {
-    const recorded = fixtures.flatMap((file) => eventsOf(fixture(`${name}/${file}.sse`)));
+    const streams = ANSWERS.filter((one) => one.dialect === name && one.streamed);
+    const recorded = streams.flatMap(({ vendor }) => eventsOf(vendor));
     const event = fc.tuple(fc.constantFrom(...recorded), fc.double({ min: 0, max: 2, noNaN: true }), json);
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), (events) => {

@@ -1,10 +1,13 @@
 // When a streamed answer is whole: every choice that began has ended, and nothing less.
 import { expect, test } from "vitest";
 import type { AttemptFailure, FinalPart } from "../../src/plan.ts";
-import { ChatStream } from "../../src/upstream/chat-stream-out.ts";
-import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
+import { chatCompletionsPassing } from "../../src/upstream/dialects/chat-completions-passing.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
-import { chatContext, feed } from "../support/dialect-replay.ts";
+import { passingLane } from "../../src/upstream/lane.ts";
+import { chatContext } from "../support/dialect-replay.ts";
+
+const CONTEXT = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
+const LANE = passingLane(chatCompletionsPassing, {}, CONTEXT);
 
 function chunk(index: number, text: string | null, finish_reason: string | null = null): string {
   const delta = text === null ? {} : { content: text };
@@ -16,8 +19,7 @@ function told(...data: string[]) {
   let sent = "";
   let failure: AttemptFailure | null = null;
   let final: FinalPart | null = null;
-  const context = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
-  const stream = new ChatStream(context, {
+  const stream = new EventStream(LANE, {
     content: (bytes) => {
       sent += Buffer.from(bytes).toString();
     },
@@ -28,12 +30,7 @@ function told(...data: string[]) {
       failure = said;
     },
   });
-  feed(
-    chatCompletions,
-    context,
-    data.map((event) => ({ name: null, data: event })),
-    stream,
-  );
+  stream.push(Buffer.from(data.map((event) => `data: ${event}\n\n`).join("")));
   const finished = stream.finished;
   stream.end();
   return { sent, finished, failure: failure as AttemptFailure | null, final: final as FinalPart | null };
@@ -70,6 +67,16 @@ test("a choice that goes on after another has ended loses nothing of either", ()
   expect(sent.indexOf('"stop"')).toBeLessThan(sent.indexOf('"c"'));
 });
 
+test("a picture may come with the finish, however large, and further finishes do not make it a stream without end", () => {
+  const picture = "x".repeat(5_000_000);
+  const { failure, final } = told(chunk(0, picture, "stop"), chunk(0, null, "stop"));
+  expect(failure).toBe(null);
+  expect(final?.kind === "stream" && final.tail.length).toBeGreaterThan(picture.length);
+  const half = "x".repeat(600_000);
+  expect(told(chunk(0, half, "stop"), chunk(0, half, "stop")).failure).toBe(null);
+  expect(told(...Array<string>(3).fill(chunk(0, half, "stop"))).failure?.kind).toBe("provider_malformed");
+});
+
 test("an empty reason in every chunk ends nothing, and a reason that is repeated ends once", () => {
   const { failure, sent } = told(chunk(0, "a", ""), chunk(0, "b", ""), chunk(0, null, "stop"), chunk(0, "", "stop"));
   expect(failure).toBe(null);
@@ -78,9 +85,8 @@ test("an empty reason in every chunk ends nothing, and a reason that is repeated
 });
 
 test("events that came together leave together, at once, and none waits for the next", () => {
-  const context = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
   const said: string[] = [];
-  const stream = new EventStream(chatCompletions, context, {
+  const stream = new EventStream(LANE, {
     content: (bytes) =>
       said.push(
         Buffer.from(bytes)

@@ -1,10 +1,9 @@
 // The last bytes of a stream name the model that answered, also where a keep-alive's head went out before any was tried.
 import { expect, it } from "vitest";
-import { createChatFrame } from "../../src/chat/chat-frame.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
 import type { Leg } from "../../src/plan.ts";
-import { openAiError } from "../../src/serve/render-error.ts";
+import { createChatFrame } from "../../src/wires/chat-completions/frame.ts";
 
 const frame = createChatFrame({
   completionId: "chatcmpl-1",
@@ -13,7 +12,6 @@ const frame = createChatFrame({
   includeUsage: true,
   trace: false,
   loweredTo: null,
-  errorJson: openAiError,
 });
 
 function attempt(model: string, failure: Leg["failure"]): Leg {

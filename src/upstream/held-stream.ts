@@ -1,32 +1,29 @@
-// Where every dialect's stream reader puts what it read: holds back what must not go out yet, passes on the rest.
+// The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
 import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../plan.ts";
 import { DeliveredText } from "./delivered-text.ts";
-import type { ChatContext, ChatStreamOut, FinishReason } from "./dialects/dialect.ts";
-
-const CONTENT_KEYS = ["content", "reasoning", "refusal"];
-
-/** The text of a delta made by a translating dialect that a token count needs. */
-function textOf(delta: Readonly<Record<string, unknown>>): string {
-  let text = "";
-  for (const key of CONTENT_KEYS) if (typeof delta[key] === "string") text += delta[key];
-  if (!Array.isArray(delta.tool_calls)) return text;
-  for (const call of delta.tool_calls as { function?: { name?: string; arguments?: string } }[]) {
-    text += `${call.function?.name ?? ""}${call.function?.arguments ?? ""}`;
-  }
-  return text;
-}
+import type { BytesOut } from "./dialects/dialect.ts";
 
 /**
- * The answer side of one streamed attempt. Preamble is held until content comes, so that another route can still take
+ * The most that is held back before content and after a finish: a vendor that sends more does not mean to answer. The largest
+ * event does not count, because an answer may come whole with its finish, pictures and all; its size has a bound of its own.
+ */
+const HELD_BYTES_MAX = 1024 * 1024;
+/** A vendor's choices are kept count of. We ask for eight at most. */
+const CHOICES_MAX = 128;
+
+/**
+ * Knows no wire. Preamble is held until content comes, so that another route can still take
  * over unseen; finish events are held until the end, because they are part of what the ledger's commit precedes.
  */
-export class ChatStream implements ChatStreamOut {
-  readonly #context: ChatContext;
+export class HeldStream implements BytesOut {
   readonly #sink: AnswerSink;
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
   #held: Buffer[] = [];
+  /** The size of both together, and of the largest event in them. */
+  #heldBytes = 0;
+  #largestBytes = 0;
   /** Content of the piece that is being read: one write for all events that came together. */
   #ready: Buffer[] = [];
   #committed = false;
@@ -38,8 +35,7 @@ export class ChatStream implements ChatStreamOut {
   #usage: TokenUsage | null = null;
   #upstreamCostNano: Nano | null = null;
 
-  constructor(context: ChatContext, sink: AnswerSink) {
-    this.#context = context;
+  constructor(sink: AnswerSink) {
     this.#sink = sink;
   }
 
@@ -68,36 +64,17 @@ export class ChatStream implements ChatStreamOut {
   }
 
   choice(index: number, ended: boolean): void {
+    if (this.#over) return;
     this.#begun.add(index);
+    if (this.#begun.size > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
     if (ended) this.#ended.add(index);
   }
 
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {
     if (this.#over) return;
-    if (kind === "finish") {
-      this.#held.push(event);
-      return;
-    }
-    if (kind === "preamble" && !this.#committed) {
-      this.#preamble.push(event);
-      return;
-    }
-    this.#content(event);
-  }
-
-  delta(index: number, delta: Readonly<Record<string, unknown>>): void {
-    if (this.#over) return;
-    this.choice(index, false);
-    const text = textOf(delta);
-    const bearing = text !== "" || Array.isArray(delta.tool_calls) || Array.isArray(delta.images);
-    this.raw(this.#chunk({ index, delta, finish_reason: null }), bearing ? "content" : "preamble");
-    this.#text.addText(text);
-  }
-
-  finish(index: number, reason: FinishReason, native: string): void {
-    this.choice(index, true);
-    const choice = { index, delta: {}, finish_reason: reason, native_finish_reason: native };
-    this.raw(this.#chunk(choice), "finish");
+    if (kind === "finish") this.#hold(event, this.#held);
+    else if (kind === "preamble" && !this.#committed) this.#hold(event, this.#preamble);
+    else this.#content(event);
   }
 
   usage(usage: TokenUsage): void {
@@ -140,6 +117,24 @@ export class ChatStream implements ChatStreamOut {
     this.#text.add(bytes, start, end);
   }
 
+  deliveredText(text: string): void {
+    this.#text.addText(text);
+  }
+
+  #hold(event: Buffer, held: Buffer[]): void {
+    held.push(event);
+    this.#heldBytes += event.length;
+    this.#largestBytes = Math.max(this.#largestBytes, event.length);
+    if (this.#heldBytes - this.#largestBytes > HELD_BYTES_MAX)
+      this.#tooMuch("the stream goes on and on without content");
+  }
+
+  #tooMuch(message: string): void {
+    this.#preamble = [];
+    this.#held = [];
+    this.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+  }
+
   #content(event: Buffer): void {
     if (!this.#committed || this.#held.length > 0) {
       // Another choice may go on after one has finished: what was held goes first, in the order it came.
@@ -147,19 +142,9 @@ export class ChatStream implements ChatStreamOut {
       this.#committed = true;
       this.#preamble = [];
       this.#held = [];
+      this.#heldBytes = 0;
+      this.#largestBytes = 0;
     }
     this.#ready.push(event);
-  }
-
-  #chunk(choice: Record<string, unknown>): Buffer {
-    const { completionId, createdS, servedSlug } = this.#context;
-    const chunk = {
-      id: completionId,
-      object: "chat.completion.chunk",
-      created: createdS,
-      model: servedSlug,
-      choices: [choice],
-    };
-    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
   }
 }

@@ -1,0 +1,82 @@
+// Reads a whole answer in OpenAI's wire for a caller of another one.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
+import { classify } from "../classify.ts";
+import { callName } from "./call-names.ts";
+import {
+  emptyAnswer,
+  finishOf,
+  imageUrl,
+  readError,
+  readUsage,
+  reasoningText,
+  sealOf,
+  statusInside,
+} from "./chat-completions-wire.ts";
+import type { ChatContext, ReadAnswer } from "./dialect.ts";
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The thoughts: signed ones as they are, and what was said aloud where no signed one repeats it. */
+function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
+  const seals = list(message.reasoning_details)
+    .map((detail) => sealOf(detail, context))
+    .filter((seal) => seal !== null);
+  const text = reasoningText(message);
+  if (text === "" || seals.some((seal) => seal.text !== "")) return seals;
+  const aloud = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
+  return [aloud, ...seals];
+}
+
+function callsOf(message: Json, context: ChatContext): AnswerBlock[] {
+  return list(message.tool_calls)
+    .filter(isRecord)
+    .map((call, at): AnswerBlock => {
+      const told = isRecord(call.function) ? call.function : {};
+      const text = isRecord(told.arguments) ? JSON.stringify(told.arguments) : (stringOf(told.arguments) ?? "");
+      const id = wordOf(call.id) || callName(context, at);
+      return { kind: "tool-call", id, name: wordOf(told.name), arguments: text || "{}" };
+    });
+}
+
+function blocksOf(message: Json, context: ChatContext): AnswerBlock[] {
+  const said = (["content", "refusal"] as const).flatMap((key): AnswerBlock[] => {
+    const text = stringOf(message[key]) ?? "";
+    return text === "" ? [] : [{ kind: key === "content" ? "text" : "refusal", text, citations: [] }];
+  });
+  const images = list(message.images)
+    .map(imageUrl)
+    .filter((url) => url !== null);
+  return [
+    ...thoughtsOf(message, context),
+    ...said,
+    ...images.map((url): AnswerBlock => ({ kind: "image", url })),
+    ...callsOf(message, context),
+  ];
+}
+
+function choiceOf(choice: Json, at: number, context: ChatContext): NeutralChoice {
+  const reason = wordOf(choice.finish_reason);
+  return {
+    index: typeof choice.index === "number" ? choice.index : at,
+    blocks: blocksOf(isRecord(choice.message) ? choice.message : {}, context),
+    reason: finishOf(reason),
+    native: stringOf(choice.native_finish_reason) ?? reason,
+  };
+}
+
+/** The answer, or why it is none. */
+export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
+  if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
+  const told = isRecord(json) ? list(json.choices).filter(isRecord) : [];
+  if (told.length === 0) {
+    return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
+  }
+  const choices = told.map((choice, at) => choiceOf(choice, at, context));
+  const empty = choices.every(({ blocks, reason }) => reason === "stop" && blocks.length === 0);
+  if (empty && context.mayBeEmpty !== true) return emptyAnswer();
+  const { usage, upstreamCostNano } = readUsage(json, context);
+  return { answer: { choices, usage }, upstreamCostNano };
+}

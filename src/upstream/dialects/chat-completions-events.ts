@@ -1,0 +1,160 @@
+// Reads a stream in OpenAI's wire for a caller of another one.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { classify } from "../classify.ts";
+import { callName } from "./call-names.ts";
+import {
+  emptyAnswer,
+  finishOf,
+  imageUrl,
+  readError,
+  readUsage,
+  reasoningText,
+  sealOf,
+  statusInside,
+} from "./chat-completions-wire.ts";
+import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+
+const DONE = "[DONE]";
+/** The most that is kept of a thought until its signature comes, and of the names of calls, in characters and calls. */
+const THOUGHT_MAX = 1024 * 1024;
+const CALLS_MAX = 1_024;
+
+/** What one choice has given so far. */
+interface Choice {
+  readonly calls: Set<number>;
+  /** The text of a thought whose signature has not come yet. */
+  thought: string;
+  thoughts: number;
+  images: number;
+  finished: boolean;
+}
+
+class ChatCompletionsEvents implements StreamReader {
+  readonly #context: ChatContext;
+  readonly #out: EventOut;
+  readonly #choices = new Map<number, Choice>();
+  #bore = false;
+
+  constructor(context: ChatContext, out: EventOut) {
+    this.#context = context;
+    this.#out = out;
+  }
+
+  event(bytes: Buffer, start: number, end: number): boolean {
+    const text = bytes.toString("utf8", start, end);
+    if (text === DONE) {
+      this.#out.end();
+      return true;
+    }
+    let chunk: unknown;
+    try {
+      chunk = JSON.parse(text);
+    } catch {
+      return false;
+    }
+    if (!isRecord(chunk)) return false;
+    if (chunk.error) this.#out.fail(classify(statusInside(chunk), readError(chunk), null));
+    else this.#read(chunk);
+    return true;
+  }
+
+  #read(chunk: Json): void {
+    const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
+    if (usage !== null) this.#out.usage(usage);
+    if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
+    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+      if (isRecord(choice)) this.#readChoice(typeof choice.index === "number" ? choice.index : 0, choice);
+    }
+  }
+
+  #readChoice(index: number, told: Json): void {
+    const choice = this.#choice(index);
+    if (choice.finished) return;
+    if (isRecord(told.delta)) this.#give(index, choice, told.delta);
+    const reason = wordOf(told.finish_reason);
+    if (reason !== "") this.#finish(index, choice, reason, stringOf(told.native_finish_reason) ?? reason);
+  }
+
+  #choice(index: number): Choice {
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    const choice = { calls: new Set<number>(), thought: "", thoughts: 0, images: 0, finished: false };
+    this.#choices.set(index, choice);
+    this.#out.event({ kind: "begin", choice: index });
+    return choice;
+  }
+
+  #give(index: number, choice: Choice, delta: Json): void {
+    this.#say(index, "reasoning", reasoningText(delta));
+    this.#say(index, "text", stringOf(delta.content) ?? "");
+    this.#say(index, "refusal", stringOf(delta.refusal) ?? "");
+    for (const image of list(delta.images)) {
+      const url = imageUrl(image);
+      if (url === null) continue;
+      this.#bore = true;
+      this.#out.event({ kind: "image", choice: index, at: choice.images++, url });
+    }
+    for (const [position, call] of list(delta.tool_calls).entries()) {
+      if (isRecord(call)) this.#call(index, choice, typeof call.index === "number" ? call.index : position, call);
+    }
+    for (const detail of list(delta.reasoning_details)) this.#think(index, choice, detail);
+  }
+
+  #say(choice: number, kind: "text" | "reasoning" | "refusal", text: string): void {
+    if (text === "") return;
+    this.#bore = true;
+    this.#out.event({ kind, choice, text });
+  }
+
+  #call(index: number, choice: Choice, at: number, call: Json): void {
+    const told = isRecord(call.function) ? call.function : {};
+    const text = stringOf(told.arguments) ?? "";
+    this.#bore = true;
+    if (choice.calls.has(at)) {
+      if (text !== "") this.#out.event({ kind: "tool-arguments", choice: index, at, text });
+      return;
+    }
+    choice.calls.add(at);
+    if (choice.calls.size > CALLS_MAX) return this.#tooMuch();
+    const id = wordOf(call.id) || callName(this.#context, at);
+    this.#out.event({ kind: "tool-call", choice: index, at, id, name: wordOf(told.name), arguments: text });
+  }
+
+  /** A thought comes in fragments, of which the last is signed. */
+  #think(index: number, choice: Choice, detail: unknown): void {
+    const seal = sealOf(detail, this.#context);
+    if (seal !== null) {
+      const thought = seal.sealed === null ? { ...seal, text: choice.thought + seal.text } : seal;
+      if (seal.sealed === null) choice.thought = "";
+      this.#out.event({ kind: "thought", choice: index, at: choice.thoughts++, thought });
+    } else if (isRecord(detail) && detail.type === "reasoning.text") {
+      choice.thought += stringOf(detail.text) ?? "";
+      if (choice.thought.length > THOUGHT_MAX) this.#tooMuch();
+    }
+  }
+
+  #finish(index: number, choice: Choice, reason: string, native: string): void {
+    choice.finished = true;
+    if (reason === "error") {
+      this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
+    } else if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
+      this.#out.fail(emptyAnswer());
+    } else {
+      this.#out.event({ kind: "finish", choice: index, reason: finishOf(reason), native });
+    }
+  }
+
+  #tooMuch(): void {
+    const message = "the stream leaves too much open";
+    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+  }
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A reader of one stream in OpenAI's wire, in nobody's format. */
+export function chatCompletionsEvents(context: ChatContext, out: EventOut): StreamReader {
+  return new ChatCompletionsEvents(context, out);
+}

@@ -1,0 +1,71 @@
+// OpenAI's wire on both sides: the caller's body goes out and the vendor's bytes come back, with our names in place of theirs.
+import { isRecord, type Json } from "../../json.ts";
+import { classify } from "../classify.ts";
+import { atPointer } from "../json-pointer.ts";
+import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
+import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+
+/** Fields that we set ourselves, or that no vendor should see. */
+const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tokens", "stream", "stream_options"]);
+
+/** An empty list of tools is none, and some vendors refuse it, and a choice among none as well. */
+const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
+
+function request(body: Json, context: ChatContext): UpstreamBody {
+  const { spec, wire } = context;
+  const noTools = Array.isArray(body.tools) && body.tools.length === 0;
+  // Fields are added one by one, never deleted: an object that has lost a field is several times slower to write as JSON.
+  const sent: Record<string, unknown> = { model: context.upstreamModel };
+  for (const field of Object.keys(body)) {
+    if (OWN_FIELDS.has(field) || wire.dropFields?.includes(field) || (noTools && TOOL_FIELDS.has(field))) continue;
+    sent[field] = body[field];
+  }
+  sent[wire.maxTokensField ?? "max_tokens"] = context.outputTokensMax;
+  if (context.stream) {
+    sent.stream = true;
+    if (spec.streamUsage !== "always") sent.stream_options = { include_usage: true, ...spec.streamOptions };
+  }
+  return { path: "/chat/completions", body: Object.assign(sent, wire.extraFields) };
+}
+
+function textOf(choices: readonly unknown[]): string {
+  return choices
+    .map((choice) => {
+      const message = atPointer(choice, "/message");
+      if (!isRecord(message)) return "";
+      const calls = Array.isArray(message.tool_calls) ? JSON.stringify(message.tool_calls) : "";
+      const reasoning = message.reasoning ?? message.reasoning_content ?? "";
+      return `${typeof message.content === "string" ? message.content : ""}${reasoning}${calls}`;
+    })
+    .join("");
+}
+
+/** Whether a choice stopped without text, call, refusal or sound. */
+function isEmpty(choice: unknown): boolean {
+  if (atPointer(choice, "/finish_reason") !== "stop") return false;
+  const message = atPointer(choice, "/message");
+  return isRecord(message) && !bearsContent(message);
+}
+
+function answer(json: unknown, context: ChatContext): UnaryAnswer {
+  if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
+  if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0) {
+    return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
+  }
+  if (context.mayBeEmpty !== true && json.choices.every(isEmpty)) return emptyAnswer();
+  const { usage, upstreamCostNano } = readUsage(json, context);
+  // The vendor's object is changed in place; a field that is undefined is not written.
+  json.id = context.completionId;
+  json.model = context.servedSlug;
+  json.usage = undefined;
+  if (json.x_groq !== undefined) json.x_groq = undefined;
+  return { usage, upstreamCostNano, body: json, text: usage === null ? textOf(json.choices) : "" };
+}
+
+export const chatCompletionsPassing: Passing = {
+  request,
+  answer,
+  error: readError,
+  reader: createChatCompletionsReader,
+};

@@ -1,0 +1,20 @@
+// How many tokens of an answer thinking may take, where a wire wants a number and the caller said a word.
+import type { Effort, ReasoningAsk } from "../../neutral.ts";
+
+/** Which share of the output a word of effort may spend on thinking. */
+const SHARE: Readonly<Record<Effort, number>> = {
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.5,
+  high: 0.8,
+  xhigh: 0.95,
+  max: 0.95,
+};
+const SHARE_UNTOLD = 0.5;
+
+/** The tokens that thinking may take out of `outputTokensMax`, at least `min`, and always less than all of it. */
+export function budgetOf(ask: ReasoningAsk, outputTokensMax: number, min: number): number {
+  const share = ask.effort === null ? SHARE_UNTOLD : SHARE[ask.effort];
+  const wanted = Math.floor(ask.budgetTokens ?? outputTokensMax * share);
+  return Math.min(Math.max(wanted, min), outputTokensMax - 1);
+}

@@ -1,0 +1,64 @@
+// Writes a translated stream: neutral events become the caller's bytes, held back or passed on by what they are.
+import type { Nano } from "../money.ts";
+import type { EventEncoder, NeutralEvent } from "../neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../plan.ts";
+import type { EventOut } from "./dialects/dialect.ts";
+import type { HeldStream } from "./held-stream.ts";
+
+/** What gives the caller something commits the answer; a bare beginning or a signature does not. */
+function kindOf(event: NeutralEvent): "content" | "preamble" | "finish" {
+  if (event.kind === "finish") return "finish";
+  return event.kind === "begin" || event.kind === "thought" || event.kind === "citation" ? "preamble" : "content";
+}
+
+/** The text of an event that a token count needs. */
+function textOf(event: NeutralEvent): string {
+  switch (event.kind) {
+    case "text":
+    case "reasoning":
+    case "refusal":
+    case "tool-arguments":
+      return event.text;
+    case "tool-call":
+      return event.name + event.arguments;
+    default:
+      return "";
+  }
+}
+
+export class EventWriter implements EventOut {
+  readonly #held: HeldStream;
+  readonly #encoder: EventEncoder;
+
+  constructor(held: HeldStream, encoder: EventEncoder) {
+    this.#held = held;
+    this.#encoder = encoder;
+  }
+
+  event(event: NeutralEvent): void {
+    const held = this.#held;
+    if (held.over) return;
+    held.choice(event.choice, event.kind === "finish");
+    const bytes = this.#encoder.encode(event);
+    // Of what the caller's wire says nothing, the caller has seen nothing either: it commits to no route.
+    if (bytes.length > 0) held.raw(bytes, kindOf(event));
+    const text = textOf(event);
+    if (text !== "") held.deliveredText(text);
+  }
+
+  usage(usage: TokenUsage): void {
+    this.#held.usage(usage);
+  }
+
+  upstreamCost(nano: Nano): void {
+    this.#held.upstreamCost(nano);
+  }
+
+  fail(failure: AttemptFailure): void {
+    this.#held.fail(failure);
+  }
+
+  end(): void {
+    this.#held.end();
+  }
+}

@@ -1,0 +1,18 @@
+// The error envelope of the contract, part 2.2.
+import { ERRORS } from "../../errors.ts";
+import type { ErrorCodec } from "../../plan.ts";
+
+export const envelopeErrors: ErrorCodec = {
+  wire: "envelope",
+  body(error) {
+    const { data, param } = error.options;
+    const told = param === undefined ? data : { field: param, ...data };
+    return {
+      ok: false,
+      error: error.code,
+      message: error.message,
+      hint: ERRORS[error.code].hint,
+      ...(told === undefined ? {} : { data: told }),
+    };
+  },
+};
