@@ -33,27 +33,29 @@ function ceilingRefusal({ key, keyScope, day, amount }: MoneyWish): Outcome<"cei
   if (key.ceilingNano === null) return null;
   const period = key.ceilingPeriod ?? "day";
   const end = periodEnd(period, day);
-  const { spent, held } = periodSum(keyScope, period, day, end);
-  if (spent + held + amount <= key.ceilingNano) return null;
+  const { spent, held, absorbed } = periodSum(keyScope, period, day, end);
+  if (spent + held + absorbed + amount <= key.ceilingNano) return null;
   return {
     outcome: "ceiling",
     period,
     ceilingNano: key.ceilingNano,
     spentNano: nano(spent),
     heldNano: nano(held),
+    absorbedNano: nano(absorbed),
     resetsAtMs: end * DAY_MS,
   };
 }
 
 function capRefusal({ account, inferenceScope, day, amount }: MoneyWish): Outcome<"inference_cap"> | null {
   if (inferenceScope === null) return null;
-  const { spent, held } = periodSum(inferenceScope, "day", day, day + 1);
-  if (spent + held + amount <= account.inferenceCapNano) return null;
+  const { spent, held, absorbed } = periodSum(inferenceScope, "day", day, day + 1);
+  if (spent + held + absorbed + amount <= account.inferenceCapNano) return null;
   return {
     outcome: "inference_cap",
     capNano: account.inferenceCapNano,
     spentNano: nano(spent),
     heldNano: nano(held),
+    absorbedNano: nano(absorbed),
     resetsAtMs: (day + 1) * DAY_MS,
   };
 }

@@ -16,7 +16,8 @@ export const QUERIES = {
       SUM(CASE WHEN kind = 'charge' THEN amount ELSE 0 END) AS charged,
       SUM(CASE WHEN kind = 'charge' THEN 0 ELSE amount END) AS credited
     FROM ${TABLE} WHERE account_id = $1 AND number <= $2`,
-  days: `SELECT key_id, day, inference, SUM(amount) AS charged FROM ${TABLE}
+  days: `SELECT key_id, day, inference, SUM(amount) AS charged,
+      SUM(CASE WHEN number >= $3 THEN absorbed ELSE 0 END) AS absorbed FROM ${TABLE}
     WHERE account_id = $1 AND number <= $2 AND kind = 'charge' GROUP BY key_id, day, inference
     ORDER BY key_id, day, inference`,
   disorder: `SELECT transaction_id, created_at FROM (
@@ -50,11 +51,12 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
 export function archiveOn(id: string, { query, append, close }: ArchiveTable): Archive {
-  async function sums(accountId: string, upTo: number): Promise<ArchiveSums> {
+  async function sums(accountId: string, upTo: number, absorbedFrom: number): Promise<ArchiveSums> {
     // One after the other: each may go over all that there is, and others want an answer meanwhile.
     const ask = (name: QueryName) => query(name, [accountId, upTo]);
     const [all = {}] = await ask("sums");
-    const [days, disorder, badRefunds] = [await ask("days"), await ask("disorder"), await ask("badRefunds")];
+    const days = await query("days", [accountId, upTo, absorbedFrom]);
+    const [disorder, badRefunds] = [await ask("disorder"), await ask("badRefunds")];
     const number = (name: string) => Number(all[name] ?? 0);
     return {
       count: number("count"),
@@ -63,8 +65,12 @@ export function archiveOn(id: string, { query, append, close }: ArchiveTable): A
       cents: number("cents"),
       absorbed: number("absorbed"),
       latestMs: number("latest"),
-      days: days.map(({ key_id, day, inference, charged }) => ({
-        ...{ keyId: String(key_id), day: Number(day), inference: Number(inference) === 1, charged: Number(charged) },
+      days: days.map(({ key_id, day, inference, charged, absorbed }) => ({
+        keyId: String(key_id),
+        day: Number(day),
+        inference: Number(inference) === 1,
+        charged: Number(charged),
+        absorbed: Number(absorbed),
       })),
       faults: [
         ...disorder.map(

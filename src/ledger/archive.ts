@@ -25,12 +25,14 @@ export interface ArchiveSums {
   readonly absorbed: number;
   /** The time of the latest. */
   readonly latestMs: number;
-  /** What was charged, by key, day and whether it counts as inference. */
+  /** What was charged and absorbed, by key, day and whether it counts as inference. */
   readonly days: readonly {
     readonly keyId: string;
     readonly day: number;
     readonly inference: boolean;
     readonly charged: number;
+    /** Of the postings from `absorbedFrom` on. */
+    readonly absorbed: number;
   }[];
   /** What is wrong among the postings themselves, as sentences that begin with the invariant. */
   readonly faults: readonly (readonly [invariant: string, detail: string])[];
@@ -54,7 +56,7 @@ export interface Archive {
   ): Promise<readonly NumberedPosting[]>;
   /** Up to `limit` of an account's postings after number `after`, upward. */
   after(accountId: string, after: number, limit: number): Promise<readonly NumberedPosting[]>;
-  sums(accountId: string, upTo: number): Promise<ArchiveSums>;
+  sums(accountId: string, upTo: number, absorbedFrom: number): Promise<ArchiveSums>;
   /** The highest number kept of an account; 0: none. */
   last(accountId: string): Promise<number>;
   close(): Promise<void>;

@@ -66,6 +66,8 @@ export type ReserveOutcome =
       readonly ceilingNano: Nano;
       readonly spentNano: Nano;
       readonly heldNano: Nano;
+      /** What its calls cost above their holds: nobody's charge, and room that is gone until `resetsAtMs`. */
+      readonly absorbedNano: Nano;
       readonly resetsAtMs: number;
     }
   | {
@@ -73,6 +75,7 @@ export type ReserveOutcome =
       readonly capNano: Nano;
       readonly spentNano: Nano;
       readonly heldNano: Nano;
+      readonly absorbedNano: Nano;
       readonly resetsAtMs: number;
     }
   | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }

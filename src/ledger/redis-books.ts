@@ -120,7 +120,8 @@ interface Sums {
   credited: number;
   cents: number;
   absorbed: number;
-  readonly days: Map<string, { readonly day: number; spent: number }>;
+  /** By the names of the account's fields: what was spent (`s`) and absorbed (`a`) on each day. */
+  readonly days: Map<string, { readonly day: number; amount: number }>;
   readonly references: Map<string, string>;
 }
 
@@ -129,7 +130,7 @@ const NONE = (): Sums => ({
 });
 
 function addTo(sums: Sums, posting: NumberedPosting): void {
-  const { kind, amountNano, keyId, day, inference, reference, transactionId } = posting;
+  const { kind, amountNano, absorbedNano, keyId, day, inference, reference, transactionId } = posting;
   sums.count = posting.number;
   sums.cents += posting.chargedCents;
   sums.absorbed += posting.absorbedNano;
@@ -141,8 +142,11 @@ function addTo(sums: Sums, posting: NumberedPosting): void {
   sums.charged += amountNano;
   if (day === null) return;
   for (const scope of [`key:${keyId}`, ...(inference ? ["inference"] : [])]) {
-    const field = `${scope}:${day}s`;
-    sums.days.set(field, { day, spent: (sums.days.get(field)?.spent ?? 0) + amountNano });
+    for (const [what, amount] of [["s", amountNano] as const, ["a", absorbedNano] as const]) {
+      const field = `${scope}:${day}${what}`;
+      if (what === "s" || amount > 0)
+        sums.days.set(field, { day, amount: (sums.days.get(field)?.amount ?? 0) + amount });
+    }
   }
 }
 
@@ -211,7 +215,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
       const days = [...sums.days].filter(([, { day }]) => day >= daysFrom);
       await putHash(
         accountKey(accountId),
-        days.map(([field, { spent }]) => [field, spent]),
+        days.map(([field, { amount }]) => [field, amount]),
       );
       await putHash(`${accountBase(accountId)}:r`, [...sums.references]);
       // The account itself comes last: before it is there, nothing of it is found.
@@ -221,7 +225,8 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
         ...{ granted: account.grantedNano, spent: account.spentNano, held: 0, absorbed: account.absorbedNano },
         ...{ clk: Math.max(clockMs, 0), seq: sums.count, archived: sums.count, archived_charged: sums.charged },
         ...{ archived_credited: sums.credited, archived_cents: sums.cents, archived_absorbed: sums.absorbed },
-        ...{ days_from: daysFrom, about: ABOUT },
+        // All that was absorbed is in the days.
+        ...{ absorbed_from: 1, days_from: daysFrom, about: ABOUT },
       };
       await putHash(accountKey(accountId), Object.entries(fields));
     },
@@ -277,7 +282,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     const more = {
       ...{ spent: charged, granted: credited, absorbed, archived_charged: charged, archived_credited: credited },
       ...{ archived_cents: cents, archived_absorbed: absorbed },
-      ...Object.fromEntries([...sums.days].map(([field, { spent }]) => [field, spent])),
+      ...Object.fromEntries([...sums.days].map(([field, { amount }]) => [field, amount])),
     };
     // Its keys add up the days of their periods again.
     const keyIds = keyIdsOf(await fieldsOf(link, `${base}:k`));
@@ -285,7 +290,9 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
     // Written as what they come to, and all at once: what is sent twice counts once, and there is no half of it.
     const sum = Object.entries(more).flatMap(([field, by]) => [field, Number(fields.get(field) ?? 0) + by]);
-    const place = ["seq", sums.count, "archived", sums.count, "clk", clockMs];
+    const from =
+      absorbed === 0 || fields.has("absorbed_from") ? [] : ["absorbed_from", Number(fields.get("seq") ?? 0) + 1];
+    const place = ["seq", sums.count, "archived", sums.count, "clk", clockMs, ...from];
     await link.call("HSET", accountKey(accountId), ...sum, ...place);
   }
 }

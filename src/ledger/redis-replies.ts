@@ -20,11 +20,13 @@ function short(reply: readonly string[]): Short | null {
       ceilingNano: number(2),
       spentNano: number(3),
       heldNano: number(4),
-      resetsAtMs: Number(reply[5]),
+      absorbedNano: number(5),
+      resetsAtMs: Number(reply[6]),
     };
   }
   if (outcome === "inference_cap") {
-    return { outcome, capNano: number(1), spentNano: number(2), heldNano: number(3), resetsAtMs: Number(reply[4]) };
+    const [spentNano, heldNano, absorbedNano] = [number(2), number(3), number(4)];
+    return { outcome, capNano: number(1), spentNano, heldNano, absorbedNano, resetsAtMs: Number(reply[5]) };
   }
   if (outcome !== "insufficient") return null;
   return { outcome, freeNano: number(1), heldNano: number(2), balanceNano: number(3) };

@@ -110,7 +110,7 @@ export class AccountTables {
     const { days } = this.scope(account, name, day);
     let state = days.get(day);
     if (state === undefined) {
-      state = { scope: name, day, spent: 0, held: 0, lastPosting: null };
+      state = { scope: name, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
       days.set(day, state);
     }
     return state;
@@ -172,8 +172,9 @@ export class AccountTables {
   }
 
   /** Counts a posting in a day. */
-  count(account: AccountState, day: DayState, posting: { charged: number; number: number }): void {
+  count(account: AccountState, day: DayState, posting: { charged: number; absorbed: number; number: number }): void {
     day.spent += posting.charged;
+    day.absorbed += posting.absorbed;
     day.lastPosting = posting.number;
     const scope = account.scopes.get(day.scope);
     if (scope !== undefined) scope.lastPosting = posting.number;
@@ -193,8 +194,8 @@ export class AccountTables {
   /** Writes what changed since the last commit: a row that a hundred operations touched is written once. */
   flush(): void {
     for (const account of this.#changedAccounts) this.#writeAccount(account);
-    for (const { scope, day, spent, lastPosting } of this.#changedDays) {
-      this.#sql.writeDay.run(scope, day, spent, lastPosting);
+    for (const { scope, day, spent, absorbed, lastPosting } of this.#changedDays) {
+      this.#sql.writeDay.run(scope, day, spent, absorbed, lastPosting);
     }
     for (const key of this.#changedKeys) this.#writeKey(key);
     this.#forgetChanges();
@@ -241,7 +242,8 @@ function prepare(database: DatabaseSync) {
     keys: database.prepare("SELECT * FROM api_key WHERE account_id = ?"),
     keyOwner: database.prepare("SELECT account_id FROM api_key WHERE secret_hash = ?"),
     days: database.prepare(
-      "SELECT day, spent, last_posting AS lastPosting FROM spent_day WHERE scope = ? AND day >= ? AND day < ?",
+      `SELECT day, spent, absorbed, last_posting AS lastPosting FROM spent_day
+         WHERE scope = ? AND day >= ? AND day < ?`,
     ),
     insertAccount: database.prepare("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     insertKey: database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
@@ -258,8 +260,9 @@ function prepare(database: DatabaseSync) {
          last_used_at = ?, services = ?, models = ?, expires_at = ? WHERE key_id = ?`,
     ),
     writeDay: database.prepare(
-      `INSERT INTO spent_day (scope, day, spent, last_posting) VALUES (?, ?, ?, ?)
-         ON CONFLICT (scope, day) DO UPDATE SET spent = excluded.spent, last_posting = excluded.last_posting`,
+      `INSERT INTO spent_day (scope, day, spent, absorbed, last_posting) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (scope, day) DO UPDATE
+         SET spent = excluded.spent, absorbed = excluded.absorbed, last_posting = excluded.last_posting`,
     ),
     lastPosting: database.prepare("SELECT MAX(last_posting) AS last FROM spent_day WHERE scope = ?"),
   };

@@ -152,9 +152,17 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
   };
 }
 
+interface Day {
+  readonly scope: string;
+  readonly day: number;
+  spent: number;
+  absorbed: number;
+  last: number;
+}
+
 interface Links {
   readonly seqs: Map<string, number>;
-  readonly days: Map<string, { readonly scope: string; readonly day: number; spent: number; last: number }>;
+  readonly days: Map<string, Day>;
 }
 
 /** Writes a ledger into a new database, all of it in one transaction. */
@@ -182,8 +190,9 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
     links.seqs.set(key, seq);
     for (const scope of [key, ...(posting.inference ? [inferenceScope(accountId)] : [])]) {
       const name = `${scope} ${posting.day}`;
-      const day = links.days.get(name) ?? { scope, day: posting.day, spent: 0, last: seq };
+      const day = links.days.get(name) ?? { scope, day: posting.day, spent: 0, absorbed: 0, last: seq };
       day.spent += posting.amountNano;
+      day.absorbed += posting.absorbedNano;
       day.last = seq;
       links.days.set(name, day);
     }
@@ -212,7 +221,9 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
     takePostings: async (postings) => postings.forEach(take),
     takeAccount: async (book) => takeBook(book),
     async finish() {
-      for (const { scope, day, spent, last } of links.days.values()) sql.day.run(scope, day, spent, last);
+      for (const { scope, day, spent, last, absorbed } of links.days.values()) {
+        sql.day.run(scope, day, spent, last, absorbed);
+      }
       database.exec("COMMIT");
     },
     close: () => Promise.resolve(database.close()),
@@ -229,7 +240,7 @@ function prepareWrites(database: DatabaseSync) {
     ),
     account: database.prepare(`INSERT INTO account VALUES (${places(13)})`),
     key: database.prepare(`INSERT INTO api_key VALUES (${places(15)})`),
-    day: database.prepare(`INSERT INTO spent_day VALUES (${places(4)})`),
+    day: database.prepare(`INSERT INTO spent_day (scope, day, spent, last_posting, absorbed) VALUES (${places(5)})`),
     idempotency: database.prepare(`INSERT INTO idempotency VALUES (${places(8)})`),
   };
 }

@@ -21,6 +21,18 @@ export interface Examination {
 
 type Say = (invariant: string, detail: string) => void;
 
+/** What a scope's day says, or what its postings add up to. */
+interface DaySums {
+  readonly spent: number;
+  readonly absorbed: number;
+}
+
+const NOTHING: DaySums = { spent: 0, absorbed: 0 };
+
+function sumsOf(row: Readonly<Record<string, unknown>> | undefined): DaySums {
+  return { spent: Number(row?.spent ?? 0), absorbed: Number(row?.absorbed ?? 0) };
+}
+
 export class Doctor {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #state: LedgerState;
@@ -73,19 +85,19 @@ export class Doctor {
     }
   }
 
-  #dayRows({ accountId, keys, holds }: AccountState): Map<string, number> {
+  #dayRows({ accountId, keys, holds }: AccountState): Map<string, DaySums> {
     const names = [...keys.keys(), ...[...holds].map((hold) => hold.keyId)].map(keyScope);
-    const days = new Map<string, number>();
+    const days = new Map<string, DaySums>();
     for (const name of [inferenceScope(accountId), ...names]) {
-      for (const { day, spent } of this.#sql.days.all(name)) days.set(`${name} ${day}`, Number(spent));
+      for (const row of this.#sql.days.all(name)) days.set(`${name} ${row.day}`, sumsOf(row));
     }
     return days;
   }
 
-  /** What a day has spent of a key that is no longer there. */
-  #dayRow(name: string): number {
+  /** A day of a key that is no longer there. */
+  #dayRow(name: string): DaySums {
     const at = name.lastIndexOf(" ");
-    return Number(this.#sql.day.get(name.slice(0, at), Number(name.slice(at + 1)))?.spent ?? 0);
+    return sumsOf(this.#sql.day.get(name.slice(0, at), Number(name.slice(at + 1))));
   }
 
   /** I1, I3, I6, I12: the account in memory against its row, and its idempotency keys against its holds. */
@@ -137,15 +149,15 @@ class PostingWalk {
   count = 0;
   readonly #sums = { charged: 0, credited: 0, cents: 0, shortfall: 0 };
   readonly #expected: { granted: number; spent: number; absorbed: number };
-  readonly #dayRows: Map<string, number>;
-  readonly #daySums = new Map<string, number>();
+  readonly #dayRows: Map<string, DaySums>;
+  readonly #daySums = new Map<string, DaySums>();
   /** Refunds whose charge has not been met yet: it must come, being older. */
   readonly #refunds = new Map<string, number>();
   /** The number that the next posting of each key must have. */
   readonly #linkOfKey = new Map<string, number | null>();
   #laterMs: number;
 
-  constructor({ granted, spent, absorbed, clockMs }: AccountState, dayRows: Map<string, number>) {
+  constructor({ granted, spent, absorbed, clockMs }: AccountState, dayRows: Map<string, DaySums>) {
     this.#expected = { granted, spent, absorbed };
     this.#dayRows = dayRows;
     this.#laterMs = clockMs;
@@ -174,16 +186,17 @@ class PostingWalk {
     const expected = this.#linkOfKey.get(keyId);
     if (expected !== undefined && expected !== number) say("I6", `${transactionId} is missing from its key's list`);
     this.#linkOfKey.set(keyId, posting.beforeOfKey);
-    this.#addToDay(`${keyScope(keyId)} ${posting.day}`, amount);
-    if (posting.inference) this.#addToDay(`${inferenceScope(posting.accountId)} ${posting.day}`, amount);
+    this.#addToDay(`${keyScope(keyId)} ${posting.day}`, posting);
+    if (posting.inference) this.#addToDay(`${inferenceScope(posting.accountId)} ${posting.day}`, posting);
   }
 
-  #addToDay(day: string, amount: number): void {
-    this.#daySums.set(day, (this.#daySums.get(day) ?? 0) + amount);
+  #addToDay(day: string, { amountNano, absorbedNano }: PlacedPosting): void {
+    const { spent, absorbed } = this.#daySums.get(day) ?? NOTHING;
+    this.#daySums.set(day, { spent: spent + amountNano, absorbed: absorbed + absorbedNano });
   }
 
   /** I1, I4, I7, I9. */
-  end(dayRow: (day: string) => number, say: Say): void {
+  end(dayRow: (day: string) => DaySums, say: Say): void {
     const { granted, spent, absorbed } = this.#expected;
     const { charged, credited, cents, shortfall } = this.#sums;
     const spentCents = centsUp(spent as Nano);
@@ -193,8 +206,11 @@ class PostingWalk {
     if (absorbed !== shortfall) say("I9", `absorbed is ${absorbed}, its postings' shortfalls add up to ${shortfall}`);
     for (const charge of this.#refunds.keys()) say("I9", `${charge} was refunded and never charged`);
     for (const day of new Set([...this.#dayRows.keys(), ...this.#daySums.keys()])) {
-      const [row, sum] = [this.#dayRows.get(day) ?? dayRow(day), this.#daySums.get(day) ?? 0];
-      if (row !== sum) say("I4", `${day} says ${row} is spent, its postings add up to ${sum}`);
+      const [row, sum] = [this.#dayRows.get(day) ?? dayRow(day), this.#daySums.get(day) ?? NOTHING];
+      for (const what of ["spent", "absorbed"] as const) {
+        if (row[what] !== sum[what])
+          say("I4", `${day} says ${row[what]} is ${what}, its postings add up to ${sum[what]}`);
+      }
     }
   }
 }
@@ -206,8 +222,8 @@ function prepare(database: DatabaseSync) {
     ),
     quickCheck: database.prepare("PRAGMA quick_check"),
     account: database.prepare("SELECT granted, spent, absorbed, clock FROM account WHERE account_id = ?"),
-    days: database.prepare("SELECT day, spent FROM spent_day WHERE scope = ?"),
-    day: database.prepare("SELECT spent FROM spent_day WHERE scope = ? AND day = ?"),
+    days: database.prepare("SELECT day, spent, absorbed FROM spent_day WHERE scope = ?"),
+    day: database.prepare("SELECT spent, absorbed FROM spent_day WHERE scope = ? AND day = ?"),
     idempotency: database.prepare(
       `SELECT 'the idempotency key of ' || hold_id || ' is ' || state || ', its hold is ' || end AS detail FROM (
          SELECT i.hold_id, i.state,
@@ -217,7 +233,7 @@ function prepare(database: DatabaseSync) {
              LEFT JOIN posting p ON p.transaction_id = i.hold_id AND p.account_id = i.account_id
            WHERE i.account_id = ?)
          WHERE NOT CASE WHEN state IN ('held', 'posted') THEN end = state
-           WHEN state = 'expired' THEN end IN ('expired', 'forgotten')
+           WHEN state = 'expired' THEN end IN ('expired', 'voided', 'forgotten') -- a void may come when the end is forgotten
            WHEN state IN ('voided', 'answered', 'unknown') THEN end IN ('voided', 'forgotten')
            ELSE FALSE END`,
     ),

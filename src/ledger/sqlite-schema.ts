@@ -129,4 +129,14 @@ export const LEDGER_SCHEMA: readonly string[] = [
   ALTER TABLE api_key ADD COLUMN models TEXT;
   ALTER TABLE api_key ADD COLUMN expires_at INTEGER;
   `,
+  `
+  -- What calls of a day have cost above their holds counts in its windows. Every posting says so: the days are made of them.
+  ALTER TABLE spent_day ADD COLUMN absorbed INTEGER NOT NULL DEFAULT 0 CHECK (absorbed >= 0);
+  UPDATE spent_day SET absorbed = of_day.absorbed FROM (
+      SELECT 'key:' || key_id AS scope, day, SUM(absorbed) AS absorbed FROM posting
+        WHERE kind = 'charge' AND absorbed > 0 GROUP BY key_id, day
+      UNION ALL SELECT 'inference:' || account_id, day, SUM(absorbed) FROM posting
+        WHERE kind = 'charge' AND absorbed > 0 AND inference = 1 GROUP BY account_id, day
+    ) AS of_day WHERE spent_day.scope = of_day.scope AND spent_day.day = of_day.day;
+  `,
 ];

@@ -102,7 +102,7 @@ export class LedgerState {
       beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
     });
     account.lastPosting = number;
-    for (const day of hold.days) this.accounts.count(account, day, { charged, number });
+    for (const day of hold.days) this.accounts.count(account, day, { charged, absorbed, number });
     const balanceNano = nano(account.granted - account.spent);
     return { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
   }

@@ -4,12 +4,13 @@ import type { ErrorCode } from "../errors.ts";
 import type { Nano } from "../money.ts";
 import { periodStart } from "./windows.ts";
 
-/** What a scope (a key, or an account's inference) has spent and holds of one UTC day. */
+/** What a scope (a key, or an account's inference) has spent, holds, and has cost us above its holds on one UTC day. */
 export interface DayState {
   readonly scope: string;
   readonly day: number;
   spent: number;
   held: number;
+  absorbed: number;
   /** The number of the last posting counted here. */
   lastPosting: number | null;
 }
@@ -106,13 +107,15 @@ export const inferenceScope = (accountId: string): string => `inference:${accoun
 export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number, end: number) {
   let spent = 0;
   let held = 0;
+  let absorbed = 0;
   for (let at = periodStart(period, day); at < end; at++) {
     const state = scope.days.get(at);
     if (state === undefined) continue;
     spent += state.spent;
     held += state.held;
+    absorbed += state.absorbed;
   }
-  return { spent, held };
+  return { spent, held, absorbed };
 }
 
 /** Counts a hold in everything that bounds it. */

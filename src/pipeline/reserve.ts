@@ -1,7 +1,7 @@
 // Takes the hold: one atomic ledger operation that lets a call in or says exactly why not. Nothing is sent before it.
 import { GatewayError } from "../errors.ts";
 import type { HoldRef, ReserveOutcome, ReserveRequest } from "../ledger/ledger.ts";
-import { centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
+import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
 import type { Caller, Plan } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";
 import type { ToldWindow } from "./told-window.ts";
@@ -31,7 +31,7 @@ function isShort(outcome: ReserveOutcome): outcome is Short {
 function room(short: Short): { freeNano: Nano; laterNano: Nano } {
   if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
   const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
-  const laterNano = minus(bound, short.spentNano);
+  const laterNano = minus(bound, add(short.spentNano, short.absorbedNano));
   return { freeNano: minus(laterNano, short.heldNano), laterNano };
 }
 

@@ -66,7 +66,7 @@ export function archiveContract(name: string, open: () => Promise<TestArchive>, 
       expect(await archive.append([large, odd])).toBeNull();
       expect(await archive.transaction("text", "text.1")).toEqual(large);
       expect(await archive.transaction("text", "text.2")).toEqual({ ...odd, asked: "a\ufffdb\ufffdc" });
-      expect((await archive.sums("text", 1)).credited).toBe(9e15);
+      expect((await archive.sums("text", 1, 1)).credited).toBe(9e15);
     });
 
     test("what is given again, whole or in part, by anybody, is there once", async () => {
@@ -78,7 +78,7 @@ export function archiveContract(name: string, open: () => Promise<TestArchive>, 
         archive.append(postings("twice", 1, 20)),
       ]);
       expect(await other.append(postings("twice", 11, 40))).toBeNull();
-      expect(await archive.sums("twice", 100)).toMatchObject({ count: 40, charged: 819, credited: 1_000_000 });
+      expect(await archive.sums("twice", 100, 1)).toMatchObject({ count: 40, charged: 819, credited: 1_000_000 });
       await other.close();
     });
 
@@ -116,17 +116,21 @@ export function archiveContract(name: string, open: () => Promise<TestArchive>, 
       await archive.append(all);
       const charges = all.slice(1, 8);
       const sum = (pick: (one: NumberedPosting) => number) => charges.reduce((total, one) => total + pick(one), 0);
-      const sums = await archive.sums("sums", 8);
+      const sums = await archive.sums("sums", 8, 1);
       expect(sums).toMatchObject({
         ...{ count: 8, credited: 1_000_000, charged: sum((one) => one.amountNano), latestMs: START_MS + 8, faults: [] },
         ...{ cents: sum((one) => one.chargedCents), absorbed: sum((one) => one.absorbedNano) },
       });
       expect(sums.days.filter((day) => day.keyId === "key 0" && day.day === DAY + 2)).toEqual([
-        { keyId: "key 0", day: DAY + 2, inference: false, charged: 2 },
-        { keyId: "key 0", day: DAY + 2, inference: true, charged: 8 },
+        { keyId: "key 0", day: DAY + 2, inference: false, charged: 2, absorbed: 2 },
+        { keyId: "key 0", day: DAY + 2, inference: true, charged: 8, absorbed: 3 },
       ]);
+      const later = (await archive.sums("sums", 8, 5)).days;
+      const absorbedFrom = (number: number) =>
+        charges.filter((one) => one.number >= number).reduce((total, one) => total + one.absorbedNano, 0);
+      expect(later.reduce((total, day) => total + day.absorbed, 0)).toBe(absorbedFrom(5));
       expect(sums.days.reduce((total, day) => total + day.charged, 0)).toBe(sums.charged);
-      expect(await archive.sums("nobody", 9)).toMatchObject({
+      expect(await archive.sums("nobody", 9, 1)).toMatchObject({
         count: 0,
         charged: 0,
         credited: 0,
@@ -144,7 +148,7 @@ export function archiveContract(name: string, open: () => Promise<TestArchive>, 
         posting("odd", 4, { kind: "refund", reference: "odd.2", amountNano: nano(1) }),
         posting("odd", 5, { kind: "refund", reference: "odd.9" }),
       ]);
-      const { faults } = await archive.sums("odd", 5);
+      const { faults } = await archive.sums("odd", 5, 1);
       expect([...faults].sort()).toEqual([
         ["I12", `odd.3 is of ${START_MS}, earlier than what came before it`],
         ["I9", "odd.4 refunds 1 of a charge of 2"],

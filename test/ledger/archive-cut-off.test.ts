@@ -54,7 +54,7 @@ describe("a step that is cut off", () => {
     await charges(accountId, 10, 12);
     await broken.flush(only(accountId));
     await exporter().flush(only(accountId));
-    expect(await archive.sums(accountId, 99)).toMatchObject({ count: 13, charged: 12 * CENT });
+    expect(await archive.sums(accountId, 99, 1)).toMatchObject({ count: 13, charged: 12 * CENT });
     expect(await inRedis(accountId)).toBe(0);
     expect((await ledger.account(accountId))?.spentNano).toBe((before?.spentNano ?? 0) + 3 * CENT);
     expect(await findings()).toEqual([]);
@@ -66,7 +66,7 @@ describe("a step that is cut off", () => {
     const moves = [exporter(), exporter(), exporter()].map((mover) => mover.flush(only(accountId)));
     await Promise.allSettled(moves);
     await exporter().flush(only(accountId));
-    expect(await archive.sums(accountId, 99)).toMatchObject({ count: 31, charged: 30 * CENT });
+    expect(await archive.sums(accountId, 99, 1)).toMatchObject({ count: 31, charged: 30 * CENT });
     expect(await findings()).toEqual([]);
   });
 });
@@ -97,7 +97,7 @@ test("over PostgreSQL, which dies and comes back: every charge of four processes
     await Promise.all(Array.from({ length: 50 }, (_, more) => call(at + more)));
     clock.advance(11_000);
     if (at === 200) {
-      const moved = async () => (await archives[1]?.sums(accountIds[0] ?? "", 1_000))?.count || undefined;
+      const moved = async () => (await archives[1]?.sums(accountIds[0] ?? "", 1_000, 1))?.count || undefined;
       await eventually(moved, "postings in the archive");
       await postgres.kill();
     }
@@ -110,7 +110,7 @@ test("over PostgreSQL, which dies and comes back: every charge of four processes
   const last = exporter({ archive: archives[0] ?? archive });
   expect(await last.flush(only(...accountIds))).toBeLessThan(600);
   for (const accountId of accountIds) {
-    expect(await archives[1]?.sums(accountId, 1_000)).toMatchObject({ count: 201, charged: 200 * CENT });
+    expect(await archives[1]?.sums(accountId, 1_000, 1)).toMatchObject({ count: 201, charged: 200 * CENT });
     expect(await inRedis(accountId)).toBe(0);
   }
   const told = (await own?.doctor())?.findings ?? [];

@@ -91,7 +91,7 @@ test("the doctor's sums, which may take long, leave room for whoever else asks",
     append: () => Promise.resolve(null),
     close: () => Promise.resolve(),
   });
-  expect(await archive.sums("a", 10)).toMatchObject({ count: 0, days: [], faults: [] });
+  expect(await archive.sums("a", 10, 1)).toMatchObject({ count: 0, days: [], faults: [] });
   expect(most).toBe(1);
 });
 

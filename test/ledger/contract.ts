@@ -5,6 +5,7 @@ import { nano, ZERO } from "../../src/money.ts";
 import { booksContract } from "./contract-books.ts";
 import { idempotencyContract } from "./contract-idempotency.ts";
 import { stageOf } from "./contract-stage.ts";
+import { windowsContract } from "./contract-windows.ts";
 import { CENT, charge, holdRequest, newAccount, postRequest } from "./requests.ts";
 import type { TestStore } from "./store.ts";
 
@@ -78,6 +79,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       await store.ledger.patchKey(to.accountId, to.keyId, { ceilingNano: nano(5 * CENT), ceilingPeriod: "week" });
       expect(await store.ledger.reserve(holdRequest(to.hold("c", 2)))).toEqual({
         ...{ outcome: "ceiling", period: "week", ceilingNano: 5 * CENT, spentNano: 0, heldNano: 4 * CENT },
+        absorbedNano: 0,
         resetsAtMs: periodEnd("week", dayOf(store.clock.epochMs())) * DAY_MS,
       });
     });
@@ -211,6 +213,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
 
     idempotencyContract(stage);
     booksContract(stage);
+    windowsContract(stage);
 
     describe("leases", () => {
       test("a hold whose lease has ended is voided, or posted as far as it was used", async () => {

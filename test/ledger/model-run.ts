@@ -92,7 +92,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("refund" as const), hold: recent, again: fc.nat({ max: 1 }) }) },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({ do: fc.constant("freeze" as const), frozen: fc.constantFrom(true, false, false, false) }),
   },
   {
@@ -112,7 +112,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("deleteKey" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("deleteKey" as const) }) },
   {
     weight: 3,
     arbitrary: fc.record({

@@ -88,12 +88,13 @@ export class ModelAccount {
     return total(this.postings.map((posting) => posting.absorbed));
   }
 
-  /** Spent and held by the holds for which `counts` is true. */
+  /** Spent, held and absorbed by the holds for which `counts` is true. */
   private used(counts: (hold: ModelHold) => boolean) {
     const charges = this.postings.filter((posting) => posting.hold !== null && counts(posting.hold));
     const spentNano = total(charges.map((posting) => posting.amount)) as Nano;
     const heldNano = total([...this.live.values()].filter(counts).map((hold) => hold.amount)) as Nano;
-    return { spentNano, heldNano };
+    const absorbedNano = total(charges.map((posting) => posting.absorbed)) as Nano;
+    return { spentNano, heldNano, absorbedNano };
   }
 
   /** What a key has spent and holds in the period that `atMs` lies in. */
@@ -115,13 +116,13 @@ export class ModelAccount {
     if (key && key.ceilingNano !== null) {
       const period = key.ceilingPeriod ?? "day";
       const used = this.ofKey(request.keyId, period, atMs);
-      if (used.spentNano + used.heldNano + more > key.ceilingNano) {
+      if (taken(used) + more > key.ceilingNano) {
         return { outcome: "ceiling" as const, period, ceilingNano: key.ceilingNano, ...used };
       }
     }
     if (request.inference) {
       const used = this.ofInference(atMs);
-      if (used.spentNano + used.heldNano + more > this.inferenceCapNano)
+      if (taken(used) + more > this.inferenceCapNano)
         return { outcome: "inference_cap" as const, capNano: this.inferenceCapNano as Nano, ...used };
     }
     const balanceNano = (this.sum("credit") - this.sum("charge")) as Nano;
@@ -148,8 +149,8 @@ export class ModelAccount {
     const again = this.again(request, atMs);
     if (again) return again;
     for (const { scope, max, code } of request.slots) {
-      const taken = [...this.live.values()].filter((hold) => hold.request.slots.some((slot) => slot.scope === scope));
-      if (taken.length >= max) return { outcome: "slots", code, max };
+      const inSlot = [...this.live.values()].filter((hold) => hold.request.slots.some((slot) => slot.scope === scope));
+      if (inSlot.length >= max) return { outcome: "slots", code, max };
     }
     const refused = this.money(request, request.amountNano, atMs);
     if (refused) return refused;
@@ -307,6 +308,11 @@ export class ModelAccount {
     // A period without a ceiling is none, and a ceiling that nobody named a period for is one of a day.
     Object.assign(key, patch, { ceilingPeriod: ceilingNano === null ? null : (ceilingPeriod ?? "day") });
   }
+}
+
+/** What is gone of a bound. */
+export function taken(used: { spentNano: number; heldNano: number; absorbedNano: number }): number {
+  return used.spentNano + used.heldNano + used.absorbedNano;
 }
 
 function total(amounts: readonly number[]): number {

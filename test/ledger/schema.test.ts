@@ -22,16 +22,17 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** A ledger of the first version: an account with credit, a charge, a live hold, a ceiling, and an idempotency key. */
 const FIRST_VERSION = `
   INSERT INTO account VALUES
-    ('a', 'Ada', 'personal', 1, 0, ${1_000 * CENT}, 600, 64, ${100 * CENT}, ${3 * CENT}, 0, ${START_MS}, 2);
+    ('a', 'Ada', 'personal', 1, 0, ${1_000 * CENT}, 600, 64, ${100 * CENT}, ${3 * CENT}, ${46 * CENT}, ${START_MS}, 2);
   INSERT INTO api_key VALUES
     ('a.key', 'a', 1, 'hash of a.key', 'tg_sk_ab...yz', 'primary', NULL, 0, NULL, NULL, 1, NULL),
     ('agent', 'a', 0, 'hash of agent', 'tg_sk_cd...wx', 'robot', 'r-1', 1, ${50 * CENT}, 'week', 2, ${START_MS});
   INSERT INTO posting (seq, transaction_id, kind, account_id, created_at, amount, charged_cents, reference)
     VALUES (1, 'open_a', 'topup', 'a', 1, ${100 * CENT}, 0, 'opening credit');
   INSERT INTO posting
-    (seq, transaction_id, kind, account_id, key_id, created_at, day, amount, charged_cents, before_of_account)
-    VALUES (2, 'tx_1', 'charge', 'a', 'agent', ${START_MS}, ${DAY}, ${3 * CENT}, 3, 1);
-  INSERT INTO spent_day VALUES ('key:agent', ${DAY}, ${3 * CENT}, 2);
+    (seq, transaction_id, kind, account_id, key_id, created_at, day, inference, amount, charged_cents, absorbed,
+      before_of_account)
+    VALUES (2, 'tx_1', 'charge', 'a', 'agent', ${START_MS}, ${DAY}, 1, ${3 * CENT}, 3, ${46 * CENT}, 1);
+  INSERT INTO spent_day VALUES ('key:agent', ${DAY}, ${3 * CENT}, 2), ('inference:a', ${DAY}, ${3 * CENT}, 2);
   INSERT INTO hold VALUES ('tx_2', 'a', 'a.key', ${5 * CENT}, 0, ${DAY}, 0, '[]', 'process-1', 60000, 'void', 'read',
     NULL, 'req_2', 'chat', 'core/cheap', 'order', ${START_MS});
   INSERT INTO idempotency VALUES ('a', 'a.key', 'order', 'body', 'tx_2', 'held', 'read', ${START_MS + 86_400_000});
@@ -67,6 +68,10 @@ test("a ledger of the first version opens, keeps everything, and takes what is n
   await ledger.createKey("a", newKey("new", limits));
   await ledger.patchKey("a", "agent", { paused: false, models: ["core/cheap"] });
   const hold = { accountId: "a", holdId: "tx_3", cents: 1, nowMs: clock.epochMs() };
+  // What had been absorbed before counts in the windows from now on.
+  expect(await ledger.reserve(holdRequest(hold, { keyId: "agent", amountNano: nano(2 * CENT) }))).toMatchObject({
+    ...{ outcome: "ceiling", spentNano: 3 * CENT, absorbedNano: 46 * CENT },
+  });
   expect(await ledger.reserve(holdRequest(hold, { keyId: "agent", amountNano: nano(CENT) }))).toEqual({
     outcome: "held",
   });

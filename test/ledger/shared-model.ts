@@ -9,7 +9,7 @@ import type {
   ReserveRequest,
   VoidOutcome,
 } from "../../src/ledger/ledger.ts";
-import { ModelAccount, type ModelHold } from "./model.ts";
+import { ModelAccount, type ModelHold, taken } from "./model.ts";
 
 export class SharedModelAccount extends ModelAccount {
   /** Calls that were charged though their hold was not there. */
@@ -28,8 +28,7 @@ export class SharedModelAccount extends ModelAccount {
   /** What may still be charged for a hold that is not counted any more. */
   #room({ request, atMs }: ModelHold): number {
     const left = [this.sum("credit") - this.sum("charge") - this.held()];
-    const take = (bound: number, used: { spentNano: number; heldNano: number }) =>
-      left.push(bound - used.spentNano - used.heldNano);
+    const take = (bound: number, used: Parameters<typeof taken>[0]) => left.push(bound - taken(used));
     const key = this.keys.get(request.keyId);
     if (key && key.ceilingNano !== null)
       take(key.ceilingNano, this.ofKey(request.keyId, key.ceilingPeriod ?? "day", atMs));

@@ -78,7 +78,8 @@ describe("settle_orphan", () => {
       other.settleOrphan({ ...cost(holdId, cents), accountId: "eve" }, { ...lost(holdId, 100), ...more }, "orphan");
     expect(await settle("tx_1", 7, { keyId: "capped" })).toMatchObject({ ...charged(5), absorbedNano: 2 * CENT });
     expect(await settle("tx_2", 1, { keyId: "capped" })).toMatchObject({ ...charged(0), absorbedNano: CENT });
-    expect(await settle("tx_3", 30, { keyId: "eve.key" })).toMatchObject({ ...charged(15), absorbedNano: 15 * CENT });
+    // Of the cap 5 are spent, and 3 were absorbed.
+    expect(await settle("tx_3", 30, { keyId: "eve.key" })).toMatchObject({ ...charged(12), absorbedNano: 18 * CENT });
     const outside = { keyId: "eve.key", inference: false, amountNano: nano(8 * CENT) };
     expect(await settle("tx_4", 9, outside)).toMatchObject({ ...charged(8), absorbedNano: CENT });
     expect((await other.doctor()).findings).toEqual([]);

@@ -34,7 +34,7 @@ local function prune_days(name, day)
   local flat = redis.call('HGETALL', name)
   local held, old = {}, {}
   for at = 1, #flat, 2 do
-    local scope, of, what = string.match(flat[at], '^([ki].*:(%d+))([sh])$')
+    local scope, of, what = string.match(flat[at], '^([ki].*:(%d+))([sha])$')
     if scope and tonumber(of) < first then
       old[#old + 1] = { scope, flat[at] }
       if what == 'h' and num(flat[at + 1]) ~= 0 then held[scope] = true end

@@ -33,9 +33,10 @@ local function place(name, A)
   if key.ceiling then
     local first, last = period_of(key.period, day)
     key.ends = last
-    local spent, held
-    spent, held, past = past_of(name, key, A[5], first, day)
+    local spent, held, absorbed
+    spent, held, absorbed, past = past_of(name, key, A[5], first, day)
     days.period_spent, days.period_held = days.spent + spent, days.held + held
+    days.period_absorbed = days.absorbed + absorbed
   end
   local row = A[10] ~= '' and base .. ':i:' .. A[10] or ''
   if row ~= '' then
@@ -72,7 +73,7 @@ local function place(name, A)
   local hold = hold_text(A[6], '0', day_text, A[5], A[8], A[15], A[16], table.concat(scopes, '\t'), A[10], A[9])
   local known = redis.call('SET', base .. ':c:' .. A[4], hold, 'NX', 'GET')
   if known then return { 'exists', state_in(known) } end
-  write_days(writes, days, A[8], nil, amount)
+  write_days(writes, days, A[8], amount)
   redis.call('HSET', name, unpack(writes))
   redis.call('HSET', base .. ':l', A[4], int(now + A[7]))
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', A[5] .. ':used', at) end
@@ -99,16 +100,16 @@ end
 -- and all sums that it is counted in. Nothing is posted where `charged` is nil. Answers cents and the balance that is left.
 local function end_hold(name, id, hold, now, charged, absorbed, words)
   local base = base_of(name)
-  local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq' }
+  local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
   for scope in string.gmatch(hold.slots, '[^\t]+') do asked[#asked + 1] = 'slot:' .. scope end
   local from = ask_days(asked, hold.key, hold.day)
   local account = redis.call('HMGET', name, unpack(asked))
   local writes = { 'held', int(num(account[3]) - hold.amount) }
-  for slot = 7, from do
+  for slot = 8, from do
     writes[#writes + 1] = asked[slot]
     writes[#writes + 1] = int(math.max(0, num(account[slot]) - 1))
   end
-  write_days(writes, days_in(asked, account, from), hold.inference, charged, -hold.amount)
+  write_days(writes, days_in(asked, account, from), hold.inference, -hold.amount, charged, charged and absorbed > 0 and absorbed)
   redis.call('HDEL', base .. ':l', id)
   forget_past(name, hold.key, hold.day, account[5])
   if not charged then
@@ -119,7 +120,12 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
   local cents = math.ceil((spent + charged) / NANO_PER_CENT) - math.ceil(spent / NANO_PER_CENT)
   if absorbed > 0 then
     writes[#writes + 1] = 'absorbed'
-    writes[#writes + 1] = num(account[4]) + absorbed
+    writes[#writes + 1] = int(num(account[4]) + absorbed)
+    -- Releases before this one counted in no window what was absorbed: the days are made of postings from this one on.
+    if not account[7] then
+      writes[#writes + 1] = 'absorbed_from'
+      writes[#writes + 1] = int(seq)
+    end
   end
   redis.call('HSET', name, 'spent', int(spent + charged), 'clk', int(at), 'seq', int(seq), unpack(writes))
   write_posting(base .. ':c:' .. id, 'charge', at, hold.key, charged, cents, absorbed, seq, hold.day, hold.inference,
@@ -184,8 +190,10 @@ local function room_for(name, hold)
   local account = redis.call('HMGET', name, unpack(asked))
   local days = days_in(asked, account, from)
   local room = num(account[1]) - num(account[2]) - num(account[3])
-  if key.ceiling then room = math.min(room, key.ceiling - days.period_spent - days.period_held) end
-  if hold.inference == '1' then room = math.min(room, num(account[4]) - days.all_spent - days.all_held) end
+  if key.ceiling then
+    room = math.min(room, key.ceiling - days.period_spent - days.period_held - days.period_absorbed)
+  end
+  if hold.inference == '1' then room = math.min(room, num(account[4]) - days.all_spent - days.all_held - days.all_absorbed) end
   return math.max(0, room)
 end
 
@@ -232,7 +240,7 @@ function ops.extend(KEYS_, A)
     })
     if refused then return refused end
     local writes = { 'held', num(account[3]) + more }
-    write_days(writes, days, hold.inference, nil, more)
+    write_days(writes, days, hold.inference, more)
     redis.call('HSET', name, unpack(writes))
     forget_past(name, hold.key, day, account[6])
   end
