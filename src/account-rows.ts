@@ -18,6 +18,8 @@ export interface AccountRow extends AccountLimits {
   readonly kind: AccountKind;
   readonly createdAtMs: number;
   readonly frozen: boolean;
+  /** Its calls have cost us more than they held too often on one day: its holds are made from bytes until an operator clears this. */
+  readonly strictBounds: boolean;
   readonly grantedNano: Nano;
   readonly spentNano: Nano;
   readonly heldNano: Nano;
@@ -68,7 +70,7 @@ export interface NewAccount extends AccountLimits {
   readonly primaryKey: NewKey;
 }
 
-export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | keyof AccountLimits>>;
+export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | "strictBounds" | keyof AccountLimits>>;
 export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | keyof KeyLimits>>;
 
 /** One vendor's part in a charge: an attempt of a route, or an inner call. `<transaction id>.<n>`, counted from 1, names it. */

@@ -63,6 +63,7 @@ export function accountRow(account: AccountRow) {
     kind: account.kind,
     created_at: isoTime(account.createdAtMs),
     frozen: account.frozen,
+    strict_bounds: account.strictBounds,
     balance_cents: balanceCents(account),
     held_cents: centsUp(account.heldNano),
     granted_cents: centsDown(account.grantedNano),

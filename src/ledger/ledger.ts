@@ -109,6 +109,8 @@ export interface PostedCharge {
   readonly absorbedNano: Nano;
   /** Granted - spent of the account after the posting; null where the store could not be asked. */
   readonly balanceNano: Nano | null;
+  /** Only by this posting have the account's bounds become strict: what is remembered of the account is to be read again. */
+  readonly strict?: true;
 }
 
 export type PostOutcome =

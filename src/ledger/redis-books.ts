@@ -222,6 +222,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
       const fields = {
         ...{ name: account.name, kind: account.kind, cap: account.inferenceCapNano, rpm: account.requestsPerMinute },
         ...{ in_flight: account.inFlightMax, frozen: account.frozen ? "1" : "0", created: account.createdAtMs },
+        ...{ strict: account.strictBounds ? "1" : "0" },
         ...{ granted: account.grantedNano, spent: account.spentNano, held: 0, absorbed: account.absorbedNano },
         ...{ clk: Math.max(clockMs, 0), seq: sums.count, archived: sums.count, archived_charged: sums.charged },
         ...{ archived_credited: sums.credited, archived_cents: sums.cents, archived_absorbed: sums.absorbed },

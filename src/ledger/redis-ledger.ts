@@ -133,6 +133,9 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         cap: patch.inferenceCapNano,
         rpm: patch.requestsPerMinute,
         in_flight: patch.inFlightMax,
+        strict: patch.strictBounds === undefined ? undefined : patch.strictBounds ? "1" : "0",
+        // Cleared, the bounds are strict again after as many overruns as the first time.
+        overruns: patch.strictBounds === false ? "" : undefined,
       }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
       if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
       await copies.taken(accountKey(accountId));

@@ -95,14 +95,16 @@ export async function extendOutcome(
 }
 
 /** What the script `post` says. */
-export function postOutcome([outcome, repeat, charged, cents, absorbed, balance]: readonly string[]): PostOutcome {
+export function postOutcome(reply: readonly string[]): PostOutcome {
+  const [outcome, repeat, charged, cents, absorbed, balance, strict] = reply;
   if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };
-  return {
+  const posted = {
     outcome,
     repeat: repeat === "1",
     chargedNano: nano(Number(charged)),
     chargedCents: Number(cents),
     absorbedNano: nano(Number(absorbed)),
     balanceNano: nano(Number(balance)),
-  };
+  } as const;
+  return strict === "1" ? { ...posted, strict: true } : posted;
 }

@@ -45,7 +45,7 @@ export const ABOUT =
   "What every call asks for and changes. This sentence is here so that Redis finds the rest of it fast.";
 
 const ACCOUNT_FIELDS = [
-  ...["name", "kind", "created", "frozen", "cap", "rpm", "in_flight"],
+  ...["name", "kind", "created", "frozen", "strict", "cap", "rpm", "in_flight"],
   ...["granted", "spent", "held", "absorbed"],
 ] as const;
 
@@ -64,6 +64,7 @@ export function accountRow(accountId: string, fields: Fields): AccountRow | null
     kind: fields.get("kind") as AccountKind,
     createdAtMs: Number(fields.get("created")),
     frozen: fields.get("frozen") === "1",
+    strictBounds: fields.get("strict") === "1",
     inferenceCapNano: amount(fields, "cap"),
     requestsPerMinute: Number(fields.get("rpm")),
     inFlightMax: Number(fields.get("in_flight")),

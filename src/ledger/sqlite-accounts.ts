@@ -24,6 +24,9 @@ interface AccountSql {
   absorbed: number;
   clock: number;
   last_posting: number | null;
+  strict_bounds: number;
+  overruns: number;
+  overrun_day: number | null;
 }
 
 interface KeySql {
@@ -171,6 +174,11 @@ export class AccountTables {
     this.#sql.writeProfile.run(name, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax, accountId);
   }
 
+  /** Writes how the account's calls have kept to their holds. */
+  writeOverruns({ strictBounds, overruns, overrunDay, accountId }: AccountState): void {
+    this.#sql.writeOverruns.run(strictBounds ? 1 : 0, overruns, overrunDay, accountId);
+  }
+
   /** Counts a posting in a day. */
   count(account: AccountState, day: DayState, posting: { charged: number; absorbed: number; number: number }): void {
     day.spent += posting.charged;
@@ -245,7 +253,10 @@ function prepare(database: DatabaseSync) {
       `SELECT day, spent, absorbed, last_posting AS lastPosting FROM spent_day
          WHERE scope = ? AND day >= ? AND day < ?`,
     ),
-    insertAccount: database.prepare("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertAccount: database.prepare(
+      `INSERT INTO account (account_id, name, kind, created_at, frozen, inference_cap, requests_per_minute, in_flight_max,
+         granted, spent, absorbed, clock, last_posting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
     insertKey: database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteKey: database.prepare("DELETE FROM api_key WHERE key_id = ?"),
     writeAccount: database.prepare(
@@ -254,6 +265,9 @@ function prepare(database: DatabaseSync) {
     writeProfile: database.prepare(
       `UPDATE account SET name = ?, frozen = ?, inference_cap = ?, requests_per_minute = ?, in_flight_max = ?
          WHERE account_id = ?`,
+    ),
+    writeOverruns: database.prepare(
+      "UPDATE account SET strict_bounds = ?, overruns = ?, overrun_day = ? WHERE account_id = ?",
     ),
     writeKey: database.prepare(
       `UPDATE api_key SET secret_hash = ?, hint = ?, label = ?, paused = ?, ceiling = ?, ceiling_period = ?,
@@ -284,6 +298,9 @@ function accountState(row: AccountSql): AccountState {
     absorbed: row.absorbed,
     clockMs: row.clock,
     lastPosting: row.last_posting,
+    strictBounds: row.strict_bounds === 1,
+    overruns: row.overruns,
+    overrunDay: row.overrun_day,
     keys: new Map(),
     holds: new Set(),
     scopes: new Map(),

@@ -14,6 +14,7 @@ import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../money.ts";
 import { ceilingAfter } from "./key-change.ts";
 import type { LedgerState } from "./sqlite-state.ts";
 import { type AccountState, type KeyState, keyScope, periodSum } from "./state.ts";
+import { setStrictBounds } from "./strict-bounds.ts";
 import { dayOf, periodEnd } from "./windows.ts";
 
 /** Opens an account with its primary key; opening credit is a top-up like any other. */
@@ -24,6 +25,7 @@ export function openAccount(state: LedgerState, request: NewAccount): "opened" |
   const account: AccountState = {
     ...{ accountId, name, kind, createdAtMs, inferenceCapNano, requestsPerMinute, inFlightMax },
     ...{ frozen: false, granted: 0, spent: 0, held: 0, absorbed: 0, clockMs: createdAtMs, lastPosting: null },
+    ...{ strictBounds: false, overruns: 0, overrunDay: null },
     ...{ keys: new Map(), holds: new Set(), scopes: new Map(), slots: new Map() },
   };
   state.accounts.insertAccount(account);
@@ -50,8 +52,13 @@ export function patchAccount(
 ): AccountRow | null {
   const account = state.accounts.account(accountId);
   if (account === null) return null;
-  Object.assign(account, patch);
+  const { strictBounds, ...profile } = patch;
+  Object.assign(account, profile);
   state.accounts.writeProfile(account);
+  if (strictBounds !== undefined) {
+    setStrictBounds(account, strictBounds);
+    state.accounts.writeOverruns(account);
+  }
   return accountRow(account);
 }
 
@@ -158,6 +165,7 @@ export function accountRow(account: AccountState): AccountRow {
   const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
   return {
     ...{ accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax },
+    strictBounds: account.strictBounds,
     grantedNano: account.granted as Nano,
     spentNano: account.spent as Nano,
     heldNano: account.held as Nano,

@@ -79,6 +79,7 @@ function accountOf(row: Row): AccountBook["account"] {
     inferenceCapNano: nano(Number(row.inference_cap)),
     requestsPerMinute: Number(row.requests_per_minute),
     inFlightMax: Number(row.in_flight_max),
+    strictBounds: row.strict_bounds === 1,
     grantedNano: nano(Number(row.granted)),
     spentNano: nano(Number(row.spent)),
     absorbedNano: nano(Number(row.absorbed)),
@@ -203,6 +204,7 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
     sql.account.run(
       ...[accountId, name, kind, createdAtMs, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
       ...[account.grantedNano, account.spentNano, account.absorbedNano, clockMs, links.seqs.get(accountId) ?? null],
+      account.strictBounds ? 1 : 0,
     );
     for (const key of keys) {
       sql.key.run(
@@ -238,7 +240,10 @@ function prepareWrites(database: DatabaseSync) {
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
          price_version, reference, reason, before_of_account, before_of_key) VALUES (${places(25)})`,
     ),
-    account: database.prepare(`INSERT INTO account VALUES (${places(13)})`),
+    account: database.prepare(
+      `INSERT INTO account (account_id, name, kind, created_at, frozen, inference_cap, requests_per_minute, in_flight_max,
+         granted, spent, absorbed, clock, last_posting, strict_bounds) VALUES (${places(14)})`,
+    ),
     key: database.prepare(`INSERT INTO api_key VALUES (${places(15)})`),
     day: database.prepare(`INSERT INTO spent_day (scope, day, spent, last_posting, absorbed) VALUES (${places(5)})`),
     idempotency: database.prepare(`INSERT INTO idempotency VALUES (${places(8)})`),

@@ -138,5 +138,10 @@ export const LEDGER_SCHEMA: readonly string[] = [
       UNION ALL SELECT 'inference:' || account_id, day, SUM(absorbed) FROM posting
         WHERE kind = 'charge' AND absorbed > 0 AND inference = 1 GROUP BY account_id, day
     ) AS of_day WHERE spent_day.scope = of_day.scope AND spent_day.day = of_day.day;
+
+  -- Whether the account's holds are made from bytes, and how often calls have overrun theirs on the day when one last did.
+  ALTER TABLE account ADD COLUMN strict_bounds INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE account ADD COLUMN overruns INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE account ADD COLUMN overrun_day INTEGER;
   `,
 ];

@@ -7,6 +7,8 @@ import type { HoldRef, HoldState, PostedCharge, PostRequest } from "./ledger.ts"
 import type { AccountTables } from "./sqlite-accounts.ts";
 import type { EntryTables, HoldSql } from "./sqlite-entries.ts";
 import { type AccountState, inferenceScope, keyScope, type LiveHold, releaseHold, takeHold } from "./state.ts";
+import { countOverrun } from "./strict-bounds.ts";
+import { dayOf } from "./windows.ts";
 
 /** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
 export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated"> &
@@ -104,7 +106,16 @@ export class LedgerState {
     account.lastPosting = number;
     for (const day of hold.days) this.accounts.count(account, day, { charged, absorbed, number });
     const balanceNano = nano(account.granted - account.spent);
-    return { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
+    const posted = { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
+    return this.#becomesStrict(account, absorbed, atMs) ? { ...posted, strict: true } : posted;
+  }
+
+  /** Counts a posting that has absorbed much; answers whether the account's bounds are strict since this one. */
+  #becomesStrict(account: AccountState, absorbed: number, atMs: number): boolean {
+    const wasStrict = account.strictBounds;
+    if (!countOverrun(account, absorbed, dayOf(atMs))) return false;
+    this.accounts.writeOverruns(account);
+    return account.strictBounds && !wasStrict;
   }
 
   /** Ends a hold without a charge. */

@@ -2,6 +2,7 @@
 import type { AccountKind, CeilingPeriod } from "../account-rows.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Nano } from "../money.ts";
+import type { Overruns } from "./strict-bounds.ts";
 import { periodStart } from "./windows.ts";
 
 /** What a scope (a key, or an account's inference) has spent, holds, and has cost us above its holds on one UTC day. */
@@ -42,7 +43,7 @@ export interface KeyState {
   lastUsedAtMs: number | null;
 }
 
-export interface AccountState {
+export interface AccountState extends Overruns {
   readonly accountId: string;
   readonly kind: AccountKind;
   readonly createdAtMs: number;

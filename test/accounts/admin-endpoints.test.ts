@@ -114,8 +114,21 @@ describe("an account", () => {
     });
   });
 
+  test("an account's bounds are shown, and are strict for as long as the operator wants", async () => {
+    const { id, key } = await open();
+    const path = `/admin/v1/accounts/${id}`;
+    expect((await gate.admin("GET", path)).body).toMatchObject({ strict_bounds: false });
+    expect((await gate.admin("PATCH", path, { strict_bounds: true })).body).toMatchObject({ strict_bounds: true });
+    expect((await gate.admin("GET", "/admin/v1/accounts")).body.accounts).toContainEqual(
+      expect.objectContaining({ account_id: id, strict_bounds: true, frozen: false }),
+    );
+    expect((await gate.call(key, "GET", "/api/v1/account")).body).not.toHaveProperty("strict_bounds");
+    expect((await gate.admin("PATCH", path, { strict_bounds: false })).body).toMatchObject({ strict_bounds: false });
+  });
+
   test.each([
     [{ frozen: "yes" }, "frozen"],
+    [{ strict_bounds: 1 }, "strict_bounds"],
     [{ rate_limit: { in_flight: 0 } }, "rate_limit.in_flight"],
     [{ rate_limit: { per_minute: 5 } }, "rate_limit.per_minute"],
     [{ balance_cents: 5 }, "balance_cents"],

@@ -5,6 +5,7 @@ import { nano, ZERO } from "../../src/money.ts";
 import { booksContract } from "./contract-books.ts";
 import { idempotencyContract } from "./contract-idempotency.ts";
 import { stageOf } from "./contract-stage.ts";
+import { strictContract } from "./contract-strict.ts";
 import { windowsContract } from "./contract-windows.ts";
 import { CENT, charge, holdRequest, newAccount, postRequest } from "./requests.ts";
 import type { TestStore } from "./store.ts";
@@ -214,6 +215,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
     idempotencyContract(stage);
     booksContract(stage);
     windowsContract(stage);
+    strictContract(stage);
 
     describe("leases", () => {
       test("a hold whose lease has ended is voided, or posted as far as it was used", async () => {

@@ -90,6 +90,21 @@ export function lateContract(name: string, open: () => Promise<TestStore>): void
       await clean();
     });
 
+    test("says nothing about how the account's calls keep to their holds: its bounds stay as they were", async () => {
+      for (const id of ["one", "two", "three"]) {
+        const to = await expired(9, {}, 10);
+        await to.end();
+        await ledger.reserve(holdRequest(to.hold("other", 9)));
+        const told = [
+          await tell(postRequest({ ...to.hold(id), cents: 9 }), to.placed),
+          await tell(postRequest({ ...to.hold(`${id} again`), cents: 9 }), to.placed),
+          await tell(postRequest(to.hold("call", 9)), to.placed),
+        ];
+        expect(told).toMatchObject([1, 0, 0].map((cents) => ({ absorbedNano: (9 - cents) * CENT })));
+        expect(await ledger.account(to.accountId)).toMatchObject({ strictBounds: false });
+      }
+    });
+
     test("counts for the day on which its hold was placed", async () => {
       const to = await expired(5);
       await ledger.patchKey(to.accountId, to.placed.keyId, { ceilingNano: nano(5 * CENT), ceilingPeriod: "day" });

@@ -16,6 +16,8 @@ const NO_LIMITS = { ceilingNano: null, ceilingPeriod: null, services: null, mode
 type Step =
   | { do: "reserve"; hold: number; key: number; amount: number; how: Partial<ReserveRequest>; skewMs: number }
   | { do: "post"; hold: number; amount: number }
+  /** Calls that hold nothing and cost something. */
+  | { do: "overruns"; key: number; count: number }
   | { do: "settle"; hold: number; amount: number }
   | { do: "void"; hold: number; fate: KeyFate }
   | { do: "deleteKey" }
@@ -26,6 +28,7 @@ type Step =
   | { do: "refund"; hold: number; again: number }
   | { do: "freeze"; frozen: boolean }
   | { do: "cap"; cap: number }
+  | { do: "strict"; strict: boolean }
   | { do: "key"; key: number; paused: boolean; limits: KeyLimits }
   | { do: "time"; ms: number; backward: boolean };
 
@@ -33,7 +36,8 @@ const amount = fc.constantFrom(0, 1, 3_333_333, CENT, CENT + 1, 2 * CENT, 4 * CE
 /** How many holds ago it was made; -1 is the one that will be made next. */
 const hold = fc.constantFrom(-1, 0, 0, 0, 1, 1, 2, 2, 3, 4, 6);
 const recent = fc.constantFrom(-1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3);
-const key = fc.nat({ max: 2 });
+/** The third is the one that is revoked. */
+const key = fc.constantFrom(0, 1, 2, 2);
 
 const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
   inference: fc.boolean(),
@@ -65,6 +69,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), hold, amount }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("overruns" as const), key, count: fc.constantFrom(1, 2, 3) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("settle" as const), hold, amount }) },
   {
     weight: 4,
@@ -97,12 +102,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("cap" as const), cap: fc.constantFrom(0, 3 * CENT, 50 * CENT) }),
+    arbitrary: fc.record({
+      do: fc.constant("cap" as const),
+      cap: fc.constantFrom(0, 3 * CENT, 500 * CENT, 500 * CENT),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("strict" as const), strict: fc.constantFrom(true, false, false) }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ do: fc.constant("key" as const), key, paused: fc.constantFrom(true, false, false) },
+      ...{ do: fc.constant("key" as const), key, paused: fc.boolean() },
       limits: fc.record({
         ceilingNano: fc.constantFrom(null, null, null, nano(2 * CENT), nano(8 * CENT)),
         ceilingPeriod: fc.constantFrom<CeilingPeriod[]>("day", "week", "month"),
@@ -132,7 +144,7 @@ export const REPLIES: readonly string[] = [
 ]
   .map((outcome) => `reserve ${outcome}`)
   .concat(
-    ["post posted", "post repeat", "post missing", "post voided", "post expired"],
+    ["strict since", "post posted", "post repeat", "post missing", "post voided", "post expired"],
     ["idempotency_done after posted", "idempotency_done after voided"],
     ["idempotency_unknown after expired", "idempotency_unknown after voided"],
     ["void voided", "void exists", "void posted", "void expired"],
@@ -152,20 +164,21 @@ export const SHARED_REPLIES: readonly string[] = [
 export async function play(store: TestStore, steps: readonly Step[], account: string, count: (reply: string) => void) {
   const { clock } = store;
   const Model = store.shared ? SharedModelAccount : ModelAccount;
-  const model = new Model(50 * CENT, clock.epochMs(), clock.elapsedMs());
-  await store.ledger.openAccount(newAccount(account, 6, { inferenceCapNano: nano(50 * CENT) }));
+  const model = new Model(500 * CENT, clock.epochMs(), clock.elapsedMs());
+  await store.ledger.openAccount(newAccount(account, 6, { inferenceCapNano: nano(500 * CENT) }));
   model.topUp(`open_${account}`, 6 * CENT, "opening credit");
   for (const [at, keyId] of keyIds(account).entries()) {
     if (at > 0) await store.ledger.createKey(account, newKey(keyId));
     model.keys.set(keyId, { paused: false, ...NO_LIMITS });
   }
+  const scene: Scene = { store, model, account, at: 0, made: 0, asked: new Map(), count };
   try {
-    await playSteps({ store, model, account, at: 0, made: 0, asked: new Map() }, steps, count);
+    await playSteps(scene, steps);
     model.epochMs = clock.epochMs();
     if (model instanceof SharedModelAccount) countLate(model, count);
     await compare(store.ledger, model, account);
   } finally {
-    await endHolds(store.ledger, account, steps.length);
+    await endHolds(store.ledger, account, scene.made);
   }
 }
 
@@ -183,7 +196,8 @@ async function endHolds(ledger: Ledger, account: string, made: number): Promise<
   }
 }
 
-async function playSteps(scene: Scene, steps: readonly Step[], count: (reply: string) => void): Promise<void> {
+async function playSteps(scene: Scene, steps: readonly Step[]): Promise<void> {
+  const { count } = scene;
   for (const [at, step] of steps.entries()) {
     const [said, expected] = await take(Object.assign(scene, { at }), step);
     expect(said, `step ${at}: ${JSON.stringify(step)}`).toEqual(expected);
@@ -213,6 +227,7 @@ interface Scene {
   made: number;
   /** What each hold was placed with, or refused. */
   readonly asked: Map<string, ReserveRequest>;
+  readonly count: (reply: string) => void;
 }
 
 /** One step on both sides: what the ledger said, and what it should have. */
@@ -238,6 +253,21 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
     case "post": {
       const request = postRequest({ ...ref(step.hold), cents: 0 }, { amountNano: nano(step.amount) });
       return [await ledger.post(request), model.post(request)];
+    }
+    case "overruns": {
+      const said: unknown[] = [];
+      const expected: unknown[] = [];
+      for (let call = 0; call < step.count; call++) {
+        const hold = { ...ref(-1), cents: 0, nowMs: clock.epochMs() };
+        const placed = holdRequest(hold, { keyId: keyId(step.key), inference: false });
+        scene.made += 1;
+        scene.asked.set(hold.holdId, placed);
+        const request = postRequest({ ...hold, cents: 2 });
+        said.push(await ledger.reserve(placed), await ledger.post(request));
+        expected.push(model.reserve(placed), model.post(request));
+      }
+      if (said.some((one) => typeof one === "object" && one !== null && "strict" in one)) scene.count("strict since");
+      return [said, expected];
     }
     case "settle": {
       if (store.sharedLedger === null || !(model instanceof SharedModelAccount)) return [null, null];
@@ -290,7 +320,7 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
   }
 }
 
-type Change = Extract<Step, { do: "freeze" | "cap" | "key" | "deleteKey" | "time" }>;
+type Change = Extract<Step, { do: "freeze" | "cap" | "strict" | "key" | "deleteKey" | "time" }>;
 
 async function change({ store, model, account }: Scene, step: Change, keyId: (number: number) => string) {
   const { ledger, clock } = store;
@@ -304,6 +334,11 @@ async function change({ store, model, account }: Scene, step: Change, keyId: (nu
         [row?.frozen, row?.inferenceCapNano],
         [model.frozen, model.inferenceCapNano],
       ] as const;
+    }
+    case "strict": {
+      model.patch({ strictBounds: step.strict });
+      const row = await ledger.patchAccount(account, { strictBounds: step.strict });
+      return [row?.strictBounds, model.strictBounds] as const;
     }
     case "key": {
       const patch = { paused: step.paused, ...step.limits };
@@ -331,6 +366,7 @@ async function compare(ledger: Ledger, model: ModelAccount, account: string): Pr
     heldNano: model.held(),
     absorbedNano: model.absorbed(),
     frozen: model.frozen,
+    strictBounds: model.strictBounds,
   });
   const atMs = Math.max(model.clockMs, model.epochMs);
   for (const key of await ledger.keys(account)) {

@@ -44,6 +44,7 @@ interface ModelPosting {
   readonly reference: string | null;
   /** Of a charge that nobody posted in time: why it is there. */
   readonly reason: string | null;
+  readonly atMs: number;
 }
 
 /** One account. The test tells it the time: what people read, and what only goes forward. */
@@ -56,6 +57,9 @@ export class ModelAccount {
   readonly postings: ModelPosting[] = [];
   readonly idempotency = new Map<string, { fingerprint: string; hold: ModelHold; lapsesMs: number }>();
   frozen = false;
+  strictBounds = false;
+  /** Postings before this one count for nothing in `strictBounds`. */
+  #strictFrom = 0;
   inferenceCapNano: number;
   epochMs: number;
   elapsedMs: number;
@@ -221,8 +225,22 @@ export class ModelAccount {
     const absorbed = amountNano - amount;
     this.end(holdId, "posted");
     this.clockMs = Math.max(this.clockMs, this.epochMs);
-    this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null, reason });
-    return { outcome: "posted", repeat: false, ...this.charge(holdId) };
+    const atMs = this.clockMs;
+    this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null, reason, atMs });
+    const posted = { outcome: "posted", repeat: false, ...this.charge(holdId) } as const;
+    return this.#becomesStrict(absorbed, reason) ? { ...posted, strict: true } : posted;
+  }
+
+  /** Whether the bounds are strict since this posting: three of its day have absorbed more than a cent. */
+  #becomesStrict(absorbed: number, reason: string | null): boolean {
+    const day = (atMs: number) => Math.floor(atMs / DAY_MS);
+    const isLarge = (one: ModelPosting) => one.absorbed > 10_000_000 && one.reason === null && one.kind === "charge";
+    const ofDay = this.postings
+      .slice(this.#strictFrom)
+      .filter((one) => isLarge(one) && day(one.atMs) === day(this.clockMs));
+    if (this.strictBounds || absorbed <= 10_000_000 || reason !== null || ofDay.length < 3) return false;
+    this.strictBounds = true;
+    return true;
   }
 
   protected charge(holdId: string) {
@@ -293,12 +311,15 @@ export class ModelAccount {
 
   private credit(kind: "topup" | "refund", id: string, amount: number, reference: string): void {
     this.clockMs = Math.max(this.clockMs, this.epochMs);
-    this.postings.push({ id, kind, amount, cents: 0, absorbed: 0, hold: null, reference, reason: null });
+    const atMs = this.clockMs;
+    this.postings.push({ id, kind, amount, cents: 0, absorbed: 0, hold: null, reference, reason: null, atMs });
   }
 
   patch(patch: AccountPatch): void {
     this.frozen = patch.frozen ?? this.frozen;
     this.inferenceCapNano = patch.inferenceCapNano ?? this.inferenceCapNano;
+    this.strictBounds = patch.strictBounds ?? this.strictBounds;
+    if (patch.strictBounds === false) this.#strictFrom = this.postings.length;
   }
 
   patchKey(keyId: string, patch: KeyPatch): void {

@@ -1,13 +1,15 @@
 // What people do to accounts and keys in Redis: acknowledged when a failover cannot take it back, and lost by nobody else's change.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { KeyRow } from "../../src/account-rows.ts";
 import { systemClock } from "../../src/clock.ts";
 import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import { CHANGED_CHANNEL } from "../../src/ledger/redis-rows.ts";
 import type { LedgerLink, Transition } from "../../src/ledger/redis-script.ts";
 import { nano } from "../../src/money.ts";
+import { openRedis } from "../../src/storage/redis-link.ts";
 import { eventually } from "../support/gateway.ts";
 import { CENT, newAccount, newKey } from "./requests.ts";
-import { LEASE_MS, startReplicated, startSpooled } from "./spooled.ts";
+import { cost, LEASE_MS, request, startReplicated, startSpooled } from "./spooled.ts";
 
 const OWN = "ada.key";
 const refusal = (reason: RegExp) => ({
@@ -21,6 +23,25 @@ const OPEN = { paused: false, ceilingNano: null };
 function boundsOf(keys: readonly KeyRow[]) {
   return Object.fromEntries(keys.map(({ keyId, paused, ceilingNano }) => [keyId, { paused, ceilingNano }]));
 }
+
+it("that an account's bounds have become strict is told to all processes, in the step that makes them so", async () => {
+  const { other, redis } = await startSpooled();
+  const link = await openRedis(redis.url, { onBroken: () => {}, commandMsMax: 5_000 });
+  onTestFinished(() => link.close());
+  const told: string[] = [];
+  await link.subscribe(
+    CHANGED_CHANNEL,
+    (accountId) => told.push(accountId),
+    () => {},
+  );
+  for (const id of ["one", "two", "three"]) {
+    await other.reserve(request(`tx_${id}`, 1));
+    const posted = await other.post(cost(`tx_${id}`, 4));
+    expect("strict" in posted).toBe(id === "three");
+  }
+  await eventually(() => told[0], "word of the account");
+  expect(told).toEqual(["ada"]);
+});
 
 describe("with a replica", () => {
   it("a change is acknowledged when the replica has it, and nobody meets a revoked key after a failover", async () => {

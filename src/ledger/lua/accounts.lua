@@ -1,11 +1,5 @@
 -- Accounts, keys and credits, which people make and calls do not.
 
--- Tells all processes that what they remember of an account no longer holds, in the step that changes it: whoever changed it may die
--- before he could say so.
-local function tell_changed(name)
-  redis.call('PUBLISH', 'tollgate:keys', string.sub(name, 4, -4))
-end
-
 local function write_new_key(keys, at, id, profile, paused, ceiling, period, external)
   redis.call('HSET', keys, id, profile, id .. ':paused', paused, id .. ':ceiling', ceiling, id .. ':period', period,
     id .. ':created', int(at))

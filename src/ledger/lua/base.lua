@@ -47,6 +47,12 @@ local function clock(gateway, leapt, given)
   return now, false
 end
 
+-- Tells all processes that what they remember of an account no longer holds, in the step that changes it: whoever changed it may die
+-- before he could say so.
+local function tell_changed(name)
+  redis.call('PUBLISH', 'tollgate:keys', string.sub(name, 4, -4))
+end
+
 local function civil_month(day)
   local shifted = day + 719468
   local era = math.floor(shifted / 146097)

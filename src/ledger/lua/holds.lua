@@ -134,11 +134,31 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
   return cents, num(account[1]) - spent - charged
 end
 
+-- A call that costs more than this above its hold overruns it; after so many of one day the account's bounds are strict.
+local OVERRUN_NANO = NANO_PER_CENT
+local OVERRUNS_MAX = 3
+
+-- Counts a posting that has absorbed much. Answers whether the account's bounds are strict since this one.
+local function becomes_strict(name, absorbed, now)
+  if absorbed <= OVERRUN_NANO then return false end
+  local account = redis.call('HMGET', name, 'clk', 'overruns', 'strict')
+  local day = int(math.floor(math.max(num(account[1]), now) / DAY_MS))
+  local of_day, count = string.match(account[2] or '', '^(%d+) (%d+)$')
+  count = of_day == day and count + 1 or 1
+  redis.call('HSET', name, 'overruns', day .. ' ' .. int(count))
+  if count < OVERRUNS_MAX or account[3] == '1' then return false end
+  redis.call('HSET', name, 'strict', '1')
+  tell_changed(name)
+  return true
+end
+
 local function post_hold(name, id, hold, now, wanted, words)
   local charged = math.min(wanted, hold.amount)
+  local absorbed = wanted - charged
   end_idempotency(name, hold.idempotency, id, 'posted')
-  local cents, balance = end_hold(name, id, hold, now, charged, wanted - charged, words)
-  return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance) }
+  local cents, balance = end_hold(name, id, hold, now, charged, absorbed, words)
+  local strict = becomes_strict(name, absorbed, now) and '1' or '0'
+  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict }
 end
 
 -- ARGV: gateway time, leapt, given time, hold id, amount, detail, absorb reason.
