@@ -115,6 +115,8 @@ export interface PostingRow {
   readonly reference: string | null;
   /** Why a refund was given, or why a charge is there that nobody posted in time. */
   readonly reason: string | null;
+  /** Whose work it was, and what each part took from us. Lists leave them out. */
+  readonly legs: readonly PostedLeg[];
 }
 
 export interface PostingQuery {

@@ -4,7 +4,7 @@ import { Pool, type QueryConfig } from "pg";
 import { GatewayError } from "../errors.ts";
 import type { Archive } from "./archive.ts";
 import { archiveOn, conflictText, QUERIES, type QueryName, type Row } from "./archive-queries.ts";
-import { type ArchiveRow, COLUMNS, type Value } from "./archive-rows.ts";
+import { ADDED, type ArchiveRow, COLUMNS, type Value } from "./archive-rows.ts";
 
 const CONNECTIONS_MAX = 4;
 const CONNECT_MS_MAX = 5_000;
@@ -20,11 +20,20 @@ const APPEND_TRIES = 3;
 const SCHEMA_LOCK = 7_205_759;
 
 const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type}`);
+/** Looked for first: to alter a table waits for all who read it, and keeps the next ones waiting. */
+const additions = ADDED.map(
+  (name) => `
+    IF NOT EXISTS (SELECT 1 FROM pg_attribute
+        WHERE attrelid = 'tollgate_posting'::regclass AND attname = '${name}' AND NOT attisdropped) THEN
+      ALTER TABLE tollgate_posting ADD COLUMN ${name} ${COLUMNS[name]};
+    END IF;`,
+);
 const SCHEMA = `
   BEGIN;
   SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});
   CREATE TABLE IF NOT EXISTS tollgate_posting
     (${columns.join(", ")}, PRIMARY KEY (account_id, number), UNIQUE (transaction_id));
+  DO $$ BEGIN ${additions.join("")} END $$;
   CREATE INDEX IF NOT EXISTS tollgate_posting_by_key ON tollgate_posting (account_id, key_id, number)
     WHERE key_id IS NOT NULL;
   CREATE TABLE IF NOT EXISTS tollgate_archive (id text NOT NULL);

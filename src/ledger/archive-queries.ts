@@ -1,9 +1,12 @@
 // What is asked of the archive's table, in words that SQLite and PostgreSQL both understand.
+import { nano } from "../money.ts";
 import type { Archive, ArchiveSums } from "./archive.ts";
 import { type ArchiveRow, archivedPosting, archiveRow, type Value } from "./archive-rows.ts";
+import { legsFault, legsIn } from "./legs.ts";
 
 const TABLE = "tollgate_posting";
 const FAULTS_MAX = 5;
+const LEGS_AT_ONCE = 500;
 
 /** `$1` and on are the parameters. */
 export const QUERIES = {
@@ -20,6 +23,8 @@ export const QUERIES = {
       SUM(CASE WHEN number >= $3 THEN absorbed ELSE 0 END) AS absorbed FROM ${TABLE}
     WHERE account_id = $1 AND number <= $2 AND kind = 'charge' GROUP BY key_id, day, inference
     ORDER BY key_id, day, inference`,
+  legs: `SELECT number, transaction_id, upstream, legs FROM ${TABLE}
+    WHERE account_id = $1 AND number <= $2 AND number > $3 AND legs IS NOT NULL ORDER BY number LIMIT ${LEGS_AT_ONCE}`,
   disorder: `SELECT transaction_id, created_at FROM (
       SELECT transaction_id, created_at, LAG(created_at) OVER (ORDER BY number) AS before FROM ${TABLE}
         WHERE account_id = $1 AND number <= $2) AS ordered
@@ -51,6 +56,22 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
 export function archiveOn(id: string, { query, append, close }: ArchiveTable): Archive {
+  /** What is wrong with legs, which no query can add up in words that both databases understand. */
+  async function legFaults(accountId: string, upTo: number): Promise<string[]> {
+    const faults: string[] = [];
+    for (let after = 0; faults.length < FAULTS_MAX; ) {
+      const rows = await query("legs", [accountId, upTo, after]);
+      for (const { transaction_id, upstream, legs } of rows) {
+        const posting = { transactionId: String(transaction_id), upstreamNano: nano(Number(upstream)) };
+        const fault = legsFault({ ...posting, legs: legsIn(String(legs)) });
+        if (fault !== null) faults.push(fault);
+      }
+      if (rows.length < LEGS_AT_ONCE) break;
+      after = Number(rows.at(-1)?.number);
+    }
+    return faults.slice(0, FAULTS_MAX);
+  }
+
   async function sums(accountId: string, upTo: number, absorbedFrom: number): Promise<ArchiveSums> {
     // One after the other: each may go over all that there is, and others want an answer meanwhile.
     const ask = (name: QueryName) => query(name, [accountId, upTo]);
@@ -81,6 +102,7 @@ export function archiveOn(id: string, { query, append, close }: ArchiveTable): A
           ({ transaction_id: refund, amount, charged }) =>
             ["I9", `${refund} refunds ${amount} of a charge of ${charged ?? "nothing"}`] as const,
         ),
+        ...(await legFaults(accountId, upTo)).map((fault) => ["I13", fault] as const),
       ],
     };
   }

@@ -3,6 +3,7 @@ import type { PostingRow } from "../account-rows.ts";
 import { nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
 import type { NumberedPosting } from "./archive.ts";
+import { legsIn, legsText } from "./legs.ts";
 
 /** Every column with its type in PostgreSQL; SQLite knows TEXT and INTEGER alone. */
 export const COLUMNS = {
@@ -30,7 +31,11 @@ export const COLUMNS = {
   price_version: "text",
   reference: "text",
   reason: "text",
+  legs: "text",
 } as const;
+
+/** The columns that were added to the table since it was first made; an older archive is given them, one step for each. */
+export const ADDED: readonly Column[] = ["legs"];
 
 export type Column = keyof typeof COLUMNS;
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[];
@@ -69,6 +74,7 @@ export function archiveRow(posting: NumberedPosting): ArchiveRow {
     price_version: clean(posting.priceVersion),
     reference: clean(posting.reference),
     reason: clean(posting.reason),
+    legs: legsText(posting.legs),
   };
 }
 
@@ -101,5 +107,6 @@ export function archivedPosting(row: ArchiveRow): NumberedPosting {
     priceVersion: text("price_version"),
     reference: text("reference"),
     reason: text("reason"),
+    legs: legsIn(text("legs")),
   };
 }

@@ -3,16 +3,19 @@ import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit } from "../storage/sqlite-unit.ts";
 import { conflictText, QUERIES, type QueryName, type Row } from "./archive-queries.ts";
-import { type ArchiveRow, COLUMN_NAMES, COLUMNS, type Value } from "./archive-rows.ts";
+import { ADDED, type ArchiveRow, COLUMN_NAMES, COLUMNS, type Column, type Value } from "./archive-rows.ts";
 
-const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type.replace("bigint", "integer")}`);
+const columnOf = (name: Column) => `${name} ${COLUMNS[name].replace("bigint", "integer")}`;
+const columns = COLUMN_NAMES.filter((name) => !ADDED.includes(name)).map(columnOf);
 
+/** Each step is run once, in order; steps are only ever added. */
 const SCHEMA = [
   `
   CREATE TABLE tollgate_posting (${columns.join(", ")}, PRIMARY KEY (account_id, number), UNIQUE (transaction_id)) STRICT;
   CREATE INDEX tollgate_posting_by_key ON tollgate_posting (account_id, key_id, number) WHERE key_id IS NOT NULL;
   CREATE TABLE tollgate_archive (id TEXT NOT NULL) STRICT;
   `,
+  ...ADDED.map((name) => `ALTER TABLE tollgate_posting ADD COLUMN ${columnOf(name)}`),
 ];
 
 export type ArchiveOperations = ReturnType<typeof operationsOn>;

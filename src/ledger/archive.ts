@@ -16,6 +16,11 @@ export function shownPosting({ number: _, day: __, inference: ___, ...row }: Num
   return row;
 }
 
+/** Postings as lists show them. */
+export function listedPosting(posting: NumberedPosting): PostingRow {
+  return { ...shownPosting(posting), legs: [] };
+}
+
 /** Sums over an account's postings up to a number. Money in nano-USD. */
 export interface ArchiveSums {
   readonly count: number;

@@ -7,6 +7,7 @@ import type {
   KeyRow,
   NewAccount,
   NewKey,
+  PostedLeg,
   PostingPage,
   PostingQuery,
   PostingRow,
@@ -101,6 +102,8 @@ export interface PostRequest extends HoldRef {
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;
   readonly priceVersion: string;
+  /** They add up to `upstreamNano` where there are any. Many are summed before they are kept. */
+  readonly legs: readonly PostedLeg[];
 }
 
 export interface PostedCharge {
@@ -137,7 +140,7 @@ export type ExtendOutcome =
 
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
-  /** `I1` to `I12`, `file` or `spool`. */
+  /** `I1` to `I13`, `file` or `spool`. */
   readonly invariant: string;
   readonly accountId: string | null;
   readonly detail: string;
@@ -197,7 +200,7 @@ export interface Ledger {
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
 
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
-  /** Newest first. */
+  /** Newest first, without their legs. */
   transactions(query: PostingQuery): Promise<PostingPage>;
   totals(): Promise<LedgerTotals>;
   /**

@@ -3,7 +3,8 @@ import { hash } from "node:crypto";
 import type { PostingPage, PostingQuery, PostingRow } from "../account-rows.ts";
 import { nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
-import { type Archive, type NumberedPosting, shownPosting } from "./archive.ts";
+import { type Archive, listedPosting, type NumberedPosting } from "./archive.ts";
+import { type PackedLeg, unpackLegs } from "./legs.ts";
 import { accountBase, callKey } from "./redis-rows.ts";
 import type { LedgerLink } from "./redis-script.ts";
 
@@ -24,6 +25,7 @@ interface PostDetail {
   readonly usage?: TokenUsage | null;
   readonly estimated?: boolean;
   readonly priceVersion?: string | null;
+  readonly legs?: readonly PackedLeg[];
   readonly reference?: string;
   readonly reason?: string;
 }
@@ -88,6 +90,7 @@ export function postingRow(accountId: string, transactionId: string, text: strin
     priceVersion,
     reference: detail.reference || null,
     reason: detail.reason || ended || null,
+    legs: unpackLegs(detail.legs),
     number: Number(seq),
     day: day ? Number(day) : null,
     inference: inference === "1",
@@ -163,7 +166,7 @@ export async function listPostings(link: LedgerLink, archive: Archive, query: Po
   const page = [...rows.values()].sort((a, b) => b.number - a.number);
   const next = page[limit];
   return {
-    rows: page.slice(0, limit).map(shownPosting),
+    rows: page.slice(0, limit).map(listedPosting),
     next: next === undefined ? null : `${next.number}.${cursorMark(query)}`,
   };
 }

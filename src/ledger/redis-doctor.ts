@@ -2,6 +2,7 @@
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../money.ts";
 import type { Archive, ArchiveSums, NumberedPosting } from "./archive.ts";
 import type { DoctorReport, Finding } from "./ledger.ts";
+import { legsFault } from "./legs.ts";
 import { type HoldRow, holdRow, postingRow, readCalls } from "./redis-calls.ts";
 import { accountBase, accountKey, fieldsOf } from "./redis-rows.ts";
 import type { LedgerLink } from "./redis-script.ts";
@@ -133,6 +134,8 @@ function checkPostings({ account, postings, archived, refunded }: Seen, say: Say
     if (kind === "charge") {
       sums.charged += amountNano;
       charges.set(transactionId, amountNano);
+      const fault = legsFault(posting);
+      if (fault !== null) say("I13", fault);
       count(posting, amountNano, posting.number < absorbedFrom(account) ? 0 : absorbedNano);
     } else sums.credited += amountNano;
     if (kind !== "refund") continue;

@@ -1,6 +1,7 @@
 // Ends holds that the store may have lost or let expire, by what the process that placed them still knows.
 import { nano } from "../money.ts";
 import type { HoldOrigin, HoldState, PostRequest, SharedLedger, VoidOutcome } from "./ledger.ts";
+import { packLegs } from "./legs.ts";
 import { idempotencyId, postOutcome } from "./redis-replies.ts";
 import { accountKey } from "./redis-rows.ts";
 import type { RunTransition, TransitionTime } from "./redis-script.ts";
@@ -10,7 +11,8 @@ export function postArgs(request: PostRequest): readonly (string | number)[] {
   const { accountId: _, holdId, amountNano, absorbReason, upstreamNano, ...rest } = request;
   const { provider, served, usage, estimated, priceVersion } = rest;
   const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion };
-  return [holdId, nano(amountNano), JSON.stringify(detail), absorbReason];
+  const text = JSON.stringify(request.legs.length === 0 ? detail : { ...detail, legs: packLegs(request.legs) });
+  return [holdId, nano(amountNano), text, absorbReason];
 }
 
 function idempotencyArgs(origin: HoldOrigin): readonly (string | number)[] {

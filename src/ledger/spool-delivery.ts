@@ -3,7 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { GatewayError } from "../errors.ts";
 import type { SharedLedger } from "./ledger.ts";
 import { KEEP_MS, type Spool } from "./spool-file.ts";
-import type { Intent, StoredIntent } from "./spool-unit.ts";
+import type { Intent } from "./spool-intent.ts";
+import type { StoredIntent } from "./spool-unit.ts";
 import { type Told, tellStore } from "./tell-store.ts";
 
 const BACK_OFF_MS_MIN = 50;

@@ -3,7 +3,8 @@ import { type Clock, steadyClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { DiskBounds } from "../storage/disk-guard.ts";
 import { openSqliteThread } from "../storage/sqlite-thread.ts";
-import type { Ending, Intent, SpoolOperations, SpoolPage, StoredIntent } from "./spool-unit.ts";
+import { type Intent, intentText } from "./spool-intent.ts";
+import type { Ending, SpoolOperations, SpoolPage, StoredIntent } from "./spool-unit.ts";
 
 const SPOOL_UNIT = new URL("./spool-unit.ts", import.meta.url);
 
@@ -105,7 +106,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return {
     async append(intent) {
       try {
-        const { seq, madeAtMs } = await call("append", JSON.stringify(intent));
+        const { seq, madeAtMs } = await call("append", intentText(intent));
         open.set(seq, madeAtMs);
         return { seq, madeAtMs, intent, outcome: null };
       } catch (error) {

@@ -1,13 +1,7 @@
 // The spool in its own storage thread: how calls ended, each kept until the store has said so, and for a while after.
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit, type StoreTime } from "../storage/sqlite-unit.ts";
-import type { HoldOrigin, HoldRef, KeyFate, PostRequest } from "./ledger.ts";
-
-/** How a hold is to end, and what it was placed with where this process placed it. */
-export type Intent = { readonly origin: HoldOrigin | null } & (
-  | { readonly op: "post"; readonly request: PostRequest }
-  | { readonly op: "void"; readonly hold: HoldRef; readonly reason: string; readonly keyFate: KeyFate }
-);
+import { type Intent, intentIn } from "./spool-intent.ts";
 
 export interface StoredIntent {
   readonly seq: number;
@@ -95,7 +89,7 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
 
   return {
     recount,
-    /** `body` is the intent as JSON, so that only one side has to write it. */
+    /** `body` is the intent as text, so that only one side has to write it. */
     append(body: string): { seq: number; madeAtMs: number } {
       const madeAtMs = Math.floor(time.epochMs);
       insert.run(++last, body, madeAtMs);
@@ -123,7 +117,7 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
             : ended.all(beyond || last + 1, Math.floor(time.epochMs) - which.endedWithinMs, limit).reverse();
       return rows.map(({ seq, body, made_at, outcome }) => ({
         seq: Number(seq),
-        intent: JSON.parse(String(body)) as Intent,
+        intent: intentIn(String(body)),
         madeAtMs: Number(made_at),
         outcome: outcome === null ? null : String(outcome),
       }));

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Delivery, isAway, noteOf } from "./spool-delivery.ts";
 import type { Spool } from "./spool-file.ts";
-import type { Intent } from "./spool-unit.ts";
+import type { Intent } from "./spool-intent.ts";
 
 /** Between two tries. */
 const AGAIN_MS = 1_000;

@@ -6,7 +6,8 @@ import type { HoldOrigin, HoldRef, Ledger, PostOutcome, PostRequest, ReserveRequ
 import { accountOf, type Delivery, delivery, isAway, noteOf } from "./spool-delivery.ts";
 import { examineSpool } from "./spool-doctor.ts";
 import type { Spool, SpoolState } from "./spool-file.ts";
-import type { Intent, StoredIntent } from "./spool-unit.ts";
+import type { Intent } from "./spool-intent.ts";
+import type { StoredIntent } from "./spool-unit.ts";
 import { type UnwrittenEnds, unwrittenEnds } from "./spool-unwritten.ts";
 import type { Told } from "./tell-store.ts";
 

@@ -6,6 +6,7 @@ import { nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
 import type { NumberedPosting } from "./archive.ts";
 import type { AccountBook, BookIdempotency, BookKey, BookSource, BookTarget } from "./books.ts";
+import { legsIn, legsText } from "./legs.ts";
 import { type LedgerOperations, openUnit } from "./sqlite-unit.ts";
 import { inferenceScope, keyScope } from "./state.ts";
 
@@ -43,6 +44,7 @@ function numbered(row: Row, number: number): NumberedPosting {
     priceVersion: text(row, "price_version"),
     reference: text(row, "reference"),
     reason: text(row, "reason"),
+    legs: legsIn(text(row, "legs")),
     number,
     day: numberOr(row, "day"),
     inference: row.inference === 1,
@@ -183,7 +185,7 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
       ...[posting.createdAtMs, posting.day, posting.inference ? 1 : 0, posting.operation, posting.asked],
       ...[posting.served, posting.provider, posting.amountNano, posting.chargedCents, posting.upstreamNano],
       ...[posting.absorbedNano, posting.absorbReason, usage, posting.estimated ? 1 : 0, posting.priceVersion],
-      ...[posting.reference, posting.reason, ...before],
+      ...[posting.reference, posting.reason, ...before, legsText(posting.legs)],
     );
     const seq = Number(lastInsertRowid);
     links.seqs.set(accountId, seq);
@@ -238,7 +240,7 @@ function prepareWrites(database: DatabaseSync) {
     posting: database.prepare(
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
-         price_version, reference, reason, before_of_account, before_of_key) VALUES (${places(25)})`,
+         price_version, reference, reason, before_of_account, before_of_key, legs) VALUES (${places(26)})`,
     ),
     account: database.prepare(
       `INSERT INTO account (account_id, name, kind, created_at, frozen, inference_cap, requests_per_minute, in_flight_max,

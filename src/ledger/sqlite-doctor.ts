@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../money.ts";
 import type { Finding } from "./ledger.ts";
+import { legsFault } from "./legs.ts";
 import type { PlacedPosting } from "./sqlite-entries.ts";
 import type { LedgerState } from "./sqlite-state.ts";
 import { type AccountState, inferenceScope, keyScope } from "./state.ts";
@@ -176,6 +177,8 @@ class PostingWalk {
       return;
     }
     this.#sums.charged += amount;
+    const fault = legsFault(posting);
+    if (fault !== null) say("I13", fault);
     const refunded = this.#refunds.get(transactionId) ?? amount;
     if (refunded !== amount) say("I9", `${refunded} was refunded for ${transactionId}, which charged ${amount}`);
     this.#refunds.delete(transactionId);

@@ -4,6 +4,7 @@ import type { PostingRow } from "../account-rows.ts";
 import type { Nano } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
 import type { HoldState, KeyFate } from "./ledger.ts";
+import { legsIn, legsText } from "./legs.ts";
 import type { LiveHold } from "./state.ts";
 
 /** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
@@ -69,6 +70,7 @@ interface PostingSql {
   price_version: string | null;
   reference: string | null;
   reason: string | null;
+  legs: string | null;
   day: number | null;
   inference: number;
   before_of_account: number | null;
@@ -139,13 +141,14 @@ export class EntryTables {
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
       ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
       ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
+      legsText(row.legs),
     );
     return Number(lastInsertRowid);
   }
 
   posting(transactionId: string): PostingRow | null {
     const row = this.#sql.posting.get(transactionId) as unknown as PostingSql | undefined;
-    return row === undefined ? null : postingRow(row);
+    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs) };
   }
 
   postingByReference(accountId: string, kind: "topup" | "refund", reference: string): PostingRow | null {
@@ -156,7 +159,7 @@ export class EntryTables {
   /** The posting of that number. */
   placedPosting(number: number): PlacedPosting | null {
     const row = this.#sql.postingByNumber.get(number) as unknown as PostingSql | undefined;
-    return row === undefined ? null : { ...postingRow(row), ...placeOf(row) };
+    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs), ...placeOf(row) };
   }
 
   /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
@@ -217,8 +220,8 @@ function prepare(database: DatabaseSync) {
     insertPosting: database.prepare(
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
-         price_version, reference, reason, before_of_account, before_of_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         price_version, reference, reason, before_of_account, before_of_key, legs)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
@@ -248,6 +251,7 @@ function placeOf(row: PostingSql): PostingPlace {
   return { day, inference: inference === 1, beforeOfAccount, beforeOfKey };
 }
 
+/** A posting as lists show it: without its legs. */
 function postingRow(row: PostingSql): PostingRow {
   return {
     transactionId: row.transaction_id,
@@ -271,5 +275,6 @@ function postingRow(row: PostingSql): PostingRow {
     priceVersion: row.price_version,
     reference: row.reference,
     reason: row.reason,
+    legs: [],
   };
 }

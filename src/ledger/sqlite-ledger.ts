@@ -35,6 +35,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     post(request) {
       nano(request.amountNano);
       nano(request.upstreamNano);
+      for (const { upstreamNano } of request.legs) nano(upstreamNano);
       return call("post", request);
     },
     void: ({ accountId, holdId }, reason, keyFate = "free") => call("void", { accountId, holdId, reason, keyFate }),

@@ -144,4 +144,8 @@ export const LEDGER_SCHEMA: readonly string[] = [
   ALTER TABLE account ADD COLUMN overruns INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE account ADD COLUMN overrun_day INTEGER;
   `,
+  `
+  -- Whose work a charge was, as JSON in the short form of legs.ts; null where nothing is known of it.
+  ALTER TABLE posting ADD COLUMN legs TEXT;
+  `,
 ];

@@ -90,5 +90,6 @@ function expire(state: LedgerState, hold: LiveHold, reason: string): void {
     estimated: true,
     priceVersion: null,
     reason,
+    legs: [],
   });
 }

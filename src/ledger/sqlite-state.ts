@@ -11,7 +11,7 @@ import { countOverrun } from "./strict-bounds.ts";
 import { dayOf } from "./windows.ts";
 
 /** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
-export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated"> &
+export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated" | "legs"> &
   Pick<PostingRow, "absorbReason" | "provider" | "served" | "priceVersion" | "reason">;
 
 export class LedgerState {
@@ -100,6 +100,7 @@ export class LedgerState {
       priceVersion: detail.priceVersion,
       reference: null,
       reason: detail.reason,
+      legs: detail.legs,
       beforeOfAccount: account.lastPosting,
       beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
     });

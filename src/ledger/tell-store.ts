@@ -1,7 +1,7 @@
 // Tells the store how one call ended, whatever became of its hold meanwhile: what the caller was told of is charged, once.
 import { add, minus } from "../money.ts";
 import type { HoldOrigin, PostedCharge, PostOutcome, PostRequest, SharedLedger, VoidOutcome } from "./ledger.ts";
-import type { Intent } from "./spool-unit.ts";
+import type { Intent } from "./spool-intent.ts";
 
 export type Told = PostOutcome | VoidOutcome;
 

@@ -114,6 +114,7 @@ async function post(hold: Hold, plan: Plan, served: Served, { deps, record, paye
     usage: cost.usage,
     estimated: cost.estimated,
     priceVersion: cost.priceVersion,
+    legs: [],
   });
   deps.observer.ledgerTook("post", deps.clock.elapsedMs() - fromMs);
   record.usage = cost.usage;

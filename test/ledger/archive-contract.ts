@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Archive, NumberedPosting } from "../../src/ledger/archive.ts";
 import { nano } from "../../src/money.ts";
+import { legOf } from "./requests.ts";
 import { START_MS } from "./store.ts";
 
 const DAY = Math.floor(START_MS / 86_400_000);
@@ -19,7 +20,7 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     ...{ transactionId: `${accountId}.${number}`, accountId, number, createdAtMs: START_MS + number, day: null },
     ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
     ...{ chargedCents: 0, upstreamNano: nano(0), absorbedNano: nano(0), absorbReason: null, usage: null },
-    ...{ estimated: false, priceVersion: null, reference: null, reason: null, inference: false },
+    ...{ estimated: false, priceVersion: null, reference: null, reason: null, legs: [], inference: false },
   };
   if (number === 1) return { ...base, kind: "topup", amountNano: nano(1_000_000), reference: "opening", ...more };
   return {
@@ -30,6 +31,11 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     ...{ provider: "vendor", absorbReason: number % 5 > 0 ? "usage_above_hold" : null, priceVersion: "2026-01-01" },
     usage: { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
     estimated: true,
+    // Of every third posting it is known whose work it was.
+    legs:
+      number % 3 > 0
+        ? []
+        : [legOf({ upstreamNano: nano(1), ok: false, reason: "provider" }), legOf({ upstreamNano: nano(2) })],
     ...more,
   };
 }
@@ -147,10 +153,12 @@ export function archiveContract(name: string, open: () => Promise<TestArchive>, 
         posting("odd", 3, { createdAtMs: START_MS }),
         posting("odd", 4, { kind: "refund", reference: "odd.2", amountNano: nano(1) }),
         posting("odd", 5, { kind: "refund", reference: "odd.9" }),
+        posting("odd", 6, { legs: [legOf({})] }),
       ]);
-      const { faults } = await archive.sums("odd", 5, 1);
+      const { faults } = await archive.sums("odd", 6, 1);
       expect([...faults].sort()).toEqual([
         ["I12", `odd.3 is of ${START_MS}, earlier than what came before it`],
+        ["I13", "odd.6 cost us 3, its legs add up to 7"],
         ["I9", "odd.4 refunds 1 of a charge of 2"],
         ["I9", "odd.5 refunds 5 of a charge of nothing"],
       ]);

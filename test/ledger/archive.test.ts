@@ -1,12 +1,15 @@
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openPostgresArchive } from "../../src/ledger/archive-postgres.ts";
 import { archiveOn } from "../../src/ledger/archive-queries.ts";
+import { COLUMN_NAMES } from "../../src/ledger/archive-rows.ts";
 import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
 import { guardDisk } from "../../src/storage/disk-guard.ts";
+import { openDatabase } from "../../src/storage/open-database.ts";
 import { POSTGRES_MS_MAX, startPostgres } from "../support/postgres.ts";
 import { freePort } from "../support/redis.ts";
 import { archiveContract, posting } from "./archive-contract.ts";
@@ -59,6 +62,47 @@ test("processes that start together share one new file, and only its owner can r
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await Promise.all(archives.map((archive) => archive.close()));
   rmSync(folder, { recursive: true });
+});
+
+test("an archive of the release before this one opens, and keeps what it has", {
+  timeout: POSTGRES_MS_MAX,
+}, async () => {
+  const old = COLUMN_NAMES.filter((name) => name !== "legs").join(", ");
+  const before = [posting("a", 1), posting("a", 2)];
+  const after = [...before, posting("a", 3)];
+  expect(after[2]?.legs).toHaveLength(2);
+
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+  const file = join(folder, "archive.db");
+  const made = await openFile(file);
+  await made.append(before);
+  await made.close();
+  const database = openDatabase(file);
+  database.exec("ALTER TABLE tollgate_posting DROP COLUMN legs; UPDATE schema_version SET version = 1");
+  database.close();
+  const ofFile = await openFile(file);
+  expect(await ofFile.append(after)).toBeNull();
+  expect(await ofFile.after("a", 0, 9)).toEqual(after);
+  await ofFile.close();
+  rmSync(folder, { recursive: true });
+
+  const server = await startPostgres();
+  const first = await openPostgresArchive(server.url);
+  await first.append(before);
+  await first.close();
+  const client = new Client({ connectionString: server.url });
+  await client.connect();
+  await client.query("ALTER TABLE tollgate_posting DROP COLUMN legs");
+  const ofServer = await openPostgresArchive(server.url);
+  expect(await ofServer.append(after)).toBeNull();
+  expect(await ofServer.after("a", 0, 9)).toEqual(after);
+  // A process of that release goes on beside it.
+  await client.query(`INSERT INTO tollgate_posting (${old}) SELECT ${old.replace(/\bnumber\b/, "4").replace("transaction_id", "'a.4'")}
+    FROM tollgate_posting WHERE number = 3`);
+  expect((await ofServer.transaction("a", "a.4"))?.legs).toEqual([]);
+  await client.end();
+  await ofServer.close();
+  await server.dispose();
 });
 
 test("where the disk is nearly full postings stay where they are, and the ballast is left to running calls", async () => {

@@ -4,6 +4,7 @@ import { dayOf, periodEnd } from "../../src/ledger/windows.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { booksContract } from "./contract-books.ts";
 import { idempotencyContract } from "./contract-idempotency.ts";
+import { legsContract } from "./contract-legs.ts";
 import { stageOf } from "./contract-stage.ts";
 import { strictContract } from "./contract-strict.ts";
 import { windowsContract } from "./contract-windows.ts";
@@ -216,6 +217,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
     booksContract(stage);
     windowsContract(stage);
     strictContract(stage);
+    legsContract(stage);
 
     describe("leases", () => {
       test("a hold whose lease has ended is voided, or posted as far as it was used", async () => {

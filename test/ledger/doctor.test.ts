@@ -119,6 +119,7 @@ describe("each broken invariant is named, with the numbers", () => {
       "UPDATE posting SET amount = amount + 1 WHERE kind = 'refund'",
       /30000001 was refunded for one, which charged 30000000/,
     ],
+    ["I13", `UPDATE posting SET legs = '[["vendor","m",8,1]]' WHERE transaction_id = 'one'`, /one cost us 7, .* to 8/],
     ["I12", "UPDATE posting SET created_at = created_at + 1 WHERE transaction_id = 'one'", /one is of/],
   ])("%s: %s", (invariant, sql, detail) => {
     const findings = findingsAfter(sql);

@@ -3,10 +3,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { PostOutcome, SharedLedger } from "../../src/ledger/ledger.ts";
+import { type Intent, intentIn, intentText } from "../../src/ledger/spool-intent.ts";
 import { nano } from "../../src/money.ts";
 import { eventually } from "../support/gateway.ts";
-import { CENT } from "./requests.ts";
-import { AWAY, ada, allResolved, charged, cost, LEASE_MS, request, startSpooled } from "./spooled.ts";
+import { CENT, legOf } from "./requests.ts";
+import { AWAY, ada, allResolved, allTold, charged, cost, LEASE_MS, request, startSpooled } from "./spooled.ts";
 
 describe("Redis down at reserve", () => {
   it("the call is refused within a second, and nothing is left of it", async () => {
@@ -21,6 +22,32 @@ describe("Redis down at reserve", () => {
     await told();
     expect(await other.holdState(ada("tx_1"))).toBeNull();
     expect((await ledger.doctor()).findings).toEqual([]);
+  });
+});
+
+describe("an end of a call in the spool", () => {
+  it("has its legs when Redis is told of it by the next process", async () => {
+    const { redis, hold, other, ledger, reopen, close } = await startSpooled();
+    const legs = [legOf({ ok: false, reason: "timeout", upstreamNano: nano(0) }), legOf({})];
+    await hold("tx_1", 5);
+    await redis.kill();
+    expect(await ledger.post({ ...cost("tx_1", 3), legs })).toMatchObject({ outcome: "spooled" });
+    await close();
+    await redis.start();
+    const next = await reopen();
+    await allTold(next.ledger);
+    expect((await other.transaction("ada", "tx_1"))?.legs).toEqual(legs);
+  });
+
+  it("is read as a release wrote it that knew of no legs", () => {
+    const { legs: _, ...request } = cost("tx_1", 3);
+    expect(intentIn(JSON.stringify({ op: "post", request, origin: null }))).toEqual({
+      ...{ op: "post", request: { ...request, legs: [] }, origin: null },
+    });
+    const whole: Intent = { op: "post", request: { ...request, legs: [legOf({})] }, origin: null };
+    expect(intentIn(intentText(whole))).toEqual(whole);
+    const release: Intent = { op: "void", hold: ada("tx_2"), reason: "r", keyFate: "free", origin: null };
+    expect(intentIn(intentText(release))).toEqual(release);
   });
 });
 
