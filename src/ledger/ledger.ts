@@ -81,7 +81,8 @@ export type ReserveOutcome =
     }
   | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
   | { readonly outcome: "window"; readonly limit: number; readonly resetSeconds: number }
-  | { readonly outcome: "idempotency_in_progress" }
+  /** The hold of the call that runs under the same key. */
+  | { readonly outcome: "idempotency_in_progress"; readonly holdId: string }
   | { readonly outcome: "idempotency_mismatch" }
   /** Finished before under the same key: its posting, for replay. */
   | { readonly outcome: "idempotency_done"; readonly holdId: string }

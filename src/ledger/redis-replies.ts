@@ -70,6 +70,7 @@ export async function reserveOutcome(
       return { outcome, code: second as ErrorCode, max: Number(third) };
     case "window":
       return { outcome, limit: Number(second), resetSeconds: Number(third) };
+    case "idempotency_in_progress":
     case "idempotency_done":
     case "idempotency_unknown":
       return { outcome, holdId: second };

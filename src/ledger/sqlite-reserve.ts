@@ -77,7 +77,7 @@ function idempotencyRefusal(state: LedgerState, request: ReserveRequest, atMs: n
   // A call that was not charged was as good as never made: the key is free, whatever is asked now.
   if (row.state === "voided" || (row.state === "expired" && row.effect === "read")) return null;
   if (row.fingerprint !== fingerprint) return { outcome: "idempotency_mismatch" };
-  if (row.state === "held") return { outcome: "idempotency_in_progress" };
+  if (row.state === "held") return { outcome: "idempotency_in_progress", holdId: row.holdId };
   if (row.state === "posted" || row.state === "answered") return { outcome: "idempotency_done", holdId: row.holdId };
   return { outcome: "idempotency_unknown", holdId: row.holdId };
 }

@@ -20,7 +20,9 @@ export function idempotencyContract(stage: Stage): void {
       const to = await account(100);
       const { ledger } = stage.store;
       expect(await ledger.reserve(request(to.hold("a", 1)))).toEqual({ outcome: "held" });
-      expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "idempotency_in_progress" });
+      expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({
+        ...{ outcome: "idempotency_in_progress", holdId: to.hold("a", 1).holdId },
+      });
       const other = request(to.hold("b", 1), { fingerprint: "another" });
       expect(await ledger.reserve(other)).toEqual({ outcome: "idempotency_mismatch" });
       await ledger.post(postRequest(to.hold("a", 1)));

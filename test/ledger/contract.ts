@@ -4,6 +4,7 @@ import { dayOf, periodEnd } from "../../src/ledger/windows.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { booksContract } from "./contract-books.ts";
 import { idempotencyContract } from "./contract-idempotency.ts";
+import { keptContract } from "./contract-kept.ts";
 import { legsContract } from "./contract-legs.ts";
 import { stageOf } from "./contract-stage.ts";
 import { strictContract } from "./contract-strict.ts";
@@ -218,6 +219,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
     windowsContract(stage);
     strictContract(stage);
     legsContract(stage);
+    keptContract(stage);
 
     describe("leases", () => {
       test("a hold whose lease has ended is voided, or posted as far as it was used", async () => {

@@ -135,7 +135,7 @@ export function lateContract(name: string, open: () => Promise<TestStore>): void
       const again = (id: string) => ledger.reserve(holdRequest(to.hold(id, 1), { idempotency }));
       expect(await again("second")).toEqual({ outcome: "held" });
       expect(await tell(postRequest(to.hold("call", 3)), to.placed)).toMatchObject({ chargedNano: 3 * CENT });
-      expect(await again("third")).toEqual({ outcome: "idempotency_in_progress" });
+      expect(await again("third")).toEqual({ outcome: "idempotency_in_progress", holdId: to.hold("second").holdId });
       await ledger.post(postRequest(to.hold("second", 1)));
       expect(await again("third")).toEqual({ outcome: "idempotency_done", holdId: to.hold("second").holdId });
       await clean();

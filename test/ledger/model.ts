@@ -180,7 +180,7 @@ export class ModelAccount {
     const done = state === "posted" || (state === "voided" && fate === "answered");
     if (state !== "held" && !unknown && !done) return null;
     if (before.fingerprint !== request.idempotency.fingerprint) return { outcome: "idempotency_mismatch" };
-    if (state === "held") return { outcome: "idempotency_in_progress" };
+    if (state === "held") return { outcome: "idempotency_in_progress", holdId };
     return { outcome: done ? "idempotency_done" : "idempotency_unknown", holdId };
   }
 

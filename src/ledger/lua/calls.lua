@@ -8,7 +8,7 @@ local function idempotency_refusal(row, fingerprint, at)
   if state ~= 'held' and num(before[5]) <= at then return nil end
   if state == 'voided' or (state == 'expired' and before[4] == 'read') then return nil end
   if before[2] ~= fingerprint then return { 'idempotency_mismatch' } end
-  if state == 'held' then return { 'idempotency_in_progress' } end
+  if state == 'held' then return { 'idempotency_in_progress', before[3] } end
   if state == 'posted' or state == 'answered' then return { 'idempotency_done', before[3] } end
   return { 'idempotency_unknown', before[3] }
 end
