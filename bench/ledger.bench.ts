@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../src/clock.ts";
-import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/ledger.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite-ledger.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/model/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite/ledger.ts";
 import { nano } from "../src/money.ts";
 import { openSqliteThread } from "../src/storage/sqlite-thread.ts";
 

@@ -8,12 +8,12 @@ const HEAVY = [
   "test/redis/processes.test.ts",
   "test/pipeline/stream-faults.test.ts",
   "test/storage/redis-servers.test.ts",
-  "test/ledger/spool.test.ts",
+  "test/ledger/spool/ledger.test.ts",
   "test/run/vendor-faults.test.ts",
   "test/cli/migrate.test.ts",
   "test/cli/restore.test.ts",
   "test/run/run-idempotency.test.ts",
-  "test/ledger/spool-kill.test.ts",
+  "test/ledger/spool/kill.test.ts",
   "test/redis/tour.test.ts",
 ];
 

@@ -1,7 +1,7 @@
 // What the pipeline is given: every part that a paid request meets, handed in by the composition root.
 import type { Clock } from "../clock.ts";
 import type { GatewayError } from "../errors.ts";
-import type { HoldRef, Ledger } from "../ledger/ledger.ts";
+import type { HoldRef, Ledger } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { AttemptFailure, Caller, Route } from "../plan.ts";

@@ -1,6 +1,6 @@
 // Answers kept under their Idempotency-Key: stored just before a call is settled, sent again without a charge.
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
-import type { HoldRef } from "../ledger/ledger.ts";
+import type { HoldRef } from "../ledger/model/ledger.ts";
 import { minus } from "../money.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { AttemptRecord, Cost, Payer, Plan, Reply } from "../plan.ts";

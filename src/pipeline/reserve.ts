@@ -1,6 +1,6 @@
 // Takes the hold: one atomic ledger operation that lets a call in or says exactly why not. Nothing is sent before it.
 import { GatewayError } from "../errors.ts";
-import type { HoldRef, ReserveOutcome, ReserveRequest } from "../ledger/ledger.ts";
+import type { HoldRef, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
 import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
 import type { Caller, Plan } from "../plan.ts";
 import type { PipelineDeps } from "./deps.ts";

@@ -1,6 +1,6 @@
 // Ends a hold in exactly one post or void. It never throws: a ledger that is away leaves the hold to its lease.
 
-import type { KeyFate } from "../ledger/ledger.ts";
+import type { KeyFate } from "../ledger/model/ledger.ts";
 import { minus, ZERO } from "../money.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { Charge, Cost, FinalPart, Payer, Plan } from "../plan.ts";

@@ -1,6 +1,6 @@
 // Requests to the ledger with everything filled in that a test does not care about.
 import type { NewAccount, NewKey, PostedLeg } from "../../src/account-rows.ts";
-import type { Ledger, PostRequest, ReserveRequest } from "../../src/ledger/ledger.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../../src/ledger/model/ledger.ts";
 import { nano } from "../../src/money.ts";
 
 export const CENT = 10_000_000;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { mintKey } from "../../src/accounts/secrets.ts";
 import { systemClock } from "../../src/clock.ts";
-import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import { redisLedger } from "../../src/ledger/redis/ledger.ts";
 import { openRedis } from "../../src/storage/redis-link.ts";
 import { newKey } from "../ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import type { FailureKind } from "../../src/failures.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
+import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createObserver } from "../../src/observe/observer.ts";
