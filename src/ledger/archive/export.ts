@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { type Due, dueOf } from "../redis/account-index.ts";
+import { argumentsOf } from "../redis/arguments.ts";
 import { postingRow } from "../redis/calls.ts";
 import { accountKey } from "../redis/rows.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "../redis/script.ts";
@@ -121,7 +122,8 @@ function postingMover(link: LedgerLink, time: () => { readonly args: readonly st
   return async (accountId: string, { ageMs, keptMax, ageMsMin, goesOn }: Which): Promise<Moved> => {
     const key = accountKey(accountId);
     for (let count = 0; ; ) {
-      const reply = await run("archivable", key, [...time().args, BATCH, ageMs, keptMax, ageMsMin]);
+      const wish = { count: BATCH, age_ms: ageMs, kept: keptMax, least_age_ms: ageMsMin };
+      const reply = await run("archivable", key, [...time().args, ...argumentsOf("archivable", wish)]);
       const [now = "0", archived = "0", busy, left = "", ...pairs] = reply;
       if (pairs.length === 0) {
         const looks = [
@@ -135,7 +137,8 @@ function postingMover(link: LedgerLink, time: () => { readonly args: readonly st
       const postings = readPairs(accountId, Number(archived), pairs);
       const conflict = await append(postings);
       if (conflict !== null) throw new Error(conflict);
-      const [outcome] = await run("trim", key, [...time().args, archived, Number(archived) + postings.length]);
+      const told = argumentsOf("trim", { from: archived, to: Number(archived) + postings.length });
+      const [outcome] = await run("trim", key, [...time().args, ...told]);
       if (outcome === "changed") throw new Error(`the postings of ${accountId} were moved by somebody else`);
       count += postings.length;
       if (!goesOn()) return { count, isAlone: false, nextMs: Number(now) };
@@ -174,6 +177,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
     });
   }
 
+  const beExporter = (ms: number) => run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms }));
   const goesOn = () => !stopped && clock.elapsedMs() >= restUntilMs;
 
   /** Says once that postings wait, until some have moved. */
@@ -195,24 +199,26 @@ export function exportPostings(options: ExportOptions): PostingExport {
       onBroken(error);
       next = time().nowMs + BUSY_LOOK_MS;
     }
-    await run("archive_looked", leases, [...time().args, accountId, score, next]);
+    const told = argumentsOf("archive_looked", { account: accountId, score, next_look: next });
+    await run("archive_looked", leases, [...time().args, ...told]);
   }
 
   async function round(): Promise<void> {
-    const [outcome] = await run("exporter", EXPORTER, [self, EXPORTER_MS]);
+    const [outcome] = await beExporter(EXPORTER_MS);
     if (outcome !== "own") {
       behind = null;
       stuckSinceMs = null;
       return;
     }
     if (!goesOn()) return;
-    const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ACCOUNTS_MAX]));
+    const wish = argumentsOf("archive_due", { count: ACCOUNTS_MAX });
+    const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ...wish]));
     behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
     const next = due.values();
     const worker = async () => {
       for (const one of next) {
         if (!goesOn()) return;
-        await run("exporter", EXPORTER, [self, EXPORTER_MS]);
+        await beExporter(EXPORTER_MS);
         await moveNoted(one);
       }
     };
@@ -240,7 +246,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
       stopped = true;
       stopTimer();
       await rounds.idle();
-      await run("exporter", EXPORTER, [self, 0]).catch(onBroken);
+      await beExporter(0).catch(onBroken);
     },
   };
 }

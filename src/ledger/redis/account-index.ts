@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { SLOTS, slotOf } from "../../storage/redis-slot.ts";
+import { argumentsOf } from "./arguments.ts";
 import { accountKey } from "./rows.ts";
 import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
 
@@ -97,7 +98,7 @@ export function accountIndex(
   const apart = new Map<string, number>();
 
   async function dueIn(leases: string, restMs: number): Promise<readonly string[]> {
-    const [isApart, ...found] = await run("due", leases, [...time().args, DUE_MAX]);
+    const [isApart, ...found] = await run("due", leases, [...time().args, ...argumentsOf("due", { count: DUE_MAX })]);
     const nowMs = clock.elapsedMs();
     if (isApart === "1") apart.set(leases, nowMs);
     return nowMs - (apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
@@ -118,7 +119,8 @@ export function accountIndex(
       const before = notes.get(accountId);
       if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
       if (notes.size >= NOTES_MAX) notes.clear();
-      return run("note", leasesWith(accountId), [...time().args, accountId, leaseMs]).then(() => {
+      const told = argumentsOf("note", { account: accountId, lease_ms: leaseMs });
+      return run("note", leasesWith(accountId), [...time().args, ...told]).then(() => {
         if (leaseMs >= LOOK_AGAIN_MS)
           notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
       });
@@ -141,7 +143,8 @@ export function accountIndex(
         try {
           const goesOn = await step(accountId);
           const [next = ""] = await run("first_end", accountKey(accountId), []);
-          await run("looked", leases, [...time().args, accountId, score, next]);
+          const told = argumentsOf("looked", { account: accountId, score, next_end: next });
+          await run("looked", leases, [...time().args, ...told]);
           if (!goesOn) break;
         } catch (error) {
           // An account on a server that is away keeps no other waiting.

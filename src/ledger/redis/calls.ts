@@ -5,6 +5,7 @@ import { nano } from "../../money.ts";
 import type { TokenUsage } from "../../plan.ts";
 import { type Archive, listedPosting, type NumberedPosting } from "../archive/archive.ts";
 import { type PackedLeg, unpackLegs } from "../model/legs.ts";
+import { holdLines, postingLines, postingText } from "./lines.ts";
 import { accountBase, callKey } from "./rows.ts";
 import type { LedgerLink } from "./script.ts";
 
@@ -39,61 +40,51 @@ export interface HoldRow {
   readonly slots: readonly string[];
 }
 
-/** The lines of `hold_text`; null where it is no hold. */
+/** Null where it is no hold. */
 export function holdRow(text: string | null): HoldRow | null {
-  const [state, amount, , day = "", keyId = "", inference, , , slots = ""] = (text ?? "").split("\n");
-  if (state !== "held") return null;
+  const lines = holdLines(text);
+  if (lines === null) return null;
   return {
-    amount: Number(amount),
-    keyId,
-    day,
-    inference: inference === "1",
-    slots: slots.split("\t").filter((scope) => scope !== ""),
+    amount: Number(lines.amount),
+    keyId: lines.key,
+    day: lines.day,
+    inference: lines.inference === "1",
+    slots: lines.slots.split("\t").filter((scope) => scope !== ""),
   };
 }
 
-/** The lines of `write_posting`; null where it is no posting, or one of which only the archive knows more than the amounts. */
+/** Null where it is no posting, or one of which only the archive knows more than the amounts. */
 export function postingRow(accountId: string, transactionId: string, text: string | null): NumberedPosting | null {
-  const lines = (text ?? "").split("\n");
-  const [state, kind, created, keyId, amount, cents, absorbed, seq, day, inference, absorbReason, ended] = lines;
-  if (state !== "posted" || !created) return null;
-  const [metaText, detailText] = lines.slice(12);
-  const meta = metaText ? (JSON.parse(metaText) as HoldMeta) : null;
-  const detail = JSON.parse(detailText || "{}") as PostDetail;
-  const {
-    upstreamNano = 0,
-    provider = null,
-    served = null,
-    usage = null,
-    estimated = false,
-    priceVersion = null,
-  } = detail;
+  const lines = postingLines(text);
+  if (lines === null || lines.at === "") return null;
+  const meta = lines.meta === "" ? null : (JSON.parse(lines.meta) as HoldMeta);
+  const detail = JSON.parse(lines.detail || "{}") as PostDetail;
   return {
     transactionId,
-    kind: kind as PostingRow["kind"],
+    kind: lines.kind as PostingRow["kind"],
     accountId,
-    keyId: keyId || null,
+    keyId: lines.key || null,
     parentId: meta?.parentId ?? null,
     requestId: meta?.requestId ?? null,
-    createdAtMs: Number(created),
+    createdAtMs: Number(lines.at),
     operation: meta?.operation ?? null,
     asked: meta?.asked ?? null,
-    served,
-    provider,
-    amountNano: nano(Number(amount)),
-    chargedCents: Number(cents),
-    upstreamNano: nano(upstreamNano),
-    absorbedNano: nano(Number(absorbed)),
-    absorbReason: absorbReason || null,
-    usage,
-    estimated,
-    priceVersion,
+    served: detail.served ?? null,
+    provider: detail.provider ?? null,
+    amountNano: nano(Number(lines.amount)),
+    chargedCents: Number(lines.cents),
+    upstreamNano: nano(detail.upstreamNano ?? 0),
+    absorbedNano: nano(Number(lines.absorbed)),
+    absorbReason: lines.absorb_reason || null,
+    usage: detail.usage ?? null,
+    estimated: detail.estimated ?? false,
+    priceVersion: detail.priceVersion ?? null,
     reference: detail.reference || null,
-    reason: detail.reason || ended || null,
+    reason: detail.reason || lines.reason || null,
     legs: unpackLegs(detail.legs),
-    number: Number(seq),
-    day: day ? Number(day) : null,
-    inference: inference === "1",
+    number: Number(lines.seq),
+    day: lines.day === "" ? null : Number(lines.day),
+    inference: lines.inference === "1",
   };
 }
 
@@ -104,7 +95,7 @@ export function creditDetail(reference: string, reason: string): string {
 
 /** What stays in the place of a charge that has moved to the archive: what a repeated post must be told. */
 export function archivedText({ amountNano, chargedCents, absorbedNano }: PostingRow): string {
-  return ["posted", "charge", "", "", amountNano, chargedCents, absorbedNano, ""].join("\n");
+  return postingText({ kind: "charge", amount: amountNano, cents: chargedCents, absorbed: absorbedNano });
 }
 
 /** Texts of calls, in the order of their ids; null where there is none. */

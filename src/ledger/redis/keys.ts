@@ -1,6 +1,7 @@
 // Keys of accounts in Redis, as people make, change and revoke them: acknowledged when a failover cannot take it back.
 import type { Accounts, KeyPatch, KeyRow, NewKey } from "../../account-rows.ts";
 import { GatewayError } from "../../errors.ts";
+import { argumentsOf } from "./arguments.ts";
 import {
   accountBase,
   accountKey,
@@ -54,10 +55,15 @@ export async function pointTo(link: LedgerLink, secretHash: string, accountId: s
 }
 
 /** What the scripts that make a key are told of it. */
-export function newKeyArgs(newKey: NewKey, primary: boolean): readonly string[] {
+export function newKeyArguments(newKey: NewKey, primary: boolean) {
   const { keyId, ceilingNano, ceilingPeriod, externalId } = newKey;
-  const profile = JSON.stringify(profileOf(newKey, primary));
-  return [keyId, profile, ceilingNano === null ? "" : String(ceilingNano), ceilingPeriod ?? "", externalId ?? ""];
+  return {
+    key_id: keyId,
+    profile: JSON.stringify(profileOf(newKey, primary)),
+    ceiling: ceilingNano ?? "",
+    period: ceilingPeriod ?? "",
+    external: externalId ?? "",
+  };
 }
 
 export function redisKeys(link: LedgerLink, run: RunTransition, time: () => TransitionTime): Keys {
@@ -91,8 +97,16 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     for (let tries = 0; tries < KEY_WRITES_MAX; tries++) {
       const before = await key(accountId, keyId);
       if (before === null) return null;
-      const args = [keyId, ...before.written, ...changedKey(before, patch)];
-      const [outcome] = await run("write_key", accountKey(accountId), args);
+      const { profile, paused, ceiling, period } = before.written;
+      const told = argumentsOf("write_key", {
+        key_id: keyId,
+        profile_before: profile,
+        paused_before: paused,
+        ceiling_before: ceiling,
+        period_before: period,
+        ...changedKey(before, patch),
+      });
+      const [outcome] = await run("write_key", accountKey(accountId), told);
       if (outcome === "written") return key(accountId, keyId);
       if (outcome === "missing") return null;
     }
@@ -106,7 +120,10 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       // Asked before as well: whoever is refused is told no secret, and a key that nobody can use is better not made.
       await copies.ready(...places);
       await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
-      const [outcome] = await run("create_key", accountKey(accountId), [...time().args, ...newKeyArgs(newKey, false)]);
+      const [outcome] = await run("create_key", accountKey(accountId), [
+        ...time().args,
+        ...argumentsOf("create_key", newKeyArguments(newKey, false)),
+      ]);
       if (outcome === "created") await copies.taken(...places);
       else await link.call("DEL", secretKey(newKey.secretHash));
       return outcome as "created" | "unknown_account" | "external_id_taken";
@@ -150,7 +167,11 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if (before?.profile.primary) return false;
       if (before !== null) {
         // It was there: where it is missing now, this is the second time that it was sent, or somebody else revoked it meanwhile.
-        await run("delete_key", accountKey(accountId), [keyId, before.profile.externalId ?? ""]);
+        await run(
+          "delete_key",
+          accountKey(accountId),
+          argumentsOf("delete_key", { key_id: keyId, external: before.profile.externalId ?? "" }),
+        );
         await link.call("DEL", secretKey(before.profile.secretHash));
       }
       // That a key is not there is also waited for: whoever asks again after a refusal must not be told what may not last.

@@ -6,10 +6,11 @@ import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
 import type { LedgerTotals, SharedLedger, VoidOutcome } from "../model/ledger.ts";
 import { accountIndex, accountsWith } from "./account-index.ts";
 import { withArchive } from "./archived.ts";
+import { argumentsOf } from "./arguments.ts";
 import { creditDetail, listPostings, readPosting } from "./calls.ts";
 import { examineRedis } from "./doctor.ts";
-import { newKeyArgs, pointTo, redisKeys, waitForCopies } from "./keys.ts";
-import { orphanTransitions, postArgs } from "./orphans.ts";
+import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
+import { NO_IDEMPOTENCY, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
 import { ABOUT, accountBase, accountKey, readAccount, secretKey } from "./rows.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
@@ -81,17 +82,22 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     await note(accountId);
     const detail = creditDetail(reference, reason);
     const key = accountKey(accountId);
-    const reply = await run("credit", key, [...time().args, id, kind, amount, reference, detail]);
+    const told = argumentsOf("credit", { id, kind, amount, reference, detail });
+    const reply = await run("credit", key, [...time().args, ...told]);
     // Whoever is refused here and repeats it is told of the first.
     await copies.taken(key);
     return reply;
   }
 
   async function expire(accountId: string, countMax: number): Promise<string[]> {
-    const overdue = await run("overdue", accountKey(accountId), [...time().args, countMax]);
+    const overdue = await run("overdue", accountKey(accountId), [
+      ...time().args,
+      ...argumentsOf("overdue", { count: countMax }),
+    ]);
     const ended: string[] = [];
     for (const holdId of overdue) {
-      const [outcome] = await run("expire", accountKey(accountId), [...time().args, holdId, NO_DETAIL]);
+      const told = argumentsOf("expire", { hold_id: holdId, detail: NO_DETAIL });
+      const [outcome] = await run("expire", accountKey(accountId), [...time().args, ...told]);
       if (outcome === "ended") ended.push(holdId);
     }
     return ended;
@@ -110,10 +116,19 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       await index.register(accountId);
       await note(accountId);
       await pointTo(link, primaryKey.secretHash, accountId, primaryKey.keyId);
-      const opening = [`open_${accountId}`, creditNano, creditDetail("opening credit", "")];
-      const limits = [inferenceCapNano, requestsPerMinute, inFlightMax];
-      const args = [...time().args, ...opening, name, kind, ...limits, ...newKeyArgs(primaryKey, true), ABOUT];
-      const [outcome] = await run("open", accountKey(accountId), args);
+      const told = argumentsOf("open", {
+        credit_id: `open_${accountId}`,
+        credit: creditNano,
+        credit_detail: creditDetail("opening credit", ""),
+        name,
+        kind,
+        cap: inferenceCapNano,
+        rpm: requestsPerMinute,
+        in_flight: inFlightMax,
+        ...newKeyArguments(primaryKey, true),
+        about: ABOUT,
+      });
+      const [outcome] = await run("open", accountKey(accountId), [...time().args, ...told]);
       await copies.taken(...places);
       return outcome === "opened" ? "opened" : "exists";
     },
@@ -151,23 +166,32 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return reserveOutcome(run, now, index, request);
     },
     extend(hold, amountNano, accrued, lease) {
-      const args = [...time().args, hold.holdId, nano(amountNano), nano(accrued), lease];
-      return extendOutcome(run, hold, args, () => index.note(hold.accountId, lease));
+      const wish = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
+      const told = [...time().args, ...argumentsOf("extend", wish)];
+      return extendOutcome(run, hold, told, () => index.note(hold.accountId, lease));
     },
     async renew(holds, lease) {
       const byAccount = Map.groupBy(holds, ({ accountId }) => accountId);
       const gone = await Promise.all(
         [...byAccount].map(async ([accountId, refs]) => {
           await index.note(accountId, lease);
-          return run("renew", accountKey(accountId), [...time().args, lease, ...refs.map(({ holdId }) => holdId)]);
+          const told = [
+            ...time().args,
+            ...argumentsOf("renew", { lease_ms: lease }),
+            ...refs.map(({ holdId }) => holdId),
+          ];
+          return run("renew", accountKey(accountId), told);
         }),
       );
       return gone.flat();
     },
     post: (request) =>
-      run("post", accountKey(request.accountId), [...time().args, ...postArgs(request)]).then(postOutcome),
+      run("post", accountKey(request.accountId), [...time().args, ...argumentsOf("post", postArguments(request))]).then(
+        postOutcome,
+      ),
     async void({ accountId, holdId }, _reason, keyFate = "free"): Promise<VoidOutcome> {
-      const [outcome] = await run("void", accountKey(accountId), [...time().args, holdId, keyFate]);
+      const told = argumentsOf("void", { hold_id: holdId, fate: keyFate, ...NO_IDEMPOTENCY });
+      const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
     ...orphanTransitions(run, time),

@@ -11,6 +11,7 @@ import type {
   ReserveRequest,
 } from "../model/ledger.ts";
 import type { AccountIndex } from "./account-index.ts";
+import { argumentsOf } from "./arguments.ts";
 import { accountKey } from "./rows.ts";
 import type { RunTransition, TransitionTime } from "./script.ts";
 
@@ -58,10 +59,22 @@ export async function reserveOutcome(
   const noting = index.note(accountId, leaseMs);
   if (noting !== null) await noting;
   const reply = await run("reserve", accountKey(accountId), [
-    ...[Math.floor(request.nowMs), leapt, given, holdId, keyId, amountNano, leaseMs, inference ? "1" : "0"],
-    JSON.stringify({ parentId, requestId, operation, asked }),
-    ...[idempotencyId(request), idempotency?.fingerprint ?? "", idempotency?.keepMs ?? ""],
-    ...[request.window?.limit ?? "", request.window?.seconds ?? "", effect, onExpire],
+    ...[Math.floor(request.nowMs), leapt, given],
+    ...argumentsOf("reserve", {
+      hold_id: holdId,
+      key_id: keyId,
+      amount: amountNano,
+      lease_ms: leaseMs,
+      inference: inference ? "1" : "0",
+      meta: JSON.stringify({ parentId, requestId, operation, asked }),
+      idempotency: idempotencyId(request),
+      fingerprint: idempotency?.fingerprint ?? "",
+      keep_ms: idempotency?.keepMs ?? "",
+      window_limit: request.window?.limit ?? "",
+      window_seconds: request.window?.seconds ?? "",
+      effect,
+      on_expire: onExpire,
+    }),
     ...request.slots.flatMap(({ scope, max, code }) => [scope, max, code]),
   ]);
   const [outcome = "", second = "", third = ""] = reply;

@@ -92,7 +92,12 @@ export function profileOf(key: NewKey, primary: boolean): KeyProfile {
   return { secretHash, hint, label, externalId, primary, services, models, expiresAtMs };
 }
 
-type WrittenKey = readonly [profile: string, paused: string, ceiling: string, period: string];
+interface WrittenKey {
+  readonly profile: string;
+  readonly paused: string;
+  readonly ceiling: string;
+  readonly period: string;
+}
 
 /** A key as it is kept, before its period's sums are added. */
 export interface StoredKey {
@@ -113,7 +118,7 @@ export function storedKey(accountId: string, keyId: string, fields: Fields): Sto
   const { secretHash: _, ...shown } = profile;
   return {
     profile,
-    written: [text, paused, ceiling, period],
+    written: { profile: text, paused, ceiling, period },
     row: {
       ...shown,
       keyId,
@@ -133,8 +138,12 @@ type KeyChange = KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>;
 export function changedKey({ profile, row }: StoredKey, patch: KeyChange): WrittenKey {
   const { paused = row.paused, ceilingNano: _nano, ceilingPeriod: _period, ...rest } = patch;
   const { ceilingNano, ceilingPeriod } = ceilingAfter(row, patch);
-  const ceiling = ceilingNano === null ? "" : String(ceilingNano);
-  return [JSON.stringify({ ...profile, ...rest }), paused ? "1" : "0", ceiling, ceilingPeriod ?? ""];
+  return {
+    profile: JSON.stringify({ ...profile, ...rest }),
+    paused: paused ? "1" : "0",
+    ceiling: ceilingNano === null ? "" : String(ceilingNano),
+    period: ceilingPeriod ?? "",
+  };
 }
 
 /** All ids of keys among the fields of an account's keys. */

@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../../clock.ts";
 import { libraryOf, type RedisLibrary } from "../../storage/redis-lua.ts";
 import { guardClock } from "../model/clock-guard.ts";
+import { argumentsLua } from "./arguments.ts";
+import { linesLua } from "./lines.ts";
 
 /** What the ledger needs of the connection to Redis. */
 export interface LedgerLink {
@@ -20,9 +22,10 @@ export interface LedgerLink {
   uptimeMs(): Promise<number>;
 }
 
-/** In this order: each file uses what stands before it. */
-const FILES = ["base", "sums", "calls", "holds", "accounts", "leases", "archive"];
-const SOURCE = FILES.map((name) => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), "utf8")).join("\n");
+const luaOf = (name: string) => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), "utf8");
+const FILES = ["sums", "calls", "holds", "accounts", "leases", "archive"];
+/** In this order: each part uses what stands before it. */
+const SOURCE = [argumentsLua(), luaOf("base"), linesLua(), ...FILES.map(luaOf)].join("\n");
 
 const TRANSITIONS = [
   ...([

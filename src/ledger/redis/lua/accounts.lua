@@ -7,34 +7,32 @@ local function write_new_key(keys, at, id, profile, paused, ceiling, period, ext
 end
 
 local function credit(name, at, id, kind, amount, reference, detail)
-  local account = redis.call('HMGET', name, 'granted', 'seq')
-  local seq = num(account[2]) + 1
-  redis.call('HSET', name, 'granted', num(account[1]) + amount, 'clk', at, 'seq', seq)
+  local granted, seq_before = unpack(redis.call('HMGET', name, 'granted', 'seq'))
+  local seq = num(seq_before) + 1
+  redis.call('HSET', name, 'granted', int(num(granted) + amount), 'clk', int(at), 'seq', int(seq))
   redis.call('HSET', base_of(name) .. ':r', kind .. ':' .. reference, id)
-  write_posting(call_key(name, id), kind, at, '', amount, 0, 0, seq, '', '', '', '', '', detail)
+  redis.call('SET', call_key(name, id), posting_text({ kind = kind, at = at, amount = amount, cents = 0, absorbed = 0, seq = seq,
+    detail = detail }))
   redis.call('ZADD', base_of(name) .. ':x', seq, id)
 end
 
--- ARGV: gateway time, leapt, given time, posting id of the opening credit, credit, its detail, name, kind, cap, requests a minute,
--- calls in flight, key id, profile, ceiling, period, external id, what stands in `about`
 function ops.open(KEYS_, A)
   local name = KEYS_[1]
   if redis.call('EXISTS', name) == 1 then return { 'exists' } end
   local now = money_time(A)
-  redis.call('HSET', name, 'name', A[7], 'kind', A[8], 'cap', A[9], 'rpm', A[10], 'in_flight', A[11], 'frozen', '0',
-    'created', now, 'about', A[17], 'granted', '0', 'spent', '0', 'held', '0', 'absorbed', '0', 'clk', now, 'seq', '0')
-  write_new_key(base_of(name) .. ':k', now, A[12], A[13], '0', A[14], A[15], A[16])
-  if tonumber(A[5]) > 0 then credit(name, now, A[4], 'topup', tonumber(A[5]), 'opening credit', A[6]) end
+  redis.call('HSET', name, 'name', A[OPEN.name], 'kind', A[OPEN.kind], 'cap', A[OPEN.cap], 'rpm', A[OPEN.rpm], 'in_flight', A[OPEN.in_flight], 'frozen', '0',
+    'created', now, 'about', A[OPEN.about], 'granted', '0', 'spent', '0', 'held', '0', 'absorbed', '0', 'clk', now, 'seq', '0')
+  write_new_key(base_of(name) .. ':k', now, A[OPEN.key_id], A[OPEN.profile], '0', A[OPEN.ceiling], A[OPEN.period], A[OPEN.external])
+  if tonumber(A[OPEN.credit]) > 0 then credit(name, now, A[OPEN.credit_id], 'topup', tonumber(A[OPEN.credit]), 'opening credit', A[OPEN.credit_detail]) end
   return { 'opened' }
 end
 
--- ARGV: gateway time, leapt, given time, key id, profile, ceiling, period, external id
 function ops.create_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
   if redis.call('EXISTS', KEYS_[1]) == 0 then return { 'unknown_account' } end
-  if redis.call('HEXISTS', keys, A[4]) == 1 then return { 'created' } end
-  if A[8] ~= '' and redis.call('HEXISTS', keys, 'external:' .. A[8]) == 1 then return { 'external_id_taken' } end
-  write_new_key(keys, money_time(A), A[4], A[5], '0', A[6], A[7], A[8])
+  if redis.call('HEXISTS', keys, A[CREATE_KEY.key_id]) == 1 then return { 'created' } end
+  if A[CREATE_KEY.external] ~= '' and redis.call('HEXISTS', keys, 'external:' .. A[CREATE_KEY.external]) == 1 then return { 'external_id_taken' } end
+  write_new_key(keys, money_time(A), A[CREATE_KEY.key_id], A[CREATE_KEY.profile], '0', A[CREATE_KEY.ceiling], A[CREATE_KEY.period], A[CREATE_KEY.external])
   return { 'created' }
 end
 
@@ -46,41 +44,41 @@ function ops.write_account(KEYS_, A)
   return { 'written' }
 end
 
--- Replaces what a key is, where it still is what it was read as. ARGV: key id; profile, paused, ceiling and period before; then the same
--- as they are to be
+-- Replaces what a key is, where it still is what it was read as.
 function ops.write_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
-  local names = { A[1], A[1] .. ':paused', A[1] .. ':ceiling', A[1] .. ':period' }
-  local before = redis.call('HMGET', keys, unpack(names))
-  if not before[1] then return { 'missing' } end
-  for at = 1, #names do
-    if (before[at] or '') ~= A[1 + at] then return { 'changed' } end
+  local id = A[WRITE_KEY.key_id]
+  local names = { id, id .. ':paused', id .. ':ceiling', id .. ':period' }
+  local profile, paused, ceiling, period = unpack(redis.call('HMGET', keys, unpack(names)))
+  if not profile then return { 'missing' } end
+  if profile ~= A[WRITE_KEY.profile_before] or (paused or '') ~= A[WRITE_KEY.paused_before]
+    or (ceiling or '') ~= A[WRITE_KEY.ceiling_before] or (period or '') ~= A[WRITE_KEY.period_before] then
+    return { 'changed' }
   end
   tell_changed(KEYS_[1])
-  redis.call('HSET', keys, names[1], A[6], names[2], A[7], names[3], A[8], names[4], A[9])
+  redis.call('HSET', keys, names[1], A[WRITE_KEY.profile], names[2], A[WRITE_KEY.paused], names[3], A[WRITE_KEY.ceiling],
+    names[4], A[WRITE_KEY.period])
   return { 'written' }
 end
 
--- ARGV: key id, external id
 function ops.delete_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
-  if redis.call('HEXISTS', keys, A[1]) == 0 then return { 'missing' } end
+  if redis.call('HEXISTS', keys, A[DELETE_KEY.key_id]) == 0 then return { 'missing' } end
   tell_changed(KEYS_[1])
-  redis.call('HDEL', keys, A[1], A[1] .. ':paused', A[1] .. ':ceiling', A[1] .. ':period', A[1] .. ':used', A[1] .. ':created', A[1] .. ':past')
-  if A[2] ~= '' then redis.call('HDEL', keys, 'external:' .. A[2]) end
+  redis.call('HDEL', keys, A[DELETE_KEY.key_id], A[DELETE_KEY.key_id] .. ':paused', A[DELETE_KEY.key_id] .. ':ceiling', A[DELETE_KEY.key_id] .. ':period', A[DELETE_KEY.key_id] .. ':used', A[DELETE_KEY.key_id] .. ':created', A[DELETE_KEY.key_id] .. ':past')
+  if A[DELETE_KEY.external] ~= '' then redis.call('HDEL', keys, 'external:' .. A[DELETE_KEY.external]) end
   return { 'deleted' }
 end
 
--- ARGV: gateway time, leapt, given time, id, kind, amount, reference, detail
 function ops.credit(KEYS_, A)
   local name = KEYS_[1]
-  local account = redis.call('HMGET', name, 'granted', 'spent')
-  if not account[1] then return { 'unknown_account' } end
-  local granted, spent = num(account[1]), num(account[2])
-  local before = redis.call('HGET', base_of(name) .. ':r', A[5] .. ':' .. A[7])
+  local granted, spent = unpack(redis.call('HMGET', name, 'granted', 'spent'))
+  if not granted then return { 'unknown_account' } end
+  granted, spent = num(granted), num(spent)
+  local before = redis.call('HGET', base_of(name) .. ':r', A[CREDIT.kind] .. ':' .. A[CREDIT.reference])
   if before then return { 'exists', int(granted - spent), before } end
-  local amount = tonumber(A[6])
-  if A[5] == 'topup' and granted + amount > GRANTED_MAX then return { 'too_much' } end
-  credit(name, account_time(name, A), A[4], A[5], amount, A[7], A[8])
-  return { 'credited', int(granted + amount - spent), A[4] }
+  local amount = tonumber(A[CREDIT.amount])
+  if A[CREDIT.kind] == 'topup' and granted + amount > GRANTED_MAX then return { 'too_much' } end
+  credit(name, account_time(name, A), A[CREDIT.id], A[CREDIT.kind], amount, A[CREDIT.reference], A[CREDIT.detail])
+  return { 'credited', int(granted + amount - spent), A[CREDIT.id] }
 end

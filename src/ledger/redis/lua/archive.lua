@@ -1,28 +1,28 @@
 -- The way of postings out of Redis, in order, once the archive has them.
 
--- What of an account may leave for the archive: its postings in order, those of a charge's age or beyond what is kept.
--- ARGV: gateway time, leapt, given time, count, age ms, kept, least age ms. Answers: now, number of the last archived, whether anything
+-- What of an account may leave for the archive: its postings in order, those of a charge's age or beyond what is kept. Answers: now, number of the last archived, whether anything
 -- is left or held, when the first that is left was made ('' for none), then id and text by turns.
 function ops.archivable(KEYS_, A)
   local name, base = KEYS_[1], base_of(KEYS_[1])
-  local now = clock(A[1], A[2], A[3])
-  local account = redis.call('HMGET', name, 'archived', 'seq')
-  local ids = redis.call('ZRANGEBYSCORE', base .. ':x', '(' .. int(num(account[1])), '+inf', 'LIMIT', 0, A[4])
-  local beyond = num(account[2]) - tonumber(A[6])
+  local now = clock(A)
+  local archived, seq = unpack(redis.call('HMGET', name, 'archived', 'seq'))
+  archived = num(archived)
+  local ids = redis.call('ZRANGEBYSCORE', base .. ':x', '(' .. int(archived), '+inf', 'LIMIT', 0, A[ARCHIVABLE.count])
+  local beyond = num(seq) - tonumber(A[ARCHIVABLE.kept])
   local found, left = {}, ''
   for at, id in ipairs(ids) do
     local text = redis.call('GET', base .. ':c:' .. id) or ''
     local created = string.match(text, CREATED) or ''
     local age = now - num(created)
-    if age < tonumber(A[7]) or (age < tonumber(A[5]) and num(account[1]) + at > beyond) then
+    if age < tonumber(A[ARCHIVABLE.least_age_ms]) or (age < tonumber(A[ARCHIVABLE.age_ms]) and archived + at > beyond) then
       left = created
       break
     end
     found[#found + 1] = id
     found[#found + 1] = text
   end
-  local busy = left ~= '' or #ids == tonumber(A[4]) or redis.call('EXISTS', base .. ':l') == 1
-  return { int(now), int(num(account[1])), busy and '1' or '0', left, unpack(found) }
+  local busy = left ~= '' or #ids == tonumber(A[ARCHIVABLE.count]) or redis.call('EXISTS', base .. ':l') == 1
+  return { int(now), int(archived), busy and '1' or '0', left, unpack(found) }
 end
 
 -- Once a day: day sums that no ceiling asks for any more, of keys and of all inference. A day that still holds something stays.
@@ -46,18 +46,18 @@ local function prune_days(name, day)
   redis.call('HSET', name, 'days_from', first)
 end
 
--- Takes postings that are in the archive out of Redis; what they add up to stays. ARGV: gateway time, leapt, given time, number of
--- the last archived as it was read, number of the last to go now
+-- Takes postings that are in the archive out of Redis; what they add up to stays. It is told the number of the last archived
+-- as it was read, and that of the last to go now.
 function ops.trim(KEYS_, A)
   local name, base = KEYS_[1], base_of(KEYS_[1])
-  local from, to = tonumber(A[4]), tonumber(A[5])
-  local asked = { 'archived', 'archived_charged', 'archived_credited', 'archived_cents', 'archived_absorbed' }
-  local before = redis.call('HMGET', name, unpack(asked))
-  if num(before[1]) >= to then return { 'repeated' } end
-  if num(before[1]) ~= from then return { 'changed' } end
-  local ids = redis.call('ZRANGEBYSCORE', base .. ':x', '(' .. A[4], A[5])
+  local from, to = tonumber(A[TRIM.from]), tonumber(A[TRIM.to])
+  local archived, charged, credited, cents_before, absorbed_before = unpack(redis.call('HMGET', name,
+    'archived', 'archived_charged', 'archived_credited', 'archived_cents', 'archived_absorbed'))
+  if num(archived) >= to then return { 'repeated' } end
+  if num(archived) ~= from then return { 'changed' } end
+  local ids = redis.call('ZRANGEBYSCORE', base .. ':x', '(' .. A[TRIM.from], A[TRIM.to])
   if #ids ~= to - from then return { 'changed' } end
-  local sums = { charged = num(before[2]), credited = num(before[3]), cents = num(before[4]), absorbed = num(before[5]) }
+  local sums = { charged = num(charged), credited = num(credited), cents = num(cents_before), absorbed = num(absorbed_before) }
   local ends = {}
   for at, id in ipairs(ids) do
     local kind, amount, cents, absorbed = string.match(redis.call('GET', base .. ':c:' .. id) or '', POSTED)
@@ -66,7 +66,7 @@ function ops.trim(KEYS_, A)
     sums[sum] = sums[sum] + num(amount)
     sums.cents = sums.cents + num(cents)
     sums.absorbed = sums.absorbed + num(absorbed)
-    ends[at] = kind == 'charge' and table.concat({ 'posted', kind, '', '', amount, cents, absorbed, '' }, '\n') or ''
+    ends[at] = kind == 'charge' and posting_text({ kind = kind, amount = amount, cents = cents, absorbed = absorbed }) or ''
   end
 
   for at, id in ipairs(ids) do
@@ -76,7 +76,7 @@ function ops.trim(KEYS_, A)
       bury(base .. ':c:' .. id, ends[at])
     end
   end
-  redis.call('ZREMRANGEBYSCORE', base .. ':x', '(' .. A[4], A[5])
+  redis.call('ZREMRANGEBYSCORE', base .. ':x', '(' .. A[TRIM.from], A[TRIM.to])
   redis.call('HSET', name, 'archived', to, 'archived_charged', sums.charged, 'archived_credited', sums.credited,
     'archived_cents', sums.cents, 'archived_absorbed', sums.absorbed)
   local at = account_time(name, A)

@@ -1,5 +1,7 @@
 -- The ledger's transitions inside of Redis: every check first, then writes that cannot fail. All keys of a call are of one account
 -- and so of one slot; their names are made from the account's own, which is the one key that is declared.
+-- What a script is told is named: `A[RESERVE.amount]`. These names, and what makes and reads the lines of a call, are made of
+-- arguments.ts and lines.ts and stand before what uses them.
 -- Money is in nano-USD, exact in doubles up to 2^53; it is written with %d, never with tostring. Replies are flat lists of strings.
 local ops = {}
 
@@ -31,18 +33,18 @@ local function call_key(account, id)
   return base_of(account) .. ':c:' .. id
 end
 
--- The store's time. `gateway` is the caller's guarded time, `leapt` says that the clocks cannot be trusted, `given` replaces
--- the server's clock in tests.
-local function clock(gateway, leapt, given)
-  local now
+-- The store's time. Of what the script is told, `gateway` is the caller's guarded time, `leapt` says that the clocks cannot be trusted,
+-- `given` replaces the server's clock in tests.
+local function clock(A)
+  local now, given = nil, A[TIME.given]
   if given ~= '' then
     now = tonumber(given)
   else
     local time = redis.call('TIME')
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
-  if leapt == '1' then
-    return tonumber(gateway), true
+  if A[TIME.leapt] == '1' then
+    return tonumber(A[TIME.gateway]), true
   end
   return now, false
 end
@@ -87,13 +89,13 @@ end
 
 -- Whether the server's clock and the caller's are too far apart to begin or to end anything by them.
 local function is_apart(now, A)
-  return math.abs(now - A[1]) > SKEW_MS_MAX
+  return math.abs(now - A[TIME.gateway]) > SKEW_MS_MAX
 end
 
 -- The time that money is counted by: the server's, as far as the caller's own clock bears it out. A server that leaps ahead for a
 -- moment would take accounts along for good, out of the periods that run.
 local function money_time(A)
-  return math.min((clock(A[1], A[2], A[3])), A[1] + SKEW_MS_MAX)
+  return math.min((clock(A)), A[TIME.gateway] + SKEW_MS_MAX)
 end
 
 -- The account's own time, which never falls.

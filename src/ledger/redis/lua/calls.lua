@@ -19,31 +19,10 @@ local function end_idempotency(account, key, hold_id, state)
   if redis.call('HGET', row, 'hold') == hold_id then redis.call('HSET', row, 'state', state) end
 end
 
--- A call is kept as lines, of which the first is its state: `held`, `posted`, `voided` or `expired`. What follows is written by
--- `hold_text` and `write_posting`; in the place of a posting that is in the archive stand its amounts alone.
-local HOLD = '^held\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$'
-local POSTED = '^posted\n([^\n]*)\n[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n([^\n]*)\n'
-local CREATED = '^posted\n[^\n]*\n([^\n]*)'
-
+-- A call is kept as lines, of which the first is its state: `held`, `posted`, `voided` or `expired`. In the place of a posting that is
+-- in the archive stand its amounts alone.
 local function state_in(text)
   return text and string.match(text, '^%a+') or nil
-end
-
-local function hold_text(amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta)
-  return table.concat({ 'held', amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta }, '\n')
-end
-
-local function hold_in(text)
-  if not text then return nil end
-  local amount, accrued, day, key, inference, effect, on_expire, slots, idempotency, meta = string.match(text, HOLD)
-  if not amount then return nil end
-  return { amount = num(amount), accrued = num(accrued), day = day, key = key, inference = inference,
-    effect = effect, on_expire = on_expire, slots = slots, idempotency = idempotency, meta = meta }
-end
-
-local function write_posting(call, kind, at, key, amount, cents, absorbed, seq, day, inference, absorb_reason, reason, meta, detail)
-  redis.call('SET', call, table.concat({ 'posted', kind, int(at), key, int(amount), int(cents), int(absorbed), int(seq), day, inference,
-    absorb_reason, reason, meta, detail }, '\n'))
 end
 
 local function bury(call, state)
