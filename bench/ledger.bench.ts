@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../src/clock.ts";
-import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/ledger.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite-ledger.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/model/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite/ledger.ts";
 import { nano } from "../src/money.ts";
 import { openSqliteThread } from "../src/storage/sqlite-thread.ts";
 
@@ -127,6 +127,17 @@ export function postRequest(accountId: string, holdId: string): PostRequest {
     ...{ accountId, holdId, amountNano: nano(12_345), upstreamNano: nano(9_000), absorbReason: "usage_above_hold" },
     ...{ provider: "vendor", served: "maker/model-small", estimated: false, priceVersion: "2026-01-01" },
     usage: { inputTokens: 812, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 96, reasoningTokens: 0 },
+    legs: [
+      {
+        vendor: "vendor",
+        model: "maker/model-small",
+        upstreamNano: nano(9_000),
+        ok: true,
+        ms: 812,
+        reason: null,
+        count: 1,
+      },
+    ],
   };
 }
 

@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
 import { systemClock } from "../src/clock.ts";
-import type { Ledger } from "../src/ledger/ledger.ts";
-import { redisLedger } from "../src/ledger/redis-ledger.ts";
-import { accountKey } from "../src/ledger/redis-rows.ts";
-import { scriptOf, type Transition } from "../src/ledger/redis-script.ts";
+import type { Ledger } from "../src/ledger/model/ledger.ts";
+import { redisLedger } from "../src/ledger/redis/ledger.ts";
+import { accountKey } from "../src/ledger/redis/rows.ts";
+import { scriptOf, type Transition } from "../src/ledger/redis/script.ts";
 import { openRedis } from "../src/storage/redis-link.ts";
 import { startRedis } from "../test/support/redis.ts";
 import { atLeast, atMost, type Row, told } from "./bench.ts";

@@ -1,4 +1,4 @@
-// What is kept of accounts and keys: the rows that the ledger writes and the accounts' endpoints show. Types and nothing else.
+// What is kept of accounts and keys: the rows that the ledger writes and the accounts' endpoints show, and the way to them. Types and nothing else.
 import type { Nano } from "./money.ts";
 import type { TokenUsage } from "./plan.ts";
 
@@ -18,6 +18,8 @@ export interface AccountRow extends AccountLimits {
   readonly kind: AccountKind;
   readonly createdAtMs: number;
   readonly frozen: boolean;
+  /** Its calls have cost us more than they held too often on one day: its holds are made from bytes until an operator clears this. */
+  readonly strictBounds: boolean;
   readonly grantedNano: Nano;
   readonly spentNano: Nano;
   readonly heldNano: Nano;
@@ -68,8 +70,25 @@ export interface NewAccount extends AccountLimits {
   readonly primaryKey: NewKey;
 }
 
-export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | keyof AccountLimits>>;
+export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | "strictBounds" | keyof AccountLimits>>;
 export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | keyof KeyLimits>>;
+
+/** Accounts and their keys, as whatever keeps them answers for them. */
+export interface Accounts {
+  openAccount(account: NewAccount): Promise<"opened" | "exists">;
+  account(accountId: string): Promise<AccountRow | null>;
+  accounts(): Promise<readonly AccountRow[]>;
+  patchAccount(accountId: string, patch: AccountPatch): Promise<AccountRow | null>;
+
+  createKey(accountId: string, key: NewKey): Promise<"created" | "unknown_account" | "external_id_taken">;
+  keyByHash(secretHash: string): Promise<KeyRow | null>;
+  keys(accountId: string): Promise<readonly KeyRow[]>;
+  patchKey(accountId: string, keyId: string, patch: KeyPatch): Promise<KeyRow | null>;
+  /** Swaps the secret in place; the old one stops working. */
+  rotateKey(accountId: string, keyId: string, secretHash: string, hint: string): Promise<KeyRow | null>;
+  /** Revokes a key. The primary key is never revoked: false. */
+  deleteKey(accountId: string, keyId: string): Promise<boolean>;
+}
 
 /** One vendor's part in a charge: an attempt of a route, or an inner call. `<transaction id>.<n>`, counted from 1, names it. */
 export interface PostedLeg {
@@ -113,6 +132,8 @@ export interface PostingRow {
   readonly reference: string | null;
   /** Why a refund was given, or why a charge is there that nobody posted in time. */
   readonly reason: string | null;
+  /** Whose work it was, and what each part took from us. Lists leave them out. */
+  readonly legs: readonly PostedLeg[];
 }
 
 export interface PostingQuery {

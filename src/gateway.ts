@@ -248,6 +248,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     countsPaidCalls: stores.shared,
+    forget,
     owner,
     leaseMs: LEASE_MS,
     draining: () => draining,

@@ -5,9 +5,10 @@ import { GatewayError } from "../errors.ts";
 import type { Answer, Call, Caller, EndpointShape, EndpointSpec } from "../plan.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
+import { findTransaction } from "./find-transaction.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
 import { readBody, readQuery } from "./read-body.ts";
-import { keyRow, ownAccountRow, transactionRow } from "./rows.ts";
+import { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "./rows.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
@@ -78,8 +79,9 @@ function readingEndpoints(books: Books): EndpointSpec[] {
     }),
     endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
       const { payer, primary } = call.caller;
-      const row = await books.transaction(payer.accountId, idOf(call));
-      if (row !== null && (primary || row.keyId === payer.keyId)) return { status: 200, body: transactionRow(row) };
+      const found = await findTransaction(books, payer.accountId, idOf(call));
+      if (found !== null && (primary || found.posting.keyId === payer.keyId))
+        return { status: 200, body: wholeTransactionRow(found) };
       return new GatewayError("not_found", { detail: { detail: "There is no such transaction." } });
     }),
     endpoint("GET", "/api/v1/agents", async ({ caller: { payer, primary } }) => {

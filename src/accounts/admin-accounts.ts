@@ -32,6 +32,7 @@ const newAccountSchema = z.strictObject({
 const accountChangeSchema = z.strictObject({
   name: nameSchema.optional(),
   frozen: z.boolean("must be true or false").optional(),
+  strict_bounds: z.boolean("must be true or false").optional(),
   inference_cap_cents: centsSchema.optional(),
   rate_limit: z
     .strictObject({ requests_per_minute: count(10_000_000).optional(), in_flight: count(1_000_000).optional() })
@@ -76,6 +77,7 @@ async function patchAccount(books: Books, accountId: string, body: z.output<type
   const account = await books.patchAccount(accountId, {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.frozen === undefined ? {} : { frozen: body.frozen }),
+    ...(body.strict_bounds === undefined ? {} : { strictBounds: body.strict_bounds }),
     ...(cap === undefined ? {} : { inferenceCapNano: nanoFromCents(cap) }),
     ...(rate.requests_per_minute === undefined ? {} : { requestsPerMinute: rate.requests_per_minute }),
     ...(rate.in_flight === undefined ? {} : { inFlightMax: rate.in_flight }),

@@ -6,7 +6,9 @@ import { usdText } from "../money.ts";
 import type { Answer, EndpointShape, EndpointSpec } from "../plan.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
+import { findTransaction } from "./find-transaction.ts";
 import { readBody } from "./read-body.ts";
+import { operatorTransactionRow } from "./rows.ts";
 import { mintId } from "./secrets.ts";
 
 const refundSchema = z.strictObject({ reason: z.string().min(1, "must not be empty").max(500) });
@@ -68,6 +70,11 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
 
 function ledgerEndpoints(books: Books): EndpointSpec[] {
   return [
+    adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
+      const found = await findTransaction(books, null, request.params.id ?? "");
+      if (found !== null) return { status: 200, body: operatorTransactionRow(found) };
+      return new GatewayError("not_found", { detail: { detail: "There is no such transaction." } });
+    }),
     adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", async ({ request }) => {
       const body = readBody(refundSchema, request.body);
       return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);

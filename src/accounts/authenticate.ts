@@ -63,7 +63,7 @@ function callerOf(key: KeyRow, account: AccountRow): Caller {
     requestsPerMinute: account.requestsPerMinute,
     inFlightMax: account.inFlightMax,
     inferenceCapNano: account.inferenceCapNano,
-    strictBounds: false,
+    strictBounds: account.strictBounds,
     allows: { services: key.services, models: key.models },
   };
 }

@@ -1,7 +1,8 @@
 // How accounts, keys and transactions look in answers: snake case, cents, and times as ISO 8601.
-import type { AccountRow, KeyRow, PostingRow } from "../account-rows.ts";
+import type { AccountRow, KeyRow, PostedLeg, PostingRow } from "../account-rows.ts";
 import { centsDown, centsUp, minus, NANO_PER_CENT, type Nano, ZERO } from "../money.ts";
 import type { TokenUsage } from "../plan.ts";
+import type { FoundTransaction } from "./find-transaction.ts";
 
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
@@ -63,6 +64,7 @@ export function accountRow(account: AccountRow) {
     kind: account.kind,
     created_at: isoTime(account.createdAtMs),
     frozen: account.frozen,
+    strict_bounds: account.strictBounds,
     balance_cents: balanceCents(account),
     held_cents: centsUp(account.heldNano),
     granted_cents: centsDown(account.grantedNano),
@@ -84,11 +86,18 @@ function usageRow(usage: TokenUsage) {
 }
 
 /** What was called: an action of a service, or a model. */
-function calledRow(transaction: PostingRow) {
-  if (transaction.served === null) return {};
-  if (transaction.operation !== "run") return { model: transaction.served };
-  const [service, ...action] = transaction.served.split("/");
+function calledRow(operation: string | null, called: string | null) {
+  if (called === null) return {};
+  if (operation !== "run") return { model: called };
+  const [service, ...action] = called.split("/");
   return { service, action: action.join("/") };
+}
+
+/** A vendor's part in a charge, for its payer, who is not told what it cost us. */
+function legRow({ transactionId, operation }: PostingRow, leg: PostedLeg, at: number) {
+  const { vendor, model, ok, ms, reason, count } = leg;
+  const row = { id: `${transactionId}.${at + 1}`, vendor, ...calledRow(operation, model), ok, ms, reason };
+  return count === 1 ? row : { ...row, count };
 }
 
 export function transactionRow(transaction: PostingRow) {
@@ -100,11 +109,42 @@ export function transactionRow(transaction: PostingRow) {
     created_at: isoTime(transaction.createdAtMs),
     key_id: transaction.keyId,
     endpoint: transaction.operation,
-    ...calledRow(transaction),
+    ...calledRow(transaction.operation, transaction.served),
     charged_cents: charge ? transaction.chargedCents : 0,
     charged_nano_usd: charge ? transaction.amountNano : ZERO,
     ...(charge ? {} : { credited_nano_usd: transaction.amountNano, reference: transaction.reference }),
     usage: transaction.usage === null ? null : usageRow(transaction.usage),
     ...(transaction.estimated ? { estimated: true } : {}),
+  };
+}
+
+/** Each leg that was asked for as `row` shows it. */
+function legRows<Row>({ posting, leg: asked }: FoundTransaction, row: (leg: PostedLeg, at: number) => Row): Row[] {
+  return posting.legs.flatMap((leg, at) => (asked === null || asked === at ? [row(leg, at)] : []));
+}
+
+/** One transaction as its payer sees it, whole. */
+export function wholeTransactionRow(found: FoundTransaction) {
+  const { posting } = found;
+  return { ...transactionRow(posting), legs: legRows(found, (leg, at) => legRow(posting, leg, at)) };
+}
+
+/** All that is kept of a transaction, for the operator's eyes. */
+export function operatorTransactionRow(found: FoundTransaction) {
+  const { posting: transaction } = found;
+  return {
+    ...transactionRow(transaction),
+    account_id: transaction.accountId,
+    parent_id: transaction.parentId,
+    asked: transaction.asked,
+    served: transaction.served,
+    vendor: transaction.provider,
+    upstream_nano_usd: transaction.upstreamNano,
+    absorbed_nano_usd: transaction.absorbedNano,
+    absorb_reason: transaction.absorbReason,
+    price_version: transaction.priceVersion,
+    reference: transaction.reference,
+    reason: transaction.reason,
+    legs: legRows(found, (leg, at) => ({ ...legRow(transaction, leg, at), upstream_nano_usd: leg.upstreamNano })),
   };
 }

@@ -8,6 +8,7 @@ interface Account {
   readonly kind: string;
   readonly created_at: string;
   readonly frozen: boolean;
+  readonly strict_bounds: boolean;
   readonly balance_cents: number;
   readonly held_cents: number;
   readonly spent_cents: number;
@@ -31,6 +32,7 @@ function accountText(account: Account): string {
     ["a day on models", usd(account.inference_cap_cents)],
     ["requests a minute", String(account.rate_limit.requests_per_minute)],
     ["calls in flight", String(account.rate_limit.in_flight)],
+    ["bounds", account.strict_bounds ? "strict: its calls have cost more than they held" : "usual"],
     ["created", account.created_at],
   ]);
 }
@@ -98,6 +100,12 @@ const show: Command = {
   },
 };
 
+function switchOf(typed: Typed, option: string): boolean | undefined {
+  const text = typed.text(option);
+  if (text === undefined || text === "on" || text === "off") return text === undefined ? undefined : text === "on";
+  throw new UsageError(`--${option} must be on or off`);
+}
+
 const limit: Command = {
   name: "account limit",
   takes: ["ACCOUNT"],
@@ -105,6 +113,10 @@ const limit: Command = {
     "inference-cap-cents": { value: "CENTS", meaning: "most it may spend on models in a UTC day" },
     "requests-per-minute": { value: "COUNT", meaning: "requests it may make in a minute" },
     "in-flight": { value: "COUNT", meaning: "paid calls it may have running at once" },
+    "strict-bounds": {
+      value: "on|off",
+      meaning: "whether its holds are made from bytes; off clears what its calls did",
+    },
   },
   summary: "Changes what an account may do; running gateways obey at once",
   async run(typed, { admin }) {
@@ -114,6 +126,7 @@ const limit: Command = {
     const json = await admin.call<Account>("PATCH", accountPath(typed.word("ACCOUNT")), {
       inference_cap_cents: cap,
       rate_limit: { requests_per_minute: rate, in_flight: inFlight },
+      strict_bounds: switchOf(typed, "strict-bounds"),
     });
     return { json, text: accountText(json) };
   },

@@ -53,8 +53,8 @@ async function carry(source: BookSource, target: BookTarget, reread: () => BookS
 
 async function toRedis(url: string, config: Config): Promise<Moved> {
   const { openServer, useBooks } = await import("./redis-books.ts");
-  const { redisBookSource, redisBookTarget } = await import("../ledger/redis-books.ts");
-  const { sqliteBookSource } = await import("../ledger/sqlite-books.ts");
+  const { redisBookSource, redisBookTarget } = await import("../ledger/redis/books.ts");
+  const { sqliteBookSource } = await import("../ledger/sqlite/books.ts");
   const { sqliteRecordCopies, writeRedisRecords } = await import("../records/record-copies.ts");
   const { openUnit } = await import("../records/sqlite-unit.ts");
   const link = await openServer(url, config);
@@ -96,8 +96,8 @@ async function withFile<T>(config: Config, work: (database: Database) => Promise
 
 async function toFolder(folder: string, config: Config): Promise<Moved> {
   const { withBooks } = await import("./redis-books.ts");
-  const { redisBookSource } = await import("../ledger/redis-books.ts");
-  const { sqliteBookSource, sqliteBookTarget } = await import("../ledger/sqlite-books.ts");
+  const { redisBookSource } = await import("../ledger/redis/books.ts");
+  const { sqliteBookSource, sqliteBookTarget } = await import("../ledger/sqlite/books.ts");
   const { redisRecordCopies, writeSqliteRecords } = await import("../records/record-copies.ts");
   const { openDatabase: open } = await import("../storage/open-database.ts");
   const file = join(folder, "tollgate.db");

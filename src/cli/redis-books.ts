@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { beginFilling, claimArchive, EXPORTER, endFilling, isLedger } from "../ledger/archive-export.ts";
-import { openArchive } from "../ledger/open-archive.ts";
-import type { RedisBooks } from "../ledger/redis-books.ts";
-import { ledgerScripts } from "../ledger/redis-script.ts";
+import { beginFilling, claimArchive, EXPORTER, endFilling, isLedger } from "../ledger/archive/export.ts";
+import { openArchive } from "../ledger/archive/open-archive.ts";
+import { argumentsOf } from "../ledger/redis/arguments.ts";
+import type { RedisBooks } from "../ledger/redis/books.ts";
+import { ledgerScripts } from "../ledger/redis/script.ts";
 import { type Every, everyInterval } from "../ledger/sweep.ts";
 import { openRedis, type RedisLink } from "../storage/redis-link.ts";
 import { LEASE_MS } from "../stores.ts";
@@ -56,7 +57,8 @@ export async function openServer(url: string, config: Config): Promise<RedisLink
 async function claimAlone(link: RedisLink, every: Every) {
   const run = ledgerScripts(link);
   const self = `command ${randomUUID()}`;
-  const claim = async (ms: number) => (await run("exporter", EXPORTER, [self, ms]))[0] === "own";
+  const claim = async (ms: number) =>
+    (await run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms })))[0] === "own";
   if (!(await claim(ALONE_MS))) {
     throw new CommandError(
       "A gateway or another command is at work on this Redis: stop it and repeat this. One that was killed is out of the way after a minute.",

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemClock as clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { DoctorReport } from "../ledger/ledger.ts";
+import type { DoctorReport } from "../ledger/model/ledger.ts";
 import { type Command, CommandError } from "./command.ts";
 import { requireEmpty, requireNoGateway } from "./migrate-command.ts";
 
@@ -13,8 +13,8 @@ const archiveCopy = (path: string) => `${path}.archive.db`;
 /** Writes all of Redis to `path`, and the archive beside it where that is a file. */
 export async function dumpBooks(config: Config, path: string): Promise<void> {
   const { withBooks } = await import("./redis-books.ts");
-  const { archiveAll } = await import("../ledger/redis-books.ts");
-  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive-export.ts");
+  const { archiveAll } = await import("../ledger/redis/books.ts");
+  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive/export.ts");
   const { dumpRedis } = await import("../storage/redis-dump.ts");
   await withBooks({ config, use: "alone" }, async (books) => {
     // The archive has all postings then: together with it the dump is whole, and any later archive takes it on from there.
@@ -40,7 +40,7 @@ interface Restored {
 /** Throws where the copy's postings are not in the archive of the settings; brings that from beside the copy where it is missing. */
 async function requireArchive(path: string, note: string, config: Config): Promise<void> {
   const { archiveFile, isFile } = await import("./redis-books.ts");
-  const { openArchive } = await import("../ledger/open-archive.ts");
+  const { openArchive } = await import("../ledger/archive/open-archive.ts");
   const file = archiveFile(config);
   if (isFile(config) && !existsSync(file)) {
     const copy = archiveCopy(path);
@@ -65,8 +65,8 @@ async function requireArchive(path: string, note: string, config: Config): Promi
 
 async function restoreRedisBooks(path: string, url: string, config: Config): Promise<Restored> {
   const { openServer, useBooks } = await import("./redis-books.ts");
-  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive-export.ts");
-  const { redisBookSource, replayArchive } = await import("../ledger/redis-books.ts");
+  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive/export.ts");
+  const { redisBookSource, replayArchive } = await import("../ledger/redis/books.ts");
   const { checkDump, restoreRedis } = await import("../storage/redis-dump.ts");
   const { note } = await checkDump(path);
   const link = await openServer(url, config);

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
-import type { DoctorReport, Ledger } from "../ledger/ledger.ts";
+import type { DoctorReport, Ledger } from "../ledger/model/ledger.ts";
 import { NoGateway } from "./admin-client.ts";
 import { type Command, CommandError } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
@@ -32,7 +32,7 @@ async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T
 /** Runs `work` on the ledger in Redis, whose other gateways go on. */
 async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const { withBooks } = await import("./redis-books.ts");
-  const { redisLedger } = await import("../ledger/redis-ledger.ts");
+  const { redisLedger } = await import("../ledger/redis/ledger.ts");
   return withBooks({ config, use: "shared" }, (books) => work(redisLedger(books)));
 }
 

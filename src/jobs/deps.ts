@@ -1,7 +1,7 @@
 // What running jobs needs of the rest of the gateway.
 import type { Clock } from "../clock.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/model/ledger.ts";
 import type { Records } from "../records/records.ts";
 
 export interface JobsDeps {

@@ -1,9 +1,9 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/ledger.ts";
+import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import { centsDown, centsUp, minus, type Nano, usdText, ZERO } from "../money.ts";
+import { add, centsDown, centsUp, minus, type Nano, usdText, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
 import { postedLegs, upstreamOf } from "./legs.ts";
@@ -25,6 +25,8 @@ export interface LedgerFundsDeps {
   /** The ledger counts paid calls against the account's window, for all processes together. */
   readonly countsPaidCalls?: boolean;
   readonly observer: Pick<Observer, "ledgerTook">;
+  /** What is remembered of an account no longer holds. */
+  forget(accountId: string): void;
 }
 
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
@@ -42,7 +44,7 @@ function isShort(outcome: ReserveOutcome): outcome is Short {
 function room(short: Short): { freeNano: Nano; laterNano: Nano } {
   if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
   const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
-  const laterNano = minus(bound, short.spentNano);
+  const laterNano = minus(bound, add(short.spentNano, short.absorbedNano));
   return { freeNano: minus(laterNano, short.heldNano), laterNano };
 }
 
@@ -148,6 +150,9 @@ export class LedgerFunds implements Funds {
         return { id, amountNano };
       }
       if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
+      // A kept hold is open for as long as its work runs, and its launch was answered long ago.
+      if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept")
+        return { replayOf: outcome.holdId };
       if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);
       return refusal(outcome);
     } catch (cause) {
@@ -178,6 +183,7 @@ export class LedgerFunds implements Funds {
       this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
       if (posted.outcome === "posted" || posted.outcome === "spooled") {
         const { chargedNano, chargedCents, absorbedNano, balanceNano } = posted;
+        if (posted.strict === true) this.#deps.forget(hold.accountId);
         const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
         return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
       }

@@ -1,8 +1,8 @@
 // A whole ledger, as it is carried from one store to another while no gateway runs.
 import { hash } from "node:crypto";
 import type { AccountRow, KeyRow } from "../account-rows.ts";
-import type { NumberedPosting } from "./archive.ts";
-import type { DoctorReport } from "./ledger.ts";
+import type { NumberedPosting } from "./archive/archive.ts";
+import type { DoctorReport } from "./model/ledger.ts";
 
 const ACCOUNTS_AT_ONCE = 32;
 

@@ -1,6 +1,6 @@
 // Keeps this process's holds alive and ends those of the dead: the heartbeat, the sweep, and the sweep at start.
 import type { Clock } from "../clock.ts";
-import type { HoldRef, Ledger } from "./ledger.ts";
+import type { HoldRef, Money } from "./model/ledger.ts";
 
 const SWEEP_MS = 5_000;
 /** Holds ended in one operation: a commit stays short, and calls come between. */
@@ -14,7 +14,7 @@ const RENEW_COUNT = 1_000;
 export type Every = (ms: number, run: () => void) => () => void;
 
 export interface LeaseOptions {
-  readonly ledger: Pick<Ledger, "renew" | "sweep">;
+  readonly ledger: Pick<Money, "renew" | "sweep">;
   readonly clock: Clock;
   /** This process, as the owner of its holds. */
   readonly owner: string;

@@ -71,7 +71,20 @@ describe("GET /api/v1/transactions", () => {
       charged_cents: 2,
       charged_nano_usd: 12_500_000,
       usage: { input_tokens: 10, cache_read_tokens: 2, cache_write_tokens: 0, output_tokens: 5, reasoning_tokens: 1 },
+      legs: [
+        { id: `${id}.1`, vendor: "brand", model: "acme/small", ok: false, ms: 40, reason: "provider" },
+        { id: `${id}.2`, vendor: "acme", model: "acme/small", ok: true, ms: 120, reason: null },
+      ],
     });
+    const { body: list } = await gate.call(own.key, "GET", "/api/v1/transactions?limit=1");
+    expect(list.transactions[0]).toEqual({ ...body, legs: undefined });
+  });
+
+  test("finds a transaction by the id of one of its legs, and shows that alone", async () => {
+    const id = await gate.charge(own.id, own.keyId, 1);
+    const leg = (number: number) => gate.call(own.key, "GET", `/api/v1/transactions/${id}.${number}`);
+    expect((await leg(2)).body).toMatchObject({ transaction_id: id, legs: [{ id: `${id}.2`, vendor: "acme" }] });
+    expect([(await leg(3)).status, (await leg(0)).status]).toEqual([404, 404]);
   });
 
   test("pages through all of them once, newest first", async () => {

@@ -59,6 +59,7 @@ test("everything below /admin/v1 needs the admin token; an account's key is none
     ["PATCH", `/admin/v1/accounts/${id}`],
     ["POST", `/admin/v1/accounts/${id}/credits`],
     ["POST", `/admin/v1/accounts/${id}/keys`],
+    ["GET", "/admin/v1/transactions/tx_1"],
     ["POST", "/admin/v1/transactions/tx_1/refund"],
     ["GET", "/admin/v1/doctor"],
     ["POST", "/admin/v1/backup"],
@@ -114,8 +115,21 @@ describe("an account", () => {
     });
   });
 
+  test("an account's bounds are shown, and are strict for as long as the operator wants", async () => {
+    const { id, key } = await open();
+    const path = `/admin/v1/accounts/${id}`;
+    expect((await gate.admin("GET", path)).body).toMatchObject({ strict_bounds: false });
+    expect((await gate.admin("PATCH", path, { strict_bounds: true })).body).toMatchObject({ strict_bounds: true });
+    expect((await gate.admin("GET", "/admin/v1/accounts")).body.accounts).toContainEqual(
+      expect.objectContaining({ account_id: id, strict_bounds: true, frozen: false }),
+    );
+    expect((await gate.call(key, "GET", "/api/v1/account")).body).not.toHaveProperty("strict_bounds");
+    expect((await gate.admin("PATCH", path, { strict_bounds: false })).body).toMatchObject({ strict_bounds: false });
+  });
+
   test.each([
     [{ frozen: "yes" }, "frozen"],
+    [{ strict_bounds: 1 }, "strict_bounds"],
     [{ rate_limit: { in_flight: 0 } }, "rate_limit.in_flight"],
     [{ rate_limit: { per_minute: 5 } }, "rate_limit.per_minute"],
     [{ balance_cents: 5 }, "balance_cents"],
@@ -135,6 +149,28 @@ describe("an account", () => {
       { path: "rate_limit.requests_per_minute", message: "must be at most 10000000" },
       { path: "rate_limit.in_flight", message: "must be at most 1000000" },
     ]);
+  });
+});
+
+describe("GET /admin/v1/transactions/{id}", () => {
+  test("shows all that is kept of a transaction, with what each of its legs cost us", async () => {
+    const { id, key } = await open({ credit_cents: 500 });
+    const keyId = (await gate.call(key, "GET", "/api/v1/account")).body.key.id;
+    const transaction = await gate.charge(id, keyId, 3);
+    const { status, body } = await gate.admin("GET", `/admin/v1/transactions/${transaction}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ...{ transaction_id: transaction, account_id: id, key_id: keyId, kind: "charge", charged_nano_usd: 30_000_000 },
+      ...{ endpoint: "chat", model: "acme/small", asked: "core/cheap", served: "acme/small", vendor: "acme" },
+      ...{ upstream_nano_usd: 1, absorbed_nano_usd: 0, absorb_reason: null, price_version: "acme/small@2026-01-01" },
+      legs: [
+        { id: `${transaction}.1`, vendor: "brand", ok: false, ms: 40, reason: "provider", upstream_nano_usd: 0 },
+        { id: `${transaction}.2`, vendor: "acme", ok: true, ms: 120, reason: null, upstream_nano_usd: 1 },
+      ],
+    });
+    expect((await gate.admin("GET", `/admin/v1/transactions/${transaction}.2`)).body.legs).toHaveLength(1);
+    expect((await gate.admin("GET", "/admin/v1/transactions/tx_none")).status).toBe(404);
+    expect((await gate.call(key, "GET", `/admin/v1/transactions/${transaction}`)).status).toBe(401);
   });
 });
 

@@ -20,6 +20,7 @@ function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"] } = {}) {
     inferenceCapNano: nano(7),
     requestsPerMinute: 5,
     inFlightMax: 6,
+    strictBounds: false,
     grantedNano: nano(0),
     spentNano: nano(0),
     heldNano: nano(0),
@@ -90,6 +91,15 @@ describe("a good key", () => {
       strictBounds: false,
       allows: { services: null, models: null },
     });
+  });
+
+  test("says that its account's bounds are strict, once what was remembered is forgotten", async () => {
+    const { authenticate, authenticator, bearer, state } = setUp();
+    await authenticate(bearer);
+    state.account = { ...state.account, strictBounds: true };
+    expect(await authenticate(bearer)).toMatchObject({ strictBounds: false });
+    authenticator.forget("acct_1");
+    expect(await authenticate(bearer)).toMatchObject({ strictBounds: true });
   });
 
   test("says what it may call", async () => {

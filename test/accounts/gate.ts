@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PostedLeg } from "../../src/account-rows.ts";
 import { accountEndpoints } from "../../src/accounts/account-endpoints.ts";
 import { adminEndpoints, type Readiness } from "../../src/accounts/admin-endpoints.ts";
 import { adminCheck } from "../../src/accounts/admin-token.ts";
@@ -10,9 +11,9 @@ import type { Books } from "../../src/accounts/books.ts";
 import { type ManualClock, manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { matchEndpoint } from "../../src/http/match-endpoint.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
-import { nano } from "../../src/money.ts";
+import type { Ledger } from "../../src/ledger/model/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
+import { nano, ZERO } from "../../src/money.ts";
 import type { Answer } from "../../src/plan.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
@@ -36,6 +37,20 @@ export interface Gate {
   /** Charges a key: a hold and its posting. Answers the transaction id. */
   charge(accountId: string, keyId: string, cents: number): Promise<string>;
   close(): Promise<void>;
+}
+
+/** A leg of a charge: `acme/small`, which answered in 120 ms. */
+function leg(more: Partial<PostedLeg>): PostedLeg {
+  return {
+    vendor: "acme",
+    model: "acme/small",
+    upstreamNano: ZERO,
+    ok: true,
+    ms: 120,
+    reason: null,
+    count: 1,
+    ...more,
+  };
 }
 
 export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gate> {
@@ -148,6 +163,10 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
         usage: { inputTokens: 10, cacheReadTokens: 2, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 1 },
         estimated: false,
         priceVersion: "acme/small@2026-01-01",
+        legs: [
+          leg({ vendor: "brand", upstreamNano: ZERO, ok: false, ms: 40, reason: "provider" }),
+          leg({ vendor: "acme", upstreamNano: nano(1) }),
+        ],
       });
       return hold.holdId;
     },

@@ -88,6 +88,15 @@ describe("accounts", () => {
     });
   });
 
+  test("bounds are made strict and usual again", async () => {
+    const { id } = await open();
+    expect((await tollgate("account", "limit", id, "--strict-bounds", "on")).out).toMatch(/^bounds +strict/m);
+    expect((await tollgate("account", "show", id)).out).toMatch(/^bounds +strict/m);
+    const { body } = await json("account", "limit", id, "--strict-bounds", "off");
+    expect(body).toMatchObject({ strict_bounds: false, inference_cap_cents: 1_000 });
+    expect(await tollgate("account", "limit", id, "--strict-bounds", "no")).toMatchObject({ code: 2 });
+  });
+
   test("freezing stops paid calls until it is undone", async () => {
     const { id, key } = await open("--sandbox");
     const ask = () =>

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { systemClock as clock } from "../../src/clock.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { charge, newAccount } from "../ledger/requests.ts";

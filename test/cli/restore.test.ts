@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { openSqliteArchive } from "../../src/ledger/archive-sqlite.ts";
+import { openSqliteArchive } from "../../src/ledger/archive/sqlite.ts";
 import { nano } from "../../src/money.ts";
 import { openStores } from "../../src/stores.ts";
 import { CENT, holdRequest, postRequest } from "../ledger/requests.ts";

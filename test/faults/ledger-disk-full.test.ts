@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
 

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { openLedgerThread } from "../ledger/store.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
@@ -15,7 +15,7 @@ import { endWithTests } from "../support/end-with-tests.ts";
 import { frailDisk } from "../support/frail-disk.ts";
 import { doctorOffline, spawnGateway } from "../support/gateway-process.ts";
 
-const CHILD = fileURLToPath(new URL("../ledger/kill-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("../ledger/sqlite/kill-child.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "tollgate-io-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

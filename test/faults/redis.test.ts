@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { leasesWith } from "../../src/ledger/redis-account-index.ts";
+import { leasesWith } from "../../src/ledger/redis/account-index.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat } from "../support/chat-call.ts";
 import {

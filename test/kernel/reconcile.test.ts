@@ -271,7 +271,7 @@ describe("after a mixed load", () => {
     const single = await fetch(`${gateway.url}/api/v1/transactions/${charges[0]?.transaction_id}`, {
       headers: { authorization: `Bearer ${account.key}` },
     });
-    expect(await single.json()).toEqual(charges[0]);
+    expect(await single.json()).toEqual({ ...charges[0], legs: expect.any(Array) });
   });
 
   it("the metrics say the same", async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { GatewayError } from "../../src/errors.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
+import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { ZERO } from "../../src/money.ts";
 import type { AnswerSink, Candidate, Endpoint, GatewayRequest } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";

@@ -1,6 +1,6 @@
 // Requests to the ledger with everything filled in that a test does not care about.
-import type { NewAccount, NewKey } from "../../src/account-rows.ts";
-import type { Ledger, PostRequest, ReserveRequest } from "../../src/ledger/ledger.ts";
+import type { NewAccount, NewKey, PostedLeg } from "../../src/account-rows.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../../src/ledger/model/ledger.ts";
 import { nano } from "../../src/money.ts";
 
 export const CENT = 10_000_000;
@@ -43,10 +43,24 @@ export function postRequest(
   const { accountId, holdId, cents } = hold;
   return {
     ...{ accountId, holdId, amountNano: nano(cents * CENT), upstreamNano: nano(7), absorbReason: "usage_above_hold" },
-    ...{ provider: "vendor", served: "maker/model", estimated: false, priceVersion: "2026-01-01" },
+    ...{ provider: "vendor", served: "maker/model", estimated: false, priceVersion: "2026-01-01", legs: [] },
     usage: { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
     ...more,
   };
+}
+
+/** A leg of what `postRequest` costs: it answered, and is all of it. */
+export function legOf(more: Partial<PostedLeg>): PostedLeg {
+  const leg = {
+    vendor: "vendor",
+    model: "maker/model",
+    upstreamNano: nano(7),
+    ok: true,
+    ms: 120,
+    reason: null,
+    count: 1,
+  };
+  return { ...leg, ...more };
 }
 
 /** Holds and posts, for tests that need a charge to be there. */

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, type ManualClock, manualClock } from "../../src/clock.ts";
-import type { Ledger, SharedLedger } from "../../src/ledger/ledger.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite-ledger.ts";
+import type { Ledger, SharedLedger } from "../../src/ledger/model/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import type { DiskBounds } from "../../src/storage/disk-guard.ts";
 import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
 

@@ -1,8 +1,8 @@
 // The end of a day as four gateways' ledgers over one Redis see it: a ceiling is exact on both sides of it, and so is a minute's window.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { manualClock } from "../../src/clock.ts";
-import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/ledger/ledger.ts";
-import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/ledger/model/ledger.ts";
+import { redisLedger } from "../../src/ledger/redis/ledger.ts";
 import { nano } from "../../src/money.ts";
 import type { RedisLink } from "../../src/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { mintKey } from "../../src/accounts/secrets.ts";
 import { systemClock } from "../../src/clock.ts";
-import { redisLedger } from "../../src/ledger/redis-ledger.ts";
+import { redisLedger } from "../../src/ledger/redis/ledger.ts";
 import { newKey } from "../ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";

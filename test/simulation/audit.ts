@@ -1,6 +1,6 @@
 // What must be true of every simulated run: at each moment, and when everything has come to rest.
 import { GatewayError } from "../../src/errors.ts";
-import { LEASE_ENDED, restId } from "../../src/ledger/tell-store.ts";
+import { LEASE_ENDED, restId } from "../../src/ledger/spool/tell-store.ts";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import type { Told, Try } from "./client.ts";
 import { callOf } from "./metered.ts";

@@ -1,7 +1,8 @@
 // A gateway's own disk in a simulation: what is written is safe a moment later, and a crash in between may take it.
 import { GatewayError } from "../../src/errors.ts";
-import type { Spool } from "../../src/ledger/spool-file.ts";
-import type { Intent, StoredIntent } from "../../src/ledger/spool-unit.ts";
+import type { Spool } from "../../src/ledger/spool/file.ts";
+import { intentIn, intentText } from "../../src/ledger/spool/intent.ts";
+import type { StoredIntent } from "../../src/ledger/spool/unit.ts";
 import type { World } from "./network.ts";
 import { OUTSIDE, type Owner } from "./virtual-time.ts";
 
@@ -43,7 +44,7 @@ export function memorySpool(disk: Disk, owner: Owner, { time, chance, startMs }:
   const full = () =>
     new GatewayError("ledger_unavailable", { retryAfterSeconds: 5, cause: new Error("the disk is full") });
   const stored = ({ seq, text, madeAtMs, outcome }: Row): StoredIntent => {
-    return { seq, intent: JSON.parse(text) as Intent, madeAtMs, outcome };
+    return { seq, intent: intentIn(text), madeAtMs, outcome };
   };
 
   async function flush(): Promise<void> {
@@ -58,7 +59,7 @@ export function memorySpool(disk: Disk, owner: Owner, { time, chance, startMs }:
 
   return {
     async append(intent) {
-      const text = JSON.stringify(intent);
+      const text = intentText(intent);
       if (disk.isFull) {
         await time.sleep(1, owner);
         throw full();

@@ -1,6 +1,6 @@
 // A process's way to the store, with everything that can happen to a message, and what a careful sender makes of that.
 import { GatewayError } from "../../src/errors.ts";
-import type { SharedLedger } from "../../src/ledger/ledger.ts";
+import type { SharedLedger } from "../../src/ledger/model/ledger.ts";
 import type { Records } from "../../src/records/records.ts";
 import type { Chance } from "./random.ts";
 import type { Fault, MessageFault } from "./scenario.ts";

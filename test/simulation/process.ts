@@ -1,7 +1,7 @@
 // One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
 import type { Clock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
-import { spooledLedger } from "../../src/ledger/spool.ts";
+import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/ledger/sweep.ts";
 import type { Nano } from "../../src/money.ts";
 import type { Observer } from "../../src/observe/observer.ts";
@@ -163,6 +163,7 @@ export class GatewayProcess {
         takeOver: () => Promise.reject(new Error("nothing is kept here")),
       },
       stranger: null,
+      forget() {},
       health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
       authenticate: (account) => {
         const plan = this.#accounts[Number(account)];

@@ -12,10 +12,10 @@ import type {
   ReserveOutcome,
   ReserveRequest,
   VoidOutcome,
-} from "../../src/ledger/ledger.ts";
+} from "../../src/ledger/model/ledger.ts";
 import type { Nano } from "../../src/money.ts";
 import type { PutRecord, StoredRecord } from "../../src/records/records.ts";
-import { SharedModelAccount } from "../ledger/shared-model.ts";
+import { SharedModelAccount } from "../ledger/model/shared-model.ts";
 import type { AccountPlan, Scenario } from "./scenario.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 

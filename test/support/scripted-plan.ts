@@ -7,7 +7,7 @@ import { readConfig } from "../../src/config.ts";
 import type { FailureKind } from "../../src/failures.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
+import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createObserver } from "../../src/observe/observer.ts";
@@ -196,6 +196,7 @@ export function scriptedDeps({
       takeOver: () => Promise.reject(new Error("nothing is kept here")),
     },
     stranger: null,
+    forget() {},
     authenticate: () => CALLER,
     isAdmin: () => false,
     takeWindow: untouched,

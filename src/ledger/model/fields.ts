@@ -1,0 +1,83 @@
+// Every field that is kept of a hold and of a posting, and where each store has it. The codecs of Redis are made of this; a test
+// holds the tables of SQLite and of the archive to it.
+import type { NumberedPosting } from "../archive/archive.ts";
+import type { LiveHold } from "./state.ts";
+
+/** Where Redis has a field: a line of the call's text, a field of one of the two lines that are JSON, or another place. */
+type RedisPlace = HoldLine | PostingLine | `${"meta" | "detail"}.${string}` | "the key's name" | "the leases" | null;
+
+interface FieldPlace {
+  /** The column in SQLite, and of a posting in the archive; null: there is none. */
+  readonly column: string | null;
+  readonly redis: RedisPlace;
+}
+
+/** The lines of a hold in Redis after `held`, in their order. */
+export const HOLD_LINES = [
+  ...(["amount", "accrued", "day", "key", "inference", "effect", "on_expire", "slots", "idempotency", "meta"] as const),
+] as const;
+/** The lines of a posting in Redis after `posted`, in their order. */
+export const POSTING_LINES = [
+  ...(["kind", "at", "key", "amount", "cents", "absorbed", "seq", "day", "inference"] as const),
+  ...(["absorb_reason", "reason", "meta", "detail"] as const),
+] as const;
+export type HoldLine = (typeof HOLD_LINES)[number];
+export type PostingLine = (typeof POSTING_LINES)[number];
+/** Lines that are whole numbers; the others are text. */
+export const NUMBER_LINES: readonly (HoldLine | PostingLine)[] = [
+  ...(["amount", "accrued", "at", "cents", "absorbed", "seq"] as const),
+];
+
+type HoldField = Exclude<keyof LiveHold, "account" | "days" | "leaseEndsElapsedMs"> | "accountId";
+
+export const HOLD_FIELDS: Readonly<Record<HoldField, FieldPlace>> = {
+  holdId: { column: "hold_id", redis: "the key's name" },
+  accountId: { column: "account_id", redis: "the key's name" },
+  keyId: { column: "key_id", redis: "key" },
+  amount: { column: "amount", redis: "amount" },
+  accrued: { column: "accrued", redis: "accrued" },
+  day: { column: "day", redis: "day" },
+  inference: { column: "inference", redis: "inference" },
+  slots: { column: "slots", redis: "slots" },
+  // Nobody is known to be dead where many processes share a store.
+  owner: { column: "owner", redis: null },
+  leaseMs: { column: "lease_ms", redis: "the leases" },
+  onExpire: { column: "on_expire", redis: "on_expire" },
+  effect: { column: "effect", redis: "effect" },
+  parentId: { column: "parent_id", redis: "meta.parentId" },
+  requestId: { column: "request_id", redis: "meta.requestId" },
+  operation: { column: "operation", redis: "meta.operation" },
+  asked: { column: "asked", redis: "meta.asked" },
+  idempotencyKey: { column: "idempotency_key", redis: "idempotency" },
+  createdAtMs: { column: "created_at", redis: null },
+};
+
+export const POSTING_FIELDS: Readonly<Record<keyof NumberedPosting, FieldPlace>> = {
+  transactionId: { column: "transaction_id", redis: "the key's name" },
+  kind: { column: "kind", redis: "kind" },
+  accountId: { column: "account_id", redis: "the key's name" },
+  keyId: { column: "key_id", redis: "key" },
+  parentId: { column: "parent_id", redis: "meta.parentId" },
+  requestId: { column: "request_id", redis: "meta.requestId" },
+  createdAtMs: { column: "created_at", redis: "at" },
+  day: { column: "day", redis: "day" },
+  inference: { column: "inference", redis: "inference" },
+  operation: { column: "operation", redis: "meta.operation" },
+  asked: { column: "asked", redis: "meta.asked" },
+  served: { column: "served", redis: "detail.served" },
+  provider: { column: "provider", redis: "detail.provider" },
+  amountNano: { column: "amount", redis: "amount" },
+  chargedCents: { column: "charged_cents", redis: "cents" },
+  upstreamNano: { column: "upstream", redis: "detail.upstreamNano" },
+  absorbedNano: { column: "absorbed", redis: "absorbed" },
+  absorbReason: { column: "absorb_reason", redis: "absorb_reason" },
+  usage: { column: "usage", redis: "detail.usage" },
+  estimated: { column: "estimated", redis: "detail.estimated" },
+  priceVersion: { column: "price_version", redis: "detail.priceVersion" },
+  reference: { column: "reference", redis: "detail.reference" },
+  // A credit's is in its detail.
+  reason: { column: "reason", redis: "reason" },
+  legs: { column: "legs", redis: "detail.legs" },
+  // SQLite numbers all postings together.
+  number: { column: null, redis: "seq" },
+};

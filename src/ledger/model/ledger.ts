@@ -1,0 +1,228 @@
+// The money, as the rest of the gateway sees it. Expected outcomes are returned; only a broken store throws.
+import type {
+  Accounts,
+  CeilingPeriod,
+  PostedLeg,
+  PostingPage,
+  PostingQuery,
+  PostingRow,
+  RefundOutcome,
+  TopUpOutcome,
+} from "../../account-rows.ts";
+import type { ErrorCode } from "../../errors.ts";
+import type { Nano } from "../../money.ts";
+import type { Slot, TokenUsage } from "../../plan.ts";
+
+/** A hold is found by its account and its id: in Redis both live in the account's slot. */
+export interface HoldRef {
+  readonly accountId: string;
+  /** Made by the gateway before the call; it is also the transaction id of the posting. */
+  readonly holdId: string;
+}
+
+export interface ReserveRequest extends HoldRef {
+  readonly keyId: string;
+  /** The hold or job this one belongs to. */
+  readonly parentId: string | null;
+  readonly amountNano: Nano;
+  readonly slots: readonly Slot[];
+  /** Counts toward the account's daily inference cap. */
+  readonly inference: boolean;
+  /** The process or job that answers for the hold; a job's begins with `job:`, and the job outlives its process. */
+  readonly owner: string;
+  /** Counted on a clock that only goes forward, and only while the store is up. */
+  readonly leaseMs: number;
+  /** What the sweep does with a hold whose lease has ended. */
+  readonly onExpire: "void" | "post-accrued";
+  readonly requestId: string;
+  /** `chat`, `embeddings`, `run`. */
+  readonly operation: string;
+  /** The model or `service/action` that was asked for. */
+  readonly asked: string;
+  readonly effect: "read" | "write";
+  readonly idempotency: { readonly key: string; readonly fingerprint: string; readonly keepMs: number } | null;
+  /** The gateway's own clock, for the guard against clock skew. */
+  readonly nowMs: number;
+  /**
+   * The account's bound on requests, counted over all processes where the store is shared; absent: they are counted elsewhere.
+   */
+  readonly window?: { readonly limit: number; readonly seconds: number };
+}
+
+export type ReserveOutcome =
+  /** `window` is what the request's own has left, where there is one. */
+  | { readonly outcome: "held"; readonly window?: { readonly remaining: number; readonly resetSeconds: number } }
+  | { readonly outcome: "exists"; readonly state: HoldState }
+  | { readonly outcome: "unknown_account" | "unknown_key" | "frozen" | "paused" | "clock_skew" }
+  /** `heldNano` of other calls is in the way when the balance without holds would do: temporary. */
+  | { readonly outcome: "insufficient"; readonly freeNano: Nano; readonly heldNano: Nano; readonly balanceNano: Nano }
+  | {
+      readonly outcome: "ceiling";
+      readonly period: CeilingPeriod;
+      readonly ceilingNano: Nano;
+      readonly spentNano: Nano;
+      readonly heldNano: Nano;
+      /** What its calls cost above their holds: nobody's charge, and room that is gone until `resetsAtMs`. */
+      readonly absorbedNano: Nano;
+      readonly resetsAtMs: number;
+    }
+  | {
+      readonly outcome: "inference_cap";
+      readonly capNano: Nano;
+      readonly spentNano: Nano;
+      readonly heldNano: Nano;
+      readonly absorbedNano: Nano;
+      readonly resetsAtMs: number;
+    }
+  | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
+  | { readonly outcome: "window"; readonly limit: number; readonly resetSeconds: number }
+  /** The hold of the call that runs under the same key. */
+  | { readonly outcome: "idempotency_in_progress"; readonly holdId: string }
+  | { readonly outcome: "idempotency_mismatch" }
+  /** Finished before under the same key: its posting, for replay. */
+  | { readonly outcome: "idempotency_done"; readonly holdId: string }
+  /** A write under the same key was running when its process died: never run again. */
+  | { readonly outcome: "idempotency_unknown"; readonly holdId: string };
+
+export type HoldState = "held" | "posted" | "voided" | "expired";
+
+export interface PostRequest extends HoldRef {
+  readonly amountNano: Nano;
+  readonly upstreamNano: Nano;
+  /** Why part of the cost is not the payer's; counted when `amountNano` exceeds the hold. */
+  readonly absorbReason: string;
+  /** The adapter that served. */
+  readonly provider: string;
+  /** The model or `service/action` that served. */
+  readonly served: string;
+  readonly usage: TokenUsage | null;
+  readonly estimated: boolean;
+  readonly priceVersion: string;
+  /** They add up to `upstreamNano` where there are any. Many are summed before they are kept. */
+  readonly legs: readonly PostedLeg[];
+}
+
+export interface PostedCharge {
+  readonly chargedNano: Nano;
+  readonly chargedCents: number;
+  readonly absorbedNano: Nano;
+  /** Granted - spent of the account after the posting; null where the store could not be asked. */
+  readonly balanceNano: Nano | null;
+  /** Only by this posting have the account's bounds become strict: what is remembered of the account is to be read again. */
+  readonly strict?: true;
+}
+
+export type PostOutcome =
+  /** `repeat`: the hold had been posted before, and this is what was stored then. */
+  | ({ readonly outcome: "posted"; readonly repeat: boolean } & PostedCharge)
+  /** The store is away: the charge is in the spool and will be posted. Nano are what it will be, cents the most it can be. */
+  | ({ readonly outcome: "spooled" } & PostedCharge)
+  | { readonly outcome: "missing" }
+  | { readonly outcome: "voided" | "expired" };
+
+/**
+ * What the idempotency key of a voided call means: `free` for another try; `answered`, its refusal is kept for replay;
+ * `unknown`, a write may have happened and is never run again.
+ */
+export type KeyFate = "free" | "answered" | "unknown";
+
+export type VoidOutcome = { readonly outcome: "voided" | "exists" | "posted" | "expired" };
+
+export type ExtendOutcome =
+  | { readonly outcome: "extended"; readonly amountNano: Nano }
+  | { readonly outcome: "gone"; readonly state: HoldState | "missing" }
+  | { readonly outcome: "unknown_key" | "frozen" | "paused" }
+  | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
+
+/** A broken invariant, as `tollgate doctor` tells it. */
+export interface Finding {
+  /** `I1` to `I13`, `file` or `spool`. */
+  readonly invariant: string;
+  readonly accountId: string | null;
+  readonly detail: string;
+}
+
+export interface DoctorReport {
+  readonly accounts: number;
+  readonly holds: number;
+  readonly postings: number;
+  readonly findings: readonly Finding[];
+}
+
+/** Totals for the metrics. */
+export interface LedgerTotals {
+  readonly accounts: number;
+  readonly holdsOpen: number;
+  readonly heldNano: Nano;
+  readonly spentNano: Nano;
+  readonly absorbedNano: Nano;
+}
+
+/** What holds take and postings charge, and the credit that they are taken from. */
+export interface Money {
+  reserve(request: ReserveRequest): Promise<ReserveOutcome>;
+  /**
+   * Grows a hold to `amountNano` where it has less, in its own windows; notes what has been used of it, which is never more than
+   * it will cost; and gives it a new lease. Refused as a whole; where the hold has as much already it is never refused.
+   */
+  extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
+  /** New leases for many holds at once; answers the ids that are no longer held. */
+  renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
+  post(request: PostRequest): Promise<PostOutcome>;
+  /**
+   * Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. `keyFate` says what
+   * the call's idempotency key means from then on; default `free`.
+   */
+  void(hold: HoldRef, reason: string, keyFate?: KeyFate): Promise<VoidOutcome>;
+  /** Ends holds whose lease has ended; with `onlyOwner`, at start, also those of any other process, which must be dead. */
+  sweep(countMax: number, onlyOwner?: string): Promise<readonly string[]>;
+
+  /** Adds credit; a repeated reference answers `exists` and adds nothing. */
+  topUp(accountId: string, transactionId: string, amountNano: Nano, reference: string): Promise<TopUpOutcome>;
+  /** Gives a charge back, once. */
+  refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
+}
+
+/** What is there to be read, proven and copied. */
+export interface Audit {
+  transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
+  /** Newest first, without their legs. */
+  transactions(query: PostingQuery): Promise<PostingPage>;
+  totals(): Promise<LedgerTotals>;
+  /**
+   * Verifies every invariant while calls go on. With `file`, the store's own file as well, which stops calls for as long
+   * as it takes to read it: for when the gateway is down.
+   */
+  doctor(options?: { readonly file: boolean }): Promise<DoctorReport>;
+  /** Writes a consistent copy to `path`, which must not exist. */
+  backup(path: string): Promise<void>;
+}
+
+/** All of it; whoever needs less takes one of the three. */
+export interface Ledger extends Money, Accounts, Audit {
+  close(): Promise<void>;
+}
+
+/** What a hold was placed with: enough to charge for it where the store has lost it. */
+export type HoldOrigin = Pick<
+  ReserveRequest,
+  | ("keyId" | "parentId" | "amountNano" | "inference" | "nowMs")
+  | ("requestId" | "operation" | "asked" | "effect" | "idempotency")
+>;
+
+/** Why a charge is made without a hold: the store has lost it, or its lease ended while its process could not reach the store. */
+export type LateReason = "orphan" | "late";
+
+/** A ledger in a store of its own, which can lose what it has acknowledged. */
+export interface SharedLedger extends Ledger {
+  /**
+   * Posts for a hold that the store has lost, or whose lease ended before it was posted: as much as is free in the account, the
+   * key's period and the inference cap, at most the hold; the rest is absorbed. `why` becomes the posting's reason. A hold that is
+   * live, posted or voided is answered as by `post`.
+   */
+  settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): Promise<PostOutcome>;
+  /** As `void`; where the hold is lost, its idempotency key is given the fate that it had. */
+  voidOrphan(hold: HoldRef, keyFate: KeyFate, origin: HoldOrigin): Promise<VoidOutcome>;
+  /** How a hold stands; null where nothing is known of it. */
+  holdState(hold: HoldRef): Promise<HoldState | null>;
+}

@@ -1,0 +1,142 @@
+// What the ledger knows in memory: accounts, keys, days, live holds. Plain data, and the sums that admission asks for.
+import type { AccountKind, CeilingPeriod } from "../../account-rows.ts";
+import type { ErrorCode } from "../../errors.ts";
+import type { Nano } from "../../money.ts";
+import type { Overruns } from "./strict-bounds.ts";
+import { periodStart } from "./windows.ts";
+
+/** What a scope (a key, or an account's inference) has spent, holds, and has cost us above its holds on one UTC day. */
+export interface DayState {
+  readonly scope: string;
+  readonly day: number;
+  spent: number;
+  held: number;
+  absorbed: number;
+  /** The number of the last posting counted here. */
+  lastPosting: number | null;
+}
+
+export interface ScopeState {
+  readonly name: string;
+  readonly days: Map<number, DayState>;
+  /** Every stored day from this one on is in `days`. */
+  loadedFrom: number;
+  /** The number of the scope's last posting, on whatever day; undefined where it has not been looked up. */
+  lastPosting: number | null | undefined;
+}
+
+export interface KeyState {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly primary: boolean;
+  readonly externalId: string | null;
+  readonly createdAtMs: number;
+  secretHash: string;
+  hint: string;
+  label: string;
+  paused: boolean;
+  ceilingNano: Nano | null;
+  ceilingPeriod: CeilingPeriod | null;
+  services: readonly string[] | null;
+  models: readonly string[] | null;
+  expiresAtMs: number | null;
+  lastUsedAtMs: number | null;
+}
+
+export interface AccountState extends Overruns {
+  readonly accountId: string;
+  readonly kind: AccountKind;
+  readonly createdAtMs: number;
+  name: string;
+  frozen: boolean;
+  inferenceCapNano: Nano;
+  requestsPerMinute: number;
+  inFlightMax: number;
+  granted: number;
+  spent: number;
+  held: number;
+  absorbed: number;
+  /** The latest time the account has seen: its clock never falls. */
+  clockMs: number;
+  /** The number of its last posting, from which its list is read backward. */
+  lastPosting: number | null;
+  readonly keys: Map<string, KeyState>;
+  readonly holds: Set<LiveHold>;
+  readonly scopes: Map<string, ScopeState>;
+  /** Holds in each slot's scope. */
+  readonly slots: Map<string, number>;
+}
+
+/** A live hold. */
+export interface LiveHold {
+  readonly holdId: string;
+  readonly account: AccountState;
+  readonly keyId: string;
+  readonly parentId: string | null;
+  readonly requestId: string;
+  readonly operation: string;
+  readonly asked: string;
+  readonly effect: "read" | "write";
+  /** The day of its reserve, which its money belongs to for ever. */
+  readonly day: number;
+  readonly inference: boolean;
+  readonly slots: readonly string[];
+  readonly owner: string;
+  readonly onExpire: "void" | "post-accrued";
+  readonly idempotencyKey: string | null;
+  readonly createdAtMs: number;
+  /** What its money is counted in: its key's day, and the account's inference day where it counts there. */
+  readonly days: readonly DayState[];
+  amount: number;
+  accrued: number;
+  leaseMs: number;
+  /** On the clock that only goes forward, and only while the store is up: nothing expires because we were away. */
+  leaseEndsElapsedMs: number;
+}
+
+export interface SlotWish {
+  readonly scope: string;
+  readonly max: number;
+  readonly code: ErrorCode;
+}
+
+/** The scope of a key's spending, and of an account's inference. */
+export const keyScope = (keyId: string): string => `key:${keyId}`;
+export const inferenceScope = (accountId: string): string => `inference:${accountId}`;
+
+/** The sums of a scope from the first day of `day`'s period up to the period's end. */
+export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number, end: number) {
+  let spent = 0;
+  let held = 0;
+  let absorbed = 0;
+  for (let at = periodStart(period, day); at < end; at++) {
+    const state = scope.days.get(at);
+    if (state === undefined) continue;
+    spent += state.spent;
+    held += state.held;
+    absorbed += state.absorbed;
+  }
+  return { spent, held, absorbed };
+}
+
+/** Counts a hold in everything that bounds it. */
+export function takeHold(hold: LiveHold): void {
+  const { account } = hold;
+  account.held += hold.amount;
+  account.holds.add(hold);
+  for (const day of hold.days) day.held += hold.amount;
+  for (const scope of hold.slots) account.slots.set(scope, (account.slots.get(scope) ?? 0) + 1);
+}
+
+/** The opposite of `takeHold`. */
+export function releaseHold(hold: LiveHold): void {
+  const { account } = hold;
+  account.held -= hold.amount;
+  account.holds.delete(hold);
+  for (const day of hold.days) day.held -= hold.amount;
+  for (const scope of hold.slots) {
+    const left = (account.slots.get(scope) ?? 0) - 1;
+    if (left > 0) account.slots.set(scope, left);
+    else account.slots.delete(scope);
+  }
+}

@@ -1,0 +1,67 @@
+// What each script is told, in its order: one list makes the arguments, and the names by which the Lua reads them.
+
+/** What every script is told first, unless it is of those that need no time. */
+const TIME = ["gateway", "leapt", "given"] as const;
+const POST = ["hold_id", "amount", "detail", "absorb_reason"] as const;
+const IDEMPOTENCY = ["idempotency", "fingerprint", "keep_ms", "effect"] as const;
+const NEW_KEY = ["key_id", "profile", "ceiling", "period", "external"] as const;
+
+export const ARGUMENTS = {
+  /** Then scope, most and code of each slot. */
+  reserve: [
+    ...(["hold_id", "key_id", "amount", "lease_ms", "inference", "meta", "idempotency", "fingerprint"] as const),
+    ...(["keep_ms", "window_limit", "window_seconds", "effect", "on_expire"] as const),
+  ],
+  extend: ["hold_id", "amount", "accrued", "lease_ms"],
+  /** Then the ids of the holds. */
+  renew: ["lease_ms"],
+  post: POST,
+  settle_orphan: [...POST, "key_id", "inference", "meta", "placed_at", "placed_amount", ...IDEMPOTENCY, "why"],
+  void: ["hold_id", "fate", ...IDEMPOTENCY],
+  state: ["hold_id"],
+  overdue: ["count"],
+  expire: ["hold_id", "detail"],
+  open: [
+    ...(["credit_id", "credit", "credit_detail", "name", "kind", "cap", "rpm", "in_flight"] as const),
+    ...([...NEW_KEY, "about"] as const),
+  ],
+  create_key: NEW_KEY,
+  write_key: [
+    ...(["key_id", "profile_before", "paused_before", "ceiling_before", "period_before"] as const),
+    ...(["profile", "paused", "ceiling", "period"] as const),
+  ],
+  delete_key: ["key_id", "external"],
+  credit: ["id", "kind", "amount", "reference", "detail"],
+  note: ["account", "lease_ms"],
+  looked: ["account", "score", "next_end"],
+  due: ["count"],
+  archivable: ["count", "age_ms", "kept", "least_age_ms"],
+  trim: ["from", "to"],
+  archive_due: ["count"],
+  archive_looked: ["account", "score", "next_look"],
+  exporter: ["who", "ms"],
+} as const;
+
+/** Neither these nor what they change depend on a clock. */
+const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter"];
+
+type Told = keyof typeof ARGUMENTS;
+
+/** The arguments of a script after the time, in its order. */
+export function argumentsOf<Name extends Told>(
+  name: Name,
+  given: Readonly<Record<(typeof ARGUMENTS)[Name][number], string | number>>,
+): (string | number)[] {
+  const names: readonly (typeof ARGUMENTS)[Name][number][] = ARGUMENTS[name];
+  return names.map((argument) => given[argument]);
+}
+
+/** A table for each script: `A[RESERVE.amount]` is what it is told as `amount`, from `A[RESERVE.rest]` on stands what comes then. */
+export function argumentsLua(): string {
+  const table = (name: string, names: readonly string[]) =>
+    `local ${name} = { ${names.map((argument, at) => `${argument} = ${at + 1}`).join(", ")} }\n`;
+  const scripts = Object.entries(ARGUMENTS).map(([name, names]) =>
+    table(name.toUpperCase(), [...(TIMELESS.includes(name) ? [] : TIME), ...names, "rest"]),
+  );
+  return table("TIME", TIME) + scripts.join("");
+}

@@ -1,0 +1,254 @@
+// The ledger as many processes share it: every transition is one script in Redis, and all of an account lies in one slot.
+import type { AccountRow, PostingRow, RefundOutcome, TopUpOutcome } from "../../account-rows.ts";
+import type { Clock } from "../../clock.ts";
+import { add, type Nano, nano, ZERO } from "../../money.ts";
+import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
+import type { LedgerTotals, SharedLedger, VoidOutcome } from "../model/ledger.ts";
+import { accountIndex, accountsWith } from "./account-index.ts";
+import { withArchive } from "./archived.ts";
+import { argumentsOf } from "./arguments.ts";
+import { creditDetail, listPostings, readPosting } from "./calls.ts";
+import { examineRedis } from "./doctor.ts";
+import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
+import { NO_IDEMPOTENCY, orphanTransitions, postArguments } from "./orphans.ts";
+import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
+import { ABOUT, accountBase, accountKey, readAccount, secretKey } from "./rows.ts";
+import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
+
+export interface RedisLedgerOptions {
+  readonly link: LedgerLink;
+  readonly clock: Clock;
+  /** The clock stands in for the server's own: for tests. */
+  readonly clockIsServers?: boolean;
+  /** The longest lease: a server that has been up for less ends nothing, because nobody could renew while it was down. */
+  readonly leaseMs: number;
+  /** Where postings go; without one they stay in Redis. */
+  readonly archive?: Archive;
+}
+
+const TOTALS_KEPT_MS = 10_000;
+const NO_DETAIL = JSON.stringify({
+  ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
+});
+
+/** Opens the ledger over a connection. Nothing is kept in this process. */
+export function redisLedger(options: RedisLedgerOptions): SharedLedger {
+  const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE } = options;
+  const run = ledgerScripts(link);
+  const time = transitionClock(clock, clockIsServers);
+  const index = accountIndex(link, run, time, clock);
+  const copies = waitForCopies(link);
+  let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
+
+  async function account(accountId: string): Promise<AccountRow | null> {
+    return readAccount(link, accountId);
+  }
+
+  /** Where a transaction is known by its id alone, accounts are asked one after the other: people do that, calls never. */
+  async function findPosting(transactionId: string): Promise<PostingRow | null> {
+    const archived = () => archive.transaction(null, transactionId);
+    const before = await archived();
+    if (before !== null) return shownPosting(before);
+    for await (const accountId of archive === NO_ARCHIVE ? index.all() : index.unarchived()) {
+      const found = await readPosting(link, accountId, transactionId);
+      if (found !== null) return shownPosting(found);
+    }
+    // It may have moved between the two looks.
+    const after = await archived();
+    return after === null ? null : shownPosting(after);
+  }
+
+  async function posting(accountId: string, transactionId: string): Promise<PostingRow | null> {
+    const found =
+      (await readPosting(link, accountId, transactionId)) ?? (await archive.transaction(accountId, transactionId));
+    return found === null ? null : shownPosting(found);
+  }
+
+  /** The exporter looks at noted accounts; whoever makes a posting without a hold notes the account himself. */
+  async function note(accountId: string): Promise<void> {
+    await index.note(accountId, leaseMs);
+  }
+
+  async function credit(
+    accountId: string,
+    {
+      id,
+      kind,
+      amount,
+      reference,
+      reason,
+    }: { id: string; kind: string; amount: Nano; reference: string; reason: string },
+  ): Promise<readonly string[]> {
+    await note(accountId);
+    const detail = creditDetail(reference, reason);
+    const key = accountKey(accountId);
+    const told = argumentsOf("credit", { id, kind, amount, reference, detail });
+    const reply = await run("credit", key, [...time().args, ...told]);
+    // Whoever is refused here and repeats it is told of the first.
+    await copies.taken(key);
+    return reply;
+  }
+
+  async function expire(accountId: string, countMax: number): Promise<string[]> {
+    const overdue = await run("overdue", accountKey(accountId), [
+      ...time().args,
+      ...argumentsOf("overdue", { count: countMax }),
+    ]);
+    const ended: string[] = [];
+    for (const holdId of overdue) {
+      const told = argumentsOf("expire", { hold_id: holdId, detail: NO_DETAIL });
+      const [outcome] = await run("expire", accountKey(accountId), [...time().args, ...told]);
+      if (outcome === "ended") ended.push(holdId);
+    }
+    return ended;
+  }
+
+  const ledger: SharedLedger = {
+    async openAccount(request) {
+      const { accountId, name, kind, creditNano, inferenceCapNano, requestsPerMinute, inFlightMax, primaryKey } =
+        request;
+      nano(creditNano);
+      const before = await account(accountId);
+      if (before !== null) return "exists";
+      const places = [accountKey(accountId), accountsWith(accountId), secretKey(primaryKey.secretHash)];
+      // Asked before as well: whoever is refused is told no secret, and an account that nobody can use is better not opened.
+      await copies.ready(...places);
+      await index.register(accountId);
+      await note(accountId);
+      await pointTo(link, primaryKey.secretHash, accountId, primaryKey.keyId);
+      const told = argumentsOf("open", {
+        credit_id: `open_${accountId}`,
+        credit: creditNano,
+        credit_detail: creditDetail("opening credit", ""),
+        name,
+        kind,
+        cap: inferenceCapNano,
+        rpm: requestsPerMinute,
+        in_flight: inFlightMax,
+        ...newKeyArguments(primaryKey, true),
+        about: ABOUT,
+      });
+      const [outcome] = await run("open", accountKey(accountId), [...time().args, ...told]);
+      await copies.taken(...places);
+      return outcome === "opened" ? "opened" : "exists";
+    },
+    account,
+    async accounts() {
+      const rows: AccountRow[] = [];
+      for await (const accountId of index.all()) {
+        const row = await account(accountId);
+        if (row !== null) rows.push(row);
+      }
+      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.accountId < b.accountId ? -1 : 1));
+    },
+    async patchAccount(accountId, patch) {
+      const fields = Object.entries({
+        name: patch.name,
+        frozen: patch.frozen === undefined ? undefined : patch.frozen ? "1" : "0",
+        cap: patch.inferenceCapNano,
+        rpm: patch.requestsPerMinute,
+        in_flight: patch.inFlightMax,
+        strict: patch.strictBounds === undefined ? undefined : patch.strictBounds ? "1" : "0",
+        // Cleared, the bounds are strict again after as many overruns as the first time.
+        overruns: patch.strictBounds === false ? "" : undefined,
+      }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
+      if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
+      await copies.taken(accountKey(accountId));
+      return account(accountId);
+    },
+
+    ...redisKeys(link, run, time),
+
+    reserve(request) {
+      nano(request.amountNano);
+      const now = time();
+      if (now.leapt) return Promise.resolve({ outcome: "clock_skew" } as const);
+      return reserveOutcome(run, now, index, request);
+    },
+    extend(hold, amountNano, accrued, lease) {
+      const wish = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
+      const told = [...time().args, ...argumentsOf("extend", wish)];
+      return extendOutcome(run, hold, told, () => index.note(hold.accountId, lease));
+    },
+    async renew(holds, lease) {
+      const byAccount = Map.groupBy(holds, ({ accountId }) => accountId);
+      const gone = await Promise.all(
+        [...byAccount].map(async ([accountId, refs]) => {
+          await index.note(accountId, lease);
+          const told = [
+            ...time().args,
+            ...argumentsOf("renew", { lease_ms: lease }),
+            ...refs.map(({ holdId }) => holdId),
+          ];
+          return run("renew", accountKey(accountId), told);
+        }),
+      );
+      return gone.flat();
+    },
+    post: (request) =>
+      run("post", accountKey(request.accountId), [...time().args, ...argumentsOf("post", postArguments(request))]).then(
+        postOutcome,
+      ),
+    async void({ accountId, holdId }, _reason, keyFate = "free"): Promise<VoidOutcome> {
+      const told = argumentsOf("void", { hold_id: holdId, fate: keyFate, ...NO_IDEMPOTENCY });
+      const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
+      return { outcome: outcome as VoidOutcome["outcome"] };
+    },
+    ...orphanTransitions(run, time),
+    /** Nobody is known to be dead where many processes share a store: a hold ends with its lease, whoever owns it. */
+    async sweep(countMax) {
+      if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
+      const ended: string[] = [];
+      await index.overdue(async (accountId) => {
+        ended.push(...(await expire(accountId, countMax - ended.length)));
+        return ended.length < countMax;
+      }, leaseMs);
+      return ended;
+    },
+
+    async topUp(accountId, transactionId, amountNano, reference): Promise<TopUpOutcome> {
+      const entry = { id: transactionId, kind: "topup", amount: nano(amountNano), reference, reason: "" };
+      const [outcome, balance] = await credit(accountId, entry);
+      if (outcome === "unknown_account" || outcome === "too_much") return { outcome };
+      return { outcome: outcome as "credited" | "exists", balanceNano: nano(Number(balance)) };
+    },
+    async refund(transactionId, refundId, reason): Promise<RefundOutcome> {
+      const charge = await findPosting(transactionId);
+      if (charge?.kind !== "charge") return { outcome: "unknown_transaction" };
+      const { amountNano } = charge;
+      const entry = { id: refundId, kind: "refund", amount: amountNano, reference: transactionId, reason };
+      const [outcome, , id = refundId] = await credit(charge.accountId, entry);
+      return { outcome: outcome === "credited" ? "refunded" : "exists", refundId: id, amountNano };
+    },
+    transaction: (accountId, transactionId) =>
+      accountId === null ? findPosting(transactionId) : posting(accountId, transactionId),
+    async transactions(query) {
+      return listPostings(link, archive, query);
+    },
+    async totals() {
+      if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
+      let value: LedgerTotals = { accounts: 0, holdsOpen: 0, heldNano: ZERO, spentNano: ZERO, absorbedNano: ZERO };
+      for await (const accountId of index.all()) {
+        const row = await account(accountId);
+        if (row === null) continue;
+        const holds = Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
+        value = {
+          accounts: value.accounts + 1,
+          holdsOpen: value.holdsOpen + holds,
+          heldNano: add(value.heldNano, row.heldNano),
+          spentNano: add(value.spentNano, row.spentNano),
+          absorbedNano: add(value.absorbedNano, row.absorbedNano),
+        };
+      }
+      totals = { atMs: clock.elapsedMs(), value };
+      return value;
+    },
+    doctor: () => examineRedis(link, index.all(), archive),
+    backup: () =>
+      Promise.reject(
+        new Error("Redis is copied while no gateway runs: stop all of them and repeat this; see docs/operations.md"),
+      ),
+    close: () => Promise.resolve(),
+  };
+  return archive === NO_ARCHIVE ? ledger : withArchive(ledger, archive, note);
+}

@@ -1,0 +1,347 @@
+-- The life of a hold: placed, extended, renewed, and ended once, by whoever comes first.
+
+-- Places a hold that is not known yet; what refuses it may be that it is.
+local function place(name, A)
+  local base = base_of(name)
+  local now, leapt = clock(A)
+  local key_id, inference = A[RESERVE.key_id], A[RESERVE.inference]
+  local key = key_of(base .. ':k', key_id)
+  local day = math.floor(now / DAY_MS)
+  local asked = { 'granted', 'spent', 'held', 'cap', 'frozen', 'clk', 'window', 'taken' }
+  local before_slots = #asked
+  for slot = RESERVE.rest, #A, 3 do asked[#asked + 1] = 'slot:' .. A[slot] end
+  local day_text = int(day)
+  local from = ask_days(asked, key_id, day_text)
+  local account = redis.call('HMGET', name, unpack(asked))
+  local granted, spent, held, cap, frozen, clk, window_before, taken_before = unpack(account, 1, before_slots)
+  if not granted then return { 'unknown_account' } end
+  if not key then return { 'unknown_key' } end
+  if frozen == '1' then return { 'frozen' } end
+  if key.paused then return { 'paused' } end
+  if leapt or is_apart(now, A) then return { 'clock_skew' } end
+
+  local at = math.max(num(clk), now)
+  local days
+  if at < (day + 1) * DAY_MS then
+    days = days_in(asked, account, from)
+  else
+    -- The clock went back over midnight. The account's time did not.
+    day = math.floor(at / DAY_MS)
+    local again = {}
+    day_text = int(day)
+    ask_days(again, key_id, day_text)
+    days = days_in(again, redis.call('HMGET', name, unpack(again)), 0)
+  end
+  local past
+  if key.ceiling then
+    local first, last = period_of(key.period, day)
+    key.ends = last
+    local past_spent, past_held, past_absorbed
+    past_spent, past_held, past_absorbed, past = past_of(name, key, key_id, first, day)
+    days.period_spent, days.period_held = days.spent + past_spent, days.held + past_held
+    days.period_absorbed = days.absorbed + past_absorbed
+  end
+  local row = A[RESERVE.idempotency] ~= '' and base .. ':i:' .. A[RESERVE.idempotency] or ''
+  if row ~= '' then
+    local refused = idempotency_refusal(row, A[RESERVE.fingerprint], at)
+    if refused then return refused end
+  end
+  local amount = num(A[RESERVE.amount])
+  local writes = { 'clk', int(at), 'held', int(num(held) + amount) }
+  local outcome = { 'held' }
+  if A[RESERVE.window_limit] ~= '' then
+    local seconds, most = num(A[RESERVE.window_seconds]), num(A[RESERVE.window_limit])
+    local window = math.floor(at / 1000 / seconds)
+    local taken = num(window_before) == window and num(taken_before) or 0
+    local resets = int(math.ceil((window + 1) * seconds - at / 1000))
+    if taken >= most then return { 'window', A[RESERVE.window_limit], resets } end
+    writes[5], writes[6], writes[7], writes[8] = 'window', int(window), 'taken', int(taken + 1)
+    outcome[2], outcome[3] = int(most - taken - 1), resets
+  end
+  local scopes = {}
+  for slot = RESERVE.rest, #A, 3 do
+    local scope, slots_max, code = A[slot], A[slot + 1], A[slot + 2]
+    local field = before_slots + #scopes + 1
+    local taken = num(account[field])
+    if taken >= num(slots_max) then return { 'slots', code, slots_max } end
+    scopes[#scopes + 1] = scope
+    writes[#writes + 1] = asked[field]
+    writes[#writes + 1] = int(taken + 1)
+  end
+  local refused = money_refusal({
+    key = key, days = days, inference = inference, day = day, amount = amount,
+    granted = num(granted), spent = num(spent), held = num(held), cap = num(cap),
+  })
+  if refused then return refused end
+
+  local hold = hold_text({
+    amount = amount, accrued = 0, day = day_text, key = key_id, inference = inference, effect = A[RESERVE.effect],
+    on_expire = A[RESERVE.on_expire], slots = table.concat(scopes, '\t'), idempotency = A[RESERVE.idempotency], meta = A[RESERVE.meta],
+  })
+  local known = redis.call('SET', base .. ':c:' .. A[RESERVE.hold_id], hold, 'NX', 'GET')
+  if known then return { 'exists', state_in(known) } end
+  write_days(writes, days, inference, amount)
+  redis.call('HSET', name, unpack(writes))
+  redis.call('HSET', base .. ':l', A[RESERVE.hold_id], int(now + A[RESERVE.lease_ms]))
+  if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', key_id .. ':used', at) end
+  if past then redis.call('HSET', base .. ':k', key_id .. ':past', past) end
+  if row ~= '' then
+    redis.call('DEL', row)
+    redis.call('HSET', row, 'state', 'held', 'fingerprint', A[RESERVE.fingerprint], 'hold', A[RESERVE.hold_id], 'effect', A[RESERVE.effect], 'lapses', at + tonumber(A[RESERVE.keep_ms]))
+    -- It is kept beyond its lapse for as long as its own call could run; whoever asks knows by `lapses` what it still means.
+    redis.call('PEXPIRE', row, tonumber(A[RESERVE.keep_ms]) + TOMBSTONE_MS)
+  end
+  return outcome
+end
+
+function ops.reserve(KEYS_, A)
+  local outcome = place(KEYS_[1], A)
+  if outcome[1] == 'held' or outcome[1] == 'unknown_account' then return outcome end
+  local known = state_in(redis.call('GET', call_key(KEYS_[1], A[RESERVE.hold_id])))
+  return known and { 'exists', known } or outcome
+end
+
+-- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
+-- and all sums that it is counted in. Nothing is posted where `charged` is nil. Answers cents and the balance that is left.
+local function end_hold(name, id, hold, now, charged, absorbed, words)
+  local base = base_of(name)
+  local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
+  local before_slots = #asked
+  for scope in string.gmatch(hold.slots, '[^\t]+') do asked[#asked + 1] = 'slot:' .. scope end
+  local from = ask_days(asked, hold.key, hold.day)
+  local account = redis.call('HMGET', name, unpack(asked))
+  local granted, spent, held, absorbed_before, clk, seq, absorbed_from = unpack(account, 1, before_slots)
+  local writes = { 'held', int(num(held) - hold.amount) }
+  for slot = before_slots + 1, from do
+    writes[#writes + 1] = asked[slot]
+    writes[#writes + 1] = int(math.max(0, num(account[slot]) - 1))
+  end
+  write_days(writes, days_in(asked, account, from), hold.inference, -hold.amount, charged, charged and absorbed > 0 and absorbed)
+  redis.call('HDEL', base .. ':l', id)
+  forget_past(name, hold.key, hold.day, clk)
+  if not charged then
+    redis.call('HSET', name, unpack(writes))
+    return
+  end
+  local at = math.max(num(clk), now)
+  spent, seq = num(spent), num(seq) + 1
+  local cents = math.ceil((spent + charged) / NANO_PER_CENT) - math.ceil(spent / NANO_PER_CENT)
+  if absorbed > 0 then
+    writes[#writes + 1] = 'absorbed'
+    writes[#writes + 1] = int(num(absorbed_before) + absorbed)
+    -- Releases before this one counted in no window what was absorbed: the days are made of postings from this one on.
+    if not absorbed_from then
+      writes[#writes + 1] = 'absorbed_from'
+      writes[#writes + 1] = int(seq)
+    end
+  end
+  redis.call('HSET', name, 'spent', int(spent + charged), 'clk', int(at), 'seq', int(seq), unpack(writes))
+  redis.call('SET', base .. ':c:' .. id, posting_text({
+    kind = 'charge', at = at, key = hold.key, amount = charged, cents = cents, absorbed = absorbed, seq = seq, day = hold.day,
+    inference = hold.inference, absorb_reason = absorbed > 0 and words.absorb_reason or '', reason = words.reason,
+    meta = hold.meta, detail = words.detail,
+  }))
+  redis.call('ZADD', base .. ':x', int(seq), id)
+  return cents, num(granted) - spent - charged
+end
+
+-- A call that costs more than this above its hold overruns it; after so many of one day the account's bounds are strict.
+local OVERRUN_NANO = NANO_PER_CENT
+local OVERRUNS_MAX = 3
+
+-- Counts a posting that has absorbed much. Answers whether the account's bounds are strict since this one.
+local function becomes_strict(name, absorbed, now)
+  if absorbed <= OVERRUN_NANO then return false end
+  local clk, overruns, strict = unpack(redis.call('HMGET', name, 'clk', 'overruns', 'strict'))
+  local day = int(math.floor(math.max(num(clk), now) / DAY_MS))
+  local of_day, count = string.match(overruns or '', '^(%d+) (%d+)$')
+  count = of_day == day and count + 1 or 1
+  redis.call('HSET', name, 'overruns', day .. ' ' .. int(count))
+  if count < OVERRUNS_MAX or strict == '1' then return false end
+  redis.call('HSET', name, 'strict', '1')
+  tell_changed(name)
+  return true
+end
+
+local function post_hold(name, id, hold, now, wanted, words)
+  local charged = math.min(wanted, hold.amount)
+  local absorbed = wanted - charged
+  end_idempotency(name, hold.idempotency, id, 'posted')
+  local cents, balance = end_hold(name, id, hold, now, charged, absorbed, words)
+  local strict = becomes_strict(name, absorbed, now) and '1' or '0'
+  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict }
+end
+
+function ops.post(KEYS_, A)
+  local text = redis.call('GET', call_key(KEYS_[1], A[POST.hold_id]))
+  local hold = hold_in(text)
+  if hold then
+    local words = { detail = A[POST.detail], absorb_reason = A[POST.absorb_reason], reason = '' }
+    return post_hold(KEYS_[1], A[POST.hold_id], hold, money_time(A), num(A[POST.amount]), words)
+  end
+  if not text then return { 'missing' } end
+  local kind, amount, cents, absorbed = string.match(text, POSTED)
+  if not kind then return { state_in(text) } end
+  if kind ~= 'charge' then return { 'missing' } end
+  local granted, spent = unpack(redis.call('HMGET', KEYS_[1], 'granted', 'spent'))
+  return { 'posted', '1', amount, cents, absorbed, int(num(granted) - num(spent)) }
+end
+
+-- Of a hold that may have been lost, it is told the idempotency key as well; otherwise these are empty.
+function ops.void(KEYS_, A)
+  local name, call = KEYS_[1], call_key(KEYS_[1], A[VOID.hold_id])
+  local text = redis.call('GET', call)
+  local hold = hold_in(text)
+  local fate = A[VOID.fate] == 'free' and 'voided' or A[VOID.fate]
+  if hold then
+    end_hold(name, A[VOID.hold_id], hold)
+    end_idempotency(name, hold.idempotency, A[VOID.hold_id], fate)
+    bury(call, 'voided')
+    return { 'voided' }
+  end
+  local state = state_in(text)
+  if state then return { state == 'voided' and 'exists' or state } end
+  bury(call, 'voided')
+  if fate ~= 'voided' then restore_idempotency(name, A[VOID.idempotency], A[VOID.hold_id], fate, account_time(name, A), A[VOID.fingerprint], A[VOID.keep_ms], A[VOID.effect]) end
+  return { 'voided' }
+end
+
+function ops.state(KEYS_, A)
+  return { state_in(redis.call('GET', call_key(KEYS_[1], A[STATE.hold_id]))) or 'missing' }
+end
+
+-- What may still be charged to a day of a key: the least of what is free in the account, the key's period and the inference cap.
+local function room_for(name, hold)
+  local key = key_of(base_of(name) .. ':k', hold.key) or {}
+  local asked = { 'granted', 'spent', 'held', 'cap' }
+  local from = ask_period(asked, key, hold.key, hold.day, tonumber(hold.day))
+  local account = redis.call('HMGET', name, unpack(asked))
+  local granted, spent, held, cap = unpack(account, 1, from)
+  local days = days_in(asked, account, from)
+  local room = num(granted) - num(spent) - num(held)
+  if key.ceiling then
+    room = math.min(room, key.ceiling - days.period_spent - days.period_held - days.period_absorbed)
+  end
+  if hold.inference == '1' then room = math.min(room, num(cap) - days.all_spent - days.all_held - days.all_absorbed) end
+  return math.max(0, room)
+end
+
+-- Charges for a call whose hold the store has lost, or whose lease ended while its process could not reach the store. It is told first
+-- what `post` is told; `why` is the reason of the posting.
+function ops.settle_orphan(KEYS_, A)
+  local name = KEYS_[1]
+  local state = state_in(redis.call('GET', call_key(name, A[SETTLE_ORPHAN.hold_id])))
+  if (state and state ~= 'expired') or redis.call('EXISTS', name) == 0 then return ops.post(KEYS_, A) end
+  local at = account_time(name, A)
+  local day = int(math.floor(math.min(tonumber(A[SETTLE_ORPHAN.placed_at]), at) / DAY_MS))
+  local hold = { amount = 0, key = A[SETTLE_ORPHAN.key_id], inference = A[SETTLE_ORPHAN.inference], meta = A[SETTLE_ORPHAN.meta], day = day, slots = '' }
+  local wanted = tonumber(A[SETTLE_ORPHAN.amount])
+  local charged = math.min(wanted, tonumber(A[SETTLE_ORPHAN.placed_amount]), room_for(name, hold))
+  restore_idempotency(name, A[SETTLE_ORPHAN.idempotency], A[SETTLE_ORPHAN.hold_id], 'posted', at, A[SETTLE_ORPHAN.fingerprint], A[SETTLE_ORPHAN.keep_ms], A[SETTLE_ORPHAN.effect])
+  local cents, balance = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, at, charged, wanted - charged,
+    { detail = A[SETTLE_ORPHAN.detail], absorb_reason = A[SETTLE_ORPHAN.why], reason = A[SETTLE_ORPHAN.why] })
+  return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance) }
+end
+
+-- `amount` is what the hold is to have.
+function ops.extend(KEYS_, A)
+  local name, call = KEYS_[1], call_key(KEYS_[1], A[EXTEND.hold_id])
+  local base = base_of(name)
+  local text = redis.call('GET', call)
+  local hold = hold_in(text)
+  if not hold then
+    return { 'gone', state_in(text) or 'missing' }
+  end
+  local more = math.max(0, tonumber(A[EXTEND.amount]) - hold.amount)
+  if more > 0 then
+    local key = key_of(base .. ':k', hold.key)
+    if not key then return { 'unknown_key' } end
+    local asked, day = { 'granted', 'spent', 'held', 'cap', 'frozen', 'clk' }, tonumber(hold.day)
+    local from = ask_period(asked, key, hold.key, hold.day, day)
+    local account = redis.call('HMGET', name, unpack(asked))
+    local granted, spent, held, cap, frozen, clk = unpack(account, 1, from)
+    if frozen == '1' then return { 'frozen' } end
+    if key.paused then return { 'paused' } end
+    local days = days_in(asked, account, from)
+    local refused = money_refusal({
+      key = key, days = days, inference = hold.inference, day = day, amount = more,
+      granted = num(granted), spent = num(spent), held = num(held), cap = num(cap),
+    })
+    if refused then return refused end
+    local writes = { 'held', int(num(held) + more) }
+    write_days(writes, days, hold.inference, more)
+    redis.call('HSET', name, unpack(writes))
+    forget_past(name, hold.key, day, clk)
+  end
+  hold.amount = hold.amount + more
+  hold.accrued = math.min(hold.amount, math.max(hold.accrued, tonumber(A[EXTEND.accrued])))
+  local now = clock(A)
+  redis.call('SET', call, hold_text(hold))
+  redis.call('HSET', base .. ':l', A[EXTEND.hold_id], int(now + A[EXTEND.lease_ms]))
+  return { 'extended', int(hold.amount) }
+end
+
+-- Answers the ids that are no longer held.
+function ops.renew(KEYS_, A)
+  local leases = base_of(KEYS_[1]) .. ':l'
+  local now = clock(A)
+  local gone = {}
+  for at = RENEW.rest, #A do
+    if redis.call('HEXISTS', leases, A[at]) == 1 then
+      redis.call('HSET', leases, A[at], now + tonumber(A[RENEW.lease_ms]))
+    else
+      gone[#gone + 1] = A[at]
+    end
+  end
+  return gone
+end
+
+-- An account's leases, the first to end before the others.
+local function leases_of(name)
+  local flat = redis.call('HGETALL', base_of(name) .. ':l')
+  local leases = {}
+  for at = 1, #flat, 2 do leases[#leases + 1] = { id = flat[at], ends = tonumber(flat[at + 1]) } end
+  table.sort(leases, function(a, b) return a.ends < b.ends or (a.ends == b.ends and a.id < b.id) end)
+  return leases
+end
+
+-- Answers the ids of holds whose lease has ended; none while the clocks are apart: by the
+-- server's, set ahead, every lease would have ended before it could be renewed.
+function ops.overdue(KEYS_, A)
+  local now, leapt = clock(A)
+  if leapt or is_apart(now, A) then return {} end
+  local ended = {}
+  for _, lease in ipairs(leases_of(KEYS_[1])) do
+    if lease.ends > now or #ended == tonumber(A[OVERDUE.count]) then break end
+    ended[#ended + 1] = lease.id
+  end
+  return ended
+end
+
+-- When the first lease of an account ends; '' where it holds nothing.
+function ops.first_end(KEYS_)
+  local first = leases_of(KEYS_[1])[1]
+  return { first and int(first.ends) or '' }
+end
+
+-- Ends one hold whose lease has ended.
+function ops.expire(KEYS_, A)
+  local name, call = KEYS_[1], call_key(KEYS_[1], A[EXPIRE.hold_id])
+  local leases = base_of(name) .. ':l'
+  local now = clock(A)
+  local hold = hold_in(redis.call('GET', call))
+  local ends = redis.call('HGET', leases, A[EXPIRE.hold_id])
+  if not hold then
+    if ends then redis.call('HDEL', leases, A[EXPIRE.hold_id]) end
+    return { 'gone' }
+  end
+  if not ends or tonumber(ends) > now then return { 'live' } end
+  if hold.on_expire == 'void' then
+    end_hold(name, A[EXPIRE.hold_id], hold)
+    end_idempotency(name, hold.idempotency, A[EXPIRE.hold_id], 'expired')
+    bury(call, 'expired')
+  else
+    post_hold(name, A[EXPIRE.hold_id], hold, money_time(A), hold.accrued, { detail = A[EXPIRE.detail], absorb_reason = '', reason = 'its lease ended' })
+  end
+  return { 'ended' }
+end

@@ -1,0 +1,209 @@
+// Accounts, keys, credit and refunds: what people and the admin listener do to the ledger.
+import type {
+  AccountPatch,
+  AccountRow,
+  KeyPatch,
+  KeyRow,
+  NewAccount,
+  NewKey,
+  PostingRow,
+  RefundOutcome,
+  TopUpOutcome,
+} from "../../account-rows.ts";
+import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../../money.ts";
+import { ceilingAfter } from "../model/key-change.ts";
+import { type AccountState, type KeyState, keyScope, periodSum } from "../model/state.ts";
+import { setStrictBounds } from "../model/strict-bounds.ts";
+import { dayOf, periodEnd } from "../model/windows.ts";
+import type { LedgerState } from "./state.ts";
+
+/** Opens an account with its primary key; opening credit is a top-up like any other. */
+export function openAccount(state: LedgerState, request: NewAccount): "opened" | "exists" {
+  if (state.accounts.account(request.accountId) !== null) return "exists";
+  const { accountId, name, kind, inferenceCapNano, requestsPerMinute, inFlightMax } = request;
+  const createdAtMs = state.now().nowMs;
+  const account: AccountState = {
+    ...{ accountId, name, kind, createdAtMs, inferenceCapNano, requestsPerMinute, inFlightMax },
+    ...{ frozen: false, granted: 0, spent: 0, held: 0, absorbed: 0, clockMs: createdAtMs, lastPosting: null },
+    ...{ strictBounds: false, overruns: 0, overrunDay: null },
+    ...{ keys: new Map(), holds: new Set(), scopes: new Map(), slots: new Map() },
+  };
+  state.accounts.insertAccount(account);
+  state.accounts.insertKey(account, newKey(account, request.primaryKey, true, createdAtMs));
+  if (request.creditNano > 0) {
+    credit(state, account, {
+      transactionId: `open_${accountId}`,
+      kind: "topup",
+      amountNano: request.creditNano,
+      reference: "opening credit",
+      reason: null,
+    });
+  }
+  return "opened";
+}
+
+function newKey(account: AccountState, key: NewKey, primary: boolean, createdAtMs: number): KeyState {
+  return { ...key, accountId: account.accountId, primary, createdAtMs, paused: false, lastUsedAtMs: null };
+}
+
+export function patchAccount(
+  state: LedgerState,
+  { accountId, patch }: { accountId: string; patch: AccountPatch },
+): AccountRow | null {
+  const account = state.accounts.account(accountId);
+  if (account === null) return null;
+  const { strictBounds, ...profile } = patch;
+  Object.assign(account, profile);
+  state.accounts.writeProfile(account);
+  if (strictBounds !== undefined) {
+    setStrictBounds(account, strictBounds);
+    state.accounts.writeOverruns(account);
+  }
+  return accountRow(account);
+}
+
+export function createKey(
+  state: LedgerState,
+  { accountId, key }: { accountId: string; key: NewKey },
+): "created" | "unknown_account" | "external_id_taken" {
+  const account = state.accounts.account(accountId);
+  if (account === null) return "unknown_account";
+  for (const other of account.keys.values()) {
+    if (key.externalId !== null && other.externalId === key.externalId) return "external_id_taken";
+  }
+  state.accounts.insertKey(account, newKey(account, key, false, state.now().nowMs));
+  return "created";
+}
+
+function findKey(state: LedgerState, accountId: string, keyId: string): KeyState | null {
+  return state.accounts.account(accountId)?.keys.get(keyId) ?? null;
+}
+
+export function patchKey(
+  state: LedgerState,
+  { accountId, keyId, patch }: { accountId: string; keyId: string; patch: KeyPatch },
+): KeyRow | null {
+  const key = findKey(state, accountId, keyId);
+  if (key === null) return null;
+  Object.assign(key, patch, ceilingAfter(key, patch));
+  state.accounts.changedKey(key);
+  return keyRow(state, key);
+}
+
+export function rotateKey(
+  state: LedgerState,
+  request: { accountId: string; keyId: string; secretHash: string; hint: string },
+): KeyRow | null {
+  const key = findKey(state, request.accountId, request.keyId);
+  if (key === null) return null;
+  state.accounts.rotateKey(key, request.secretHash, request.hint);
+  return keyRow(state, key);
+}
+
+export function deleteKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): boolean {
+  const account = state.accounts.account(accountId);
+  const key = account?.keys.get(keyId);
+  if (!account || !key || key.primary) return false;
+  state.accounts.deleteKey(account, key);
+  return true;
+}
+
+/** Adds credit once per reference. */
+export function topUp(
+  state: LedgerState,
+  request: { accountId: string; transactionId: string; amountNano: Nano; reference: string },
+): TopUpOutcome {
+  const account = state.accounts.account(request.accountId);
+  if (account === null) return { outcome: "unknown_account" };
+  const before = state.entries.postingByReference(request.accountId, "topup", request.reference);
+  if (before !== null) return { outcome: "exists", balanceNano: balance(account) };
+  if (account.granted + request.amountNano > GRANTED_NANO_MAX) return { outcome: "too_much" };
+  credit(state, account, { ...request, kind: "topup", reason: null });
+  return { outcome: "credited", balanceNano: balance(account) };
+}
+
+/** Gives the whole of a charge back as credit, once; what was spent stays spent. */
+export function refund(
+  state: LedgerState,
+  { transactionId, refundId, reason }: { transactionId: string; refundId: string; reason: string },
+): RefundOutcome {
+  const charge = state.entries.posting(transactionId);
+  const account = charge?.kind === "charge" ? state.accounts.account(charge.accountId) : null;
+  if (!charge || !account) return { outcome: "unknown_transaction" };
+  const before = state.entries.postingByReference(charge.accountId, "refund", transactionId);
+  if (before !== null) return { outcome: "exists", refundId: before.transactionId, amountNano: before.amountNano };
+  const { amountNano } = charge;
+  credit(state, account, { transactionId: refundId, kind: "refund", amountNano, reference: transactionId, reason });
+  return { outcome: "refunded", refundId, amountNano };
+}
+
+function credit(
+  state: LedgerState,
+  account: AccountState,
+  entry: Pick<PostingRow, "transactionId" | "kind" | "amountNano" | "reference" | "reason">,
+): void {
+  const createdAtMs = state.accountNow(account);
+  account.granted = nano(account.granted + entry.amountNano);
+  account.clockMs = createdAtMs;
+  state.accounts.changed(account);
+  account.lastPosting = state.entries.insertPosting({
+    ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
+    ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
+    ...{ priceVersion: null, legs: [], day: null, inference: false },
+    ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
+    accountId: account.accountId,
+    createdAtMs,
+    ...entry,
+  });
+}
+
+function balance(account: AccountState): Nano {
+  return nano(account.granted - account.spent);
+}
+
+export function accountRow(account: AccountState): AccountRow {
+  const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
+  return {
+    ...{ accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax },
+    strictBounds: account.strictBounds,
+    grantedNano: account.granted as Nano,
+    spentNano: account.spent as Nano,
+    heldNano: account.held as Nano,
+    absorbedNano: account.absorbed as Nano,
+  };
+}
+
+export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
+  const account = state.accounts.account(key.accountId);
+  if (account === null) return null;
+  const day = dayOf(state.accountNow(account));
+  const period = key.ceilingNano === null ? "day" : (key.ceilingPeriod ?? "day");
+  const scope = state.accounts.scope(account, keyScope(key.keyId), day);
+  const { spent, held } = periodSum(scope, period, day, periodEnd(period, day));
+  const { secretHash: _, ...shown } = key;
+  return {
+    ...shown,
+    periodSpentNano: nano(spent),
+    periodHeldNano: nano(held),
+  };
+}
+
+/** The keys of an account, oldest first. */
+export function keyRows(state: LedgerState, accountId: string): KeyRow[] {
+  const rows: KeyRow[] = [];
+  for (const key of state.accounts.account(accountId)?.keys.values() ?? []) {
+    const row = keyRow(state, key);
+    if (row !== null) rows.push(row);
+  }
+  return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.keyId < b.keyId ? -1 : 1));
+}
+
+/** All accounts, oldest first. */
+export function accountRows(state: LedgerState): AccountRow[] {
+  const rows: AccountRow[] = [];
+  for (const accountId of state.accounts.accountIds()) {
+    const account = state.accounts.account(accountId);
+    if (account !== null) rows.push(accountRow(account));
+  }
+  return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.accountId < b.accountId ? -1 : 1));
+}

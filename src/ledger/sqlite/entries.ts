@@ -1,0 +1,280 @@
+// The rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
+import type { DatabaseSync } from "node:sqlite";
+import type { PostingRow } from "../../account-rows.ts";
+import type { Nano } from "../../money.ts";
+import type { TokenUsage } from "../../plan.ts";
+import type { HoldState, KeyFate } from "../model/ledger.ts";
+import { legsIn, legsText } from "../model/legs.ts";
+import type { LiveHold } from "../model/state.ts";
+
+/** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
+export interface PostingPlace {
+  readonly day: number | null;
+  readonly inference: boolean;
+  readonly beforeOfAccount: number | null;
+  readonly beforeOfKey: number | null;
+}
+
+/** A posting as the doctor sees it. */
+export type PlacedPosting = PostingRow & PostingPlace;
+
+export interface HoldSql {
+  hold_id: string;
+  account_id: string;
+  key_id: string;
+  amount: number;
+  accrued: number;
+  day: number;
+  inference: number;
+  slots: string;
+  owner: string;
+  lease_ms: number;
+  on_expire: "void" | "post-accrued";
+  effect: "read" | "write";
+  parent_id: string | null;
+  request_id: string;
+  operation: string;
+  asked: string;
+  idempotency_key: string | null;
+  created_at: number;
+}
+
+export interface IdempotencyRow {
+  readonly fingerprint: string;
+  readonly holdId: string;
+  readonly state: HoldState | KeyFate;
+  readonly effect: "read" | "write";
+  readonly lapsesAtMs: number;
+}
+
+interface PostingSql {
+  seq: number;
+  transaction_id: string;
+  kind: PostingRow["kind"];
+  account_id: string;
+  key_id: string | null;
+  parent_id: string | null;
+  request_id: string | null;
+  created_at: number;
+  operation: string | null;
+  asked: string | null;
+  served: string | null;
+  provider: string | null;
+  amount: Nano;
+  charged_cents: number;
+  upstream: Nano;
+  absorbed: Nano;
+  absorb_reason: string | null;
+  usage: string | null;
+  estimated: number;
+  price_version: string | null;
+  reference: string | null;
+  reason: string | null;
+  legs: string | null;
+  day: number | null;
+  inference: number;
+  before_of_account: number | null;
+  before_of_key: number | null;
+}
+
+/** Tombstones that a sweep removes at most: a few milliseconds' work. */
+const TOMBSTONES_PRUNED_MAX = 5_000;
+
+export class EntryTables {
+  readonly #sql: ReturnType<typeof prepare>;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepare(database);
+  }
+
+  holds(): HoldSql[] {
+    return this.#sql.holds.all() as unknown as HoldSql[];
+  }
+
+  insertHold(hold: LiveHold): void {
+    this.#sql.insertHold.run(
+      ...[hold.holdId, hold.account.accountId, hold.keyId, hold.amount, hold.accrued, hold.day],
+      ...[
+        hold.inference ? 1 : 0,
+        hold.slots.length === 0 ? "[]" : JSON.stringify(hold.slots),
+        hold.owner,
+        hold.leaseMs,
+      ],
+      ...[hold.onExpire, hold.effect, hold.parentId, hold.requestId, hold.operation, hold.asked],
+      ...[hold.idempotencyKey, hold.createdAtMs],
+    );
+  }
+
+  updateHold({ holdId, amount, accrued, leaseMs }: LiveHold): void {
+    this.#sql.updateHold.run(amount, accrued, leaseMs, holdId);
+  }
+
+  deleteHold(holdId: string): void {
+    this.#sql.deleteHold.run(holdId);
+  }
+
+  /** The amount and the account of a live hold, as stored. */
+  holdRow(holdId: string): HoldSql | null {
+    return (this.#sql.hold.get(holdId) as unknown as HoldSql | undefined) ?? null;
+  }
+
+  /** How a hold that is no longer live has ended, or null where it never was. */
+  endOf(holdId: string): HoldState | null {
+    const row = this.#sql.endOf.get(holdId, holdId);
+    return row === undefined ? null : (row.state as HoldState);
+  }
+
+  bury(holdId: string, accountId: string, end: { state: HoldState; reason: string; atMs: number }): void {
+    this.#sql.bury.run(holdId, accountId, end.state, end.reason, end.atMs);
+  }
+
+  /** Removes tombstones, and up to `countMax` idempotency keys, that nobody can ask for any more. */
+  prune(countMax: number, buriedBeforeMs: number, nowMs: number): void {
+    this.#sql.pruneTombstones.run(buriedBeforeMs, TOMBSTONES_PRUNED_MAX);
+    this.#sql.pruneIdempotency.run(nowMs, countMax);
+  }
+
+  /** Writes a posting and answers its number. */
+  insertPosting(row: PlacedPosting): number {
+    const { lastInsertRowid } = this.#sql.insertPosting.run(
+      ...[row.transactionId, row.kind, row.accountId, row.keyId, row.parentId, row.requestId, row.createdAtMs, row.day],
+      ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
+      ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
+      ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
+      legsText(row.legs),
+    );
+    return Number(lastInsertRowid);
+  }
+
+  posting(transactionId: string): PostingRow | null {
+    const row = this.#sql.posting.get(transactionId) as unknown as PostingSql | undefined;
+    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs) };
+  }
+
+  postingByReference(accountId: string, kind: "topup" | "refund", reference: string): PostingRow | null {
+    const row = this.#sql.postingByReference.get(accountId, kind, reference) as unknown as PostingSql | undefined;
+    return row === undefined ? null : postingRow(row);
+  }
+
+  /** The posting of that number. */
+  placedPosting(number: number): PlacedPosting | null {
+    const row = this.#sql.postingByNumber.get(number) as unknown as PostingSql | undefined;
+    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs), ...placeOf(row) };
+  }
+
+  /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
+  list(owner: { accountId: string; keyId: string | null }, from: number | null, limit: number) {
+    const rows: PostingRow[] = [];
+    let next = from;
+    while (next !== null && rows.length < limit) {
+      const row = this.#sql.postingByNumber.get(next) as unknown as PostingSql | undefined;
+      // A cursor comes from outside: it may name anybody's posting.
+      if (row?.account_id !== owner.accountId || (owner.keyId !== null && row.key_id !== owner.keyId)) break;
+      rows.push(postingRow(row));
+      next = owner.keyId === null ? row.before_of_account : row.before_of_key;
+    }
+    return { rows, next: next === null || rows.length < limit ? null : String(next) };
+  }
+
+  idempotency(accountId: string, keyId: string, key: string): IdempotencyRow | null {
+    return (this.#sql.idempotency.get(accountId, keyId, key) as unknown as IdempotencyRow | undefined) ?? null;
+  }
+
+  putIdempotency(hold: LiveHold, fingerprint: string, lapsesAtMs: number): void {
+    const { account, keyId, idempotencyKey, holdId, effect } = hold;
+    this.#sql.putIdempotency.run(account.accountId, keyId, idempotencyKey, fingerprint, holdId, effect, lapsesAtMs);
+  }
+
+  endIdempotency(hold: LiveHold, state: HoldState | KeyFate): void {
+    if (hold.idempotencyKey === null) return;
+    this.#sql.endIdempotency.run(state, hold.account.accountId, hold.keyId, hold.idempotencyKey, hold.holdId);
+  }
+
+  totals() {
+    return this.#sql.totals.get() as unknown as { accounts: number; spentNano: Nano; absorbedNano: Nano };
+  }
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    holds: database.prepare("SELECT * FROM hold"),
+    hold: database.prepare("SELECT * FROM hold WHERE hold_id = ?"),
+    insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    updateHold: database.prepare("UPDATE hold SET amount = ?, accrued = ?, lease_ms = ? WHERE hold_id = ?"),
+    deleteHold: database.prepare("DELETE FROM hold WHERE hold_id = ?"),
+    endOf: database.prepare(
+      `SELECT 'posted' AS state FROM posting WHERE transaction_id = ?
+       UNION ALL SELECT state FROM tombstone WHERE hold_id = ? LIMIT 1`,
+    ),
+    bury: database.prepare(
+      "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES (?, ?, ?, ?, ?)",
+    ),
+    pruneTombstones: database.prepare(
+      "DELETE FROM tombstone WHERE seq IN (SELECT seq FROM tombstone WHERE ended_at < ? ORDER BY ended_at LIMIT ?)",
+    ),
+    pruneIdempotency: database.prepare(
+      `DELETE FROM idempotency WHERE (account_id, key_id, idempotency_key) IN
+         (SELECT account_id, key_id, idempotency_key FROM idempotency
+           WHERE lapses_at <= ? AND state <> 'held' ORDER BY lapses_at LIMIT ?)`,
+    ),
+    insertPosting: database.prepare(
+      `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
+         operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
+         price_version, reference, reason, before_of_account, before_of_key, legs)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
+    postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
+    postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),
+    idempotency: database.prepare(
+      `SELECT fingerprint, hold_id AS holdId, state, effect, lapses_at AS lapsesAtMs FROM idempotency
+         WHERE account_id = ? AND key_id = ? AND idempotency_key = ?`,
+    ),
+    putIdempotency: database.prepare(
+      `INSERT OR REPLACE INTO idempotency
+         (account_id, key_id, idempotency_key, fingerprint, hold_id, state, effect, lapses_at)
+       VALUES (?, ?, ?, ?, ?, 'held', ?, ?)`,
+    ),
+    endIdempotency: database.prepare(
+      `UPDATE idempotency SET state = ?
+         WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?`,
+    ),
+    totals: database.prepare(
+      `SELECT COUNT(*) AS accounts, COALESCE(SUM(spent), 0) AS spentNano, COALESCE(SUM(absorbed), 0) AS absorbedNano
+         FROM account`,
+    ),
+  };
+}
+
+function placeOf(row: PostingSql): PostingPlace {
+  const { day, inference, before_of_account: beforeOfAccount, before_of_key: beforeOfKey } = row;
+  return { day, inference: inference === 1, beforeOfAccount, beforeOfKey };
+}
+
+/** A posting as lists show it: without its legs. */
+function postingRow(row: PostingSql): PostingRow {
+  return {
+    transactionId: row.transaction_id,
+    kind: row.kind,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    parentId: row.parent_id,
+    requestId: row.request_id,
+    createdAtMs: row.created_at,
+    operation: row.operation,
+    asked: row.asked,
+    served: row.served,
+    provider: row.provider,
+    amountNano: row.amount,
+    chargedCents: row.charged_cents,
+    upstreamNano: row.upstream,
+    absorbedNano: row.absorbed,
+    absorbReason: row.absorb_reason,
+    usage: row.usage === null ? null : (JSON.parse(row.usage) as TokenUsage),
+    estimated: row.estimated === 1,
+    priceVersion: row.price_version,
+    reference: row.reference,
+    reason: row.reason,
+    legs: [],
+  };
+}

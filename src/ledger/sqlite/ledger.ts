@@ -1,0 +1,65 @@
+// The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
+import { type Nano, nano } from "../../money.ts";
+import type { SqliteThread } from "../../storage/sqlite-thread.ts";
+import type { DoctorReport, Ledger } from "../model/ledger.ts";
+import type { LedgerOperations } from "./unit.ts";
+
+/** The file that the storage thread loads for the ledger. */
+export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
+
+/**
+ * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call answers after its commit, and rejects
+ * with `ledger_unavailable` where the store cannot. Amounts that are no whole non-negative nano-USD throw RangeError.
+ */
+export function sqliteLedger(thread: SqliteThread): Ledger {
+  const call = thread.unit<LedgerOperations>("ledger");
+  let visit: Promise<DoctorReport> | null = null;
+  return {
+    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
+    account: (accountId) => call("account", accountId),
+    accounts: () => call("accounts", null),
+    patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
+    createKey: (accountId, key) => call("createKey", { accountId, key }),
+    keyByHash: (secretHash) => call("keyByHash", secretHash),
+    keys: (accountId) => call("keys", accountId),
+    patchKey: (accountId, keyId, patch) => call("patchKey", { accountId, keyId, patch }),
+    rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
+    deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
+    reserve(request) {
+      nano(request.amountNano);
+      return call("reserve", request);
+    },
+    extend: (hold, amountNano, accrued, leaseMs) =>
+      call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
+    renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
+    post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      for (const { upstreamNano } of request.legs) nano(upstreamNano);
+      return call("post", request);
+    },
+    void: ({ accountId, holdId }, reason, keyFate = "free") => call("void", { accountId, holdId, reason, keyFate }),
+    sweep: (countMax, onlyOwner) => call("sweep", { countMax, onlyOwner: onlyOwner ?? null }),
+    topUp: (accountId, transactionId, amountNano, reference) =>
+      call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),
+    refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
+    transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
+    transactions: (query) => call("transactions", query),
+    totals: () => call("totals", null),
+    doctor(options) {
+      visit ??= examine(options?.file ?? false).finally(() => {
+        visit = null;
+      });
+      return visit;
+    },
+    backup: (path) => thread.backup(path),
+    close: () => thread.close(),
+  };
+
+  async function examine(file: boolean): Promise<DoctorReport> {
+    for (let begin = true; ; begin = false) {
+      const { done, seen } = await call("examine", { begin, file });
+      if (done) return seen;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// Placing a hold and making it larger: every check first, then writes that cannot fail.
+import { minus, type Nano } from "../../money.ts";
+import { moneyRefusal, slotRefusal } from "../model/admission.ts";
+import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest } from "../model/ledger.ts";
+import { type AccountState, inferenceScope, type KeyState, keyScope, type LiveHold } from "../model/state.ts";
+import { dayOf } from "../model/windows.ts";
+import type { LedgerState } from "./state.ts";
+
+/** The store's clock and the caller's may differ by this much. */
+const SKEW_MS_MAX = 30_000;
+
+/** Holds the amount, or says why not. */
+export function reserve(state: LedgerState, request: ReserveRequest): ReserveOutcome {
+  const account = state.accounts.account(request.accountId);
+  if (account === null) return { outcome: "unknown_account" };
+  const known = state.stateOf(request.holdId);
+  if (known !== null) return { outcome: "exists", state: known };
+  const key = account.keys.get(request.keyId);
+  if (key === undefined) return { outcome: "unknown_key" };
+  if (account.frozen) return { outcome: "frozen" };
+  if (key.paused) return { outcome: "paused" };
+  const { nowMs, skewed } = state.now();
+  if (skewed || Math.abs(nowMs - request.nowMs) > SKEW_MS_MAX) return { outcome: "clock_skew" };
+
+  const atMs = Math.max(account.clockMs, nowMs);
+  const day = dayOf(atMs);
+  const refused =
+    idempotencyRefusal(state, request, atMs) ??
+    slotRefusal(account, request.slots) ??
+    moneyRefusal({
+      account,
+      key,
+      keyScope: state.accounts.scope(account, keyScope(key.keyId), day),
+      inferenceScope: request.inference ? state.accounts.scope(account, inferenceScope(account.accountId), day) : null,
+      day,
+      amount: request.amountNano,
+    });
+  if (refused !== null) return refused;
+
+  place(state, request, { account, key, atMs, day });
+  return { outcome: "held" };
+}
+
+function place(
+  state: LedgerState,
+  request: ReserveRequest,
+  { account, key, atMs, day }: { account: AccountState; key: KeyState; atMs: number; day: number },
+): void {
+  const { holdId, keyId, parentId, requestId, operation, asked, effect, inference, owner, onExpire, leaseMs } = request;
+  const hold: LiveHold = {
+    ...{ holdId, account, keyId, parentId, requestId, operation, asked, effect, day, inference, owner, onExpire },
+    slots: request.slots.map((slot) => slot.scope),
+    idempotencyKey: request.idempotency?.key ?? null,
+    createdAtMs: atMs,
+    days: state.holdDays(account, { keyId, day, inference }),
+    amount: request.amountNano,
+    accrued: 0,
+    leaseMs,
+    leaseEndsElapsedMs: state.elapsedMs() + leaseMs,
+  };
+  account.clockMs = atMs;
+  state.add(hold);
+  state.entries.insertHold(hold);
+  state.accounts.used(key, atMs);
+  if (request.idempotency !== null) {
+    const { fingerprint, keepMs } = request.idempotency;
+    state.entries.putIdempotency(hold, fingerprint, atMs + keepMs);
+  }
+}
+
+/** What an earlier call under the same idempotency key means for this one; null: run it. */
+function idempotencyRefusal(state: LedgerState, request: ReserveRequest, atMs: number): ReserveOutcome | null {
+  if (request.idempotency === null) return null;
+  const { key, fingerprint } = request.idempotency;
+  const row = state.entries.idempotency(request.accountId, request.keyId, key);
+  if (row === null || (row.state !== "held" && row.lapsesAtMs <= atMs)) return null;
+  // A call that was not charged was as good as never made: the key is free, whatever is asked now.
+  if (row.state === "voided" || (row.state === "expired" && row.effect === "read")) return null;
+  if (row.fingerprint !== fingerprint) return { outcome: "idempotency_mismatch" };
+  if (row.state === "held") return { outcome: "idempotency_in_progress", holdId: row.holdId };
+  if (row.state === "posted" || row.state === "answered") return { outcome: "idempotency_done", holdId: row.holdId };
+  return { outcome: "idempotency_unknown", holdId: row.holdId };
+}
+
+/** Grows a hold to an amount, notes how much of it has been used, and renews its lease. */
+export function extend(
+  state: LedgerState,
+  { hold: ref, amountNano, accrued, leaseMs }: { hold: HoldRef; amountNano: Nano; accrued: Nano; leaseMs: number },
+): ExtendOutcome {
+  const hold = state.hold(ref);
+  if (hold === null) return { outcome: "gone", state: state.entries.endOf(ref.holdId) ?? "missing" };
+  const more = minus(amountNano, hold.amount as Nano);
+  const refused = more === 0 ? null : growthRefusal(state, hold, more);
+  if (refused !== null) return refused;
+  hold.account.held += more;
+  for (const day of hold.days) day.held += more;
+  hold.amount += more;
+  hold.accrued = Math.min(hold.amount, Math.max(hold.accrued, accrued));
+  hold.leaseMs = leaseMs;
+  hold.leaseEndsElapsedMs = state.elapsedMs() + leaseMs;
+  state.entries.updateHold(hold);
+  return { outcome: "extended", amountNano: hold.amount as Nano };
+}
+
+function growthRefusal(state: LedgerState, hold: LiveHold, more: Nano): ExtendOutcome | null {
+  const { account, day } = hold;
+  const key = account.keys.get(hold.keyId);
+  if (key === undefined) return { outcome: "unknown_key" };
+  if (account.frozen) return { outcome: "frozen" };
+  if (key.paused) return { outcome: "paused" };
+  return moneyRefusal({
+    account,
+    key,
+    keyScope: state.accounts.scope(account, keyScope(key.keyId), day),
+    inferenceScope: hold.inference ? state.accounts.scope(account, inferenceScope(account.accountId), day) : null,
+    day,
+    amount: more,
+  });
+}

@@ -1,0 +1,95 @@
+// How holds end: posted, voided, or by the sweep when their lease has ended; and the leases themselves.
+import { minus, type Nano, ZERO } from "../../money.ts";
+import type { HoldRef, KeyFate, PostOutcome, PostRequest, VoidOutcome } from "../model/ledger.ts";
+import type { LiveHold } from "../model/state.ts";
+import type { LedgerState } from "./state.ts";
+
+/** How long an ended hold is remembered: longer than any call, and than any retry of one. */
+const TOMBSTONE_KEPT_MS = 6 * 3_600_000;
+const JOB_OWNER = "job:";
+
+/** Charges a hold; a repeat answers what was charged then. */
+export function post(state: LedgerState, request: PostRequest): PostOutcome {
+  const hold = state.hold(request);
+  if (hold !== null) return { outcome: "posted", repeat: false, ...state.post(hold, { ...request, reason: null }) };
+  const account = state.accounts.account(request.accountId);
+  const posting = account === null ? null : state.entries.posting(request.holdId);
+  if (account !== null && posting?.kind === "charge" && posting.accountId === account.accountId) {
+    const { amountNano, chargedCents, absorbedNano } = posting;
+    const balanceNano = minus(account.granted as Nano, account.spent as Nano);
+    return { outcome: "posted", repeat: true, chargedNano: amountNano, chargedCents, absorbedNano, balanceNano };
+  }
+  const end = state.entries.endOf(request.holdId);
+  return { outcome: end === "voided" || end === "expired" ? end : "missing" };
+}
+
+/** Releases a hold; one that is not there is remembered as voided, so that a delayed reserve is refused. */
+export function voidHold(state: LedgerState, ref: HoldRef & { reason: string; keyFate: KeyFate }): VoidOutcome {
+  const hold = state.hold(ref);
+  if (hold !== null) {
+    state.release(hold, "voided", ref.reason);
+    if (ref.keyFate !== "free") state.entries.endIdempotency(hold, ref.keyFate);
+    return { outcome: "voided" };
+  }
+  const end = state.stateOf(ref.holdId);
+  if (end === "posted" || end === "expired") return { outcome: end };
+  if (end !== null) return { outcome: "exists" };
+  const atMs = state.now().nowMs;
+  state.entries.bury(ref.holdId, ref.accountId, { state: "voided", reason: ref.reason, atMs });
+  return { outcome: "voided" };
+}
+
+/** Renews leases; answers the ids that are not held any more. */
+export function renew(
+  state: LedgerState,
+  { holds, leaseMs }: { holds: readonly HoldRef[]; leaseMs: number },
+): readonly string[] {
+  const gone: string[] = [];
+  for (const ref of holds) {
+    const hold = state.hold(ref);
+    if (hold === null) {
+      gone.push(ref.holdId);
+      continue;
+    }
+    hold.leaseMs = leaseMs;
+    hold.leaseEndsElapsedMs = state.elapsedMs() + leaseMs;
+  }
+  return gone;
+}
+
+/** Ends up to `countMax` holds whose lease has ended or whose process must be dead, and prunes what nobody can ask for. */
+export function sweep(
+  state: LedgerState,
+  { countMax, onlyOwner }: { countMax: number; onlyOwner: string | null },
+): readonly string[] {
+  const ended: string[] = [];
+  for (const hold of state.holds.values()) {
+    if (ended.length >= countMax) break;
+    const orphaned = onlyOwner !== null && hold.owner !== onlyOwner && !hold.owner.startsWith(JOB_OWNER);
+    if (!orphaned && state.elapsedMs() < hold.leaseEndsElapsedMs) continue;
+    expire(state, hold, orphaned ? "its process ended" : "its lease ended");
+    ended.push(hold.holdId);
+  }
+  const { nowMs } = state.now();
+  state.entries.prune(countMax, nowMs - TOMBSTONE_KEPT_MS, nowMs);
+  return ended;
+}
+
+function expire(state: LedgerState, hold: LiveHold, reason: string): void {
+  if (hold.onExpire === "void") {
+    state.release(hold, "expired", reason);
+    return;
+  }
+  state.post(hold, {
+    amountNano: hold.accrued as Nano,
+    upstreamNano: ZERO,
+    absorbReason: null,
+    provider: null,
+    served: null,
+    usage: null,
+    estimated: true,
+    priceVersion: null,
+    reason,
+    legs: [],
+  });
+}

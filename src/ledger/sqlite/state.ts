@@ -1,0 +1,174 @@
+// What the ledger's operations share: the tables, the live holds, the time that counts, and how a hold ends.
+import type { PostingRow } from "../../account-rows.ts";
+import { chargedCents, type Nano, nano } from "../../money.ts";
+import type { StoreTime } from "../../storage/sqlite-unit.ts";
+import { guardClock } from "../model/clock-guard.ts";
+import type { HoldRef, HoldState, PostedCharge, PostRequest } from "../model/ledger.ts";
+import { type AccountState, inferenceScope, keyScope, type LiveHold, releaseHold, takeHold } from "../model/state.ts";
+import { countOverrun } from "../model/strict-bounds.ts";
+import { dayOf } from "../model/windows.ts";
+import type { AccountTables } from "./accounts.ts";
+import type { EntryTables, HoldSql } from "./entries.ts";
+
+/** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
+export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated" | "legs"> &
+  Pick<PostingRow, "absorbReason" | "provider" | "served" | "priceVersion" | "reason">;
+
+export class LedgerState {
+  readonly accounts: AccountTables;
+  readonly entries: EntryTables;
+  readonly holds = new Map<string, LiveHold>();
+  readonly #time: StoreTime;
+  readonly #guard = guardClock();
+
+  constructor(accounts: AccountTables, entries: EntryTables, time: StoreTime) {
+    this.accounts = accounts;
+    this.entries = entries;
+    this.#time = time;
+    this.#loadHolds();
+  }
+
+  /** Forgets what is in memory and reads it again. */
+  reload(): void {
+    this.accounts.clear();
+    this.holds.clear();
+    this.#loadHolds();
+  }
+
+  elapsedMs(): number {
+    return this.#time.elapsedMs;
+  }
+
+  /** The store's time, and whether it can be trusted for new holds. */
+  now() {
+    return this.#guard(this.#time.epochMs, this.#time.elapsedMs);
+  }
+
+  /** The account's own time, which never falls. */
+  accountNow(account: AccountState): number {
+    return Math.max(account.clockMs, this.now().nowMs);
+  }
+
+  /** The live hold of that account, or null. */
+  hold({ accountId, holdId }: HoldRef): LiveHold | null {
+    const hold = this.holds.get(holdId);
+    return hold?.account.accountId === accountId ? hold : null;
+  }
+
+  stateOf(holdId: string): HoldState | null {
+    return this.holds.has(holdId) ? "held" : this.entries.endOf(holdId);
+  }
+
+  add(hold: LiveHold): void {
+    takeHold(hold);
+    this.holds.set(hold.holdId, hold);
+  }
+
+  /** Ends a hold by a posting: at most what was held is charged, the rest is the operator's loss. */
+  post(hold: LiveHold, detail: PostDetail): PostedCharge {
+    const { account } = hold;
+    const charged = nano(Math.min(detail.amountNano, hold.amount));
+    const absorbed = nano(detail.amountNano - charged);
+    const cents = chargedCents(account.spent as Nano, charged);
+    const atMs = this.accountNow(account);
+    this.#remove(hold, "posted");
+    account.spent += charged;
+    account.absorbed += absorbed;
+    account.clockMs = atMs;
+    this.accounts.changed(account);
+    const number = this.entries.insertPosting({
+      transactionId: hold.holdId,
+      kind: "charge",
+      accountId: account.accountId,
+      keyId: hold.keyId,
+      parentId: hold.parentId,
+      requestId: hold.requestId,
+      createdAtMs: atMs,
+      day: hold.day,
+      inference: hold.inference,
+      operation: hold.operation,
+      asked: hold.asked,
+      served: detail.served,
+      provider: detail.provider,
+      amountNano: charged,
+      chargedCents: cents,
+      upstreamNano: detail.upstreamNano,
+      absorbedNano: absorbed,
+      absorbReason: absorbed > 0 ? detail.absorbReason : null,
+      usage: detail.usage,
+      estimated: detail.estimated,
+      priceVersion: detail.priceVersion,
+      reference: null,
+      reason: detail.reason,
+      legs: detail.legs,
+      beforeOfAccount: account.lastPosting,
+      beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
+    });
+    account.lastPosting = number;
+    for (const day of hold.days) this.accounts.count(account, day, { charged, absorbed, number });
+    const balanceNano = nano(account.granted - account.spent);
+    const posted = { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
+    return this.#becomesStrict(account, absorbed, atMs) ? { ...posted, strict: true } : posted;
+  }
+
+  /** Counts a posting that has absorbed much; answers whether the account's bounds are strict since this one. */
+  #becomesStrict(account: AccountState, absorbed: number, atMs: number): boolean {
+    const wasStrict = account.strictBounds;
+    if (!countOverrun(account, absorbed, dayOf(atMs))) return false;
+    this.accounts.writeOverruns(account);
+    return account.strictBounds && !wasStrict;
+  }
+
+  /** Ends a hold without a charge. */
+  release(hold: LiveHold, state: "voided" | "expired", reason: string): void {
+    this.#remove(hold, state);
+    this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
+  }
+
+  #remove(hold: LiveHold, state: HoldState): void {
+    releaseHold(hold);
+    this.holds.delete(hold.holdId);
+    this.entries.deleteHold(hold.holdId);
+    this.entries.endIdempotency(hold, state);
+  }
+
+  #loadHolds(): void {
+    for (const row of this.entries.holds()) this.add(this.#liveHold(row));
+  }
+
+  /** Every hold found at start gets its whole lease again: nothing expires because the store was down. */
+  #liveHold(row: HoldSql): LiveHold {
+    const account = this.accounts.account(row.account_id);
+    if (account === null) throw new Error(`the hold ${row.hold_id} belongs to no account`);
+    account.clockMs = Math.max(account.clockMs, row.created_at);
+    return {
+      holdId: row.hold_id,
+      account,
+      keyId: row.key_id,
+      parentId: row.parent_id,
+      requestId: row.request_id,
+      operation: row.operation,
+      asked: row.asked,
+      effect: row.effect,
+      day: row.day,
+      inference: row.inference === 1,
+      slots: JSON.parse(row.slots) as string[],
+      owner: row.owner,
+      onExpire: row.on_expire,
+      idempotencyKey: row.idempotency_key,
+      createdAtMs: row.created_at,
+      days: this.holdDays(account, { keyId: row.key_id, day: row.day, inference: row.inference === 1 }),
+      amount: row.amount,
+      accrued: row.accrued,
+      leaseMs: row.lease_ms,
+      leaseEndsElapsedMs: this.elapsedMs() + row.lease_ms,
+    };
+  }
+
+  /** The days that a hold's money is counted in. */
+  holdDays(account: AccountState, hold: { keyId: string; day: number; inference: boolean }) {
+    const ofKey = this.accounts.day(account, keyScope(hold.keyId), hold.day);
+    if (!hold.inference) return [ofKey];
+    return [ofKey, this.accounts.day(account, inferenceScope(account.accountId), hold.day)];
+  }
+}

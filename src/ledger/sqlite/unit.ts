@@ -1,0 +1,108 @@
+// The ledger in the storage thread: its tables, and its operations by name.
+import type { DatabaseSync } from "node:sqlite";
+import type { AccountRow, KeyRow, PostingQuery } from "../../account-rows.ts";
+import { nano } from "../../money.ts";
+import { migrate, type SqliteUnit, type StoreTime } from "../../storage/sqlite-unit.ts";
+import type { LedgerTotals } from "../model/ledger.ts";
+import { keyScope } from "../model/state.ts";
+import { dayOf } from "../model/windows.ts";
+import { AccountTables } from "./accounts.ts";
+import * as admin from "./admin.ts";
+import { Doctor, type Examination } from "./doctor.ts";
+import { EntryTables } from "./entries.ts";
+import { extend, reserve } from "./reserve.ts";
+import { LEDGER_SCHEMA } from "./schema.ts";
+import { post, renew, sweep, voidHold } from "./settle.ts";
+import { LedgerState } from "./state.ts";
+
+/** The ledger's operations, as the event loop's side calls them. */
+export type LedgerOperations = ReturnType<typeof operationsOn> & ReturnType<typeof examination>;
+
+/** Accounts, or thousands of postings, that the doctor examines in one go. */
+const DOCTOR_STEPS = 4;
+
+/** Opens the ledger in the storage thread's database. */
+export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
+  migrate(database, "ledger", LEDGER_SCHEMA);
+  const accounts = new AccountTables(database);
+  const state = new LedgerState(accounts, new EntryTables(database), time);
+  return {
+    operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
+    admissions: ["reserve", "openAccount", "createKey"],
+    flush: () => accounts.flush(),
+    reload: () => state.reload(),
+  };
+}
+
+function operationsOn(state: LedgerState) {
+  const bind =
+    <Argument, Answer>(run: (state: LedgerState, argument: Argument) => Answer) =>
+    (argument: Argument): Answer =>
+      run(state, argument);
+  return {
+    openAccount: bind(admin.openAccount),
+    account: (accountId: string): AccountRow | null => {
+      const account = state.accounts.account(accountId);
+      return account === null ? null : admin.accountRow(account);
+    },
+    accounts: (_: null) => admin.accountRows(state),
+    patchAccount: bind(admin.patchAccount),
+    createKey: bind(admin.createKey),
+    keyByHash: (secretHash: string): KeyRow | null => {
+      const key = state.accounts.key(secretHash);
+      return key === null ? null : admin.keyRow(state, key);
+    },
+    keys: (accountId: string) => admin.keyRows(state, accountId),
+    patchKey: bind(admin.patchKey),
+    rotateKey: bind(admin.rotateKey),
+    deleteKey: bind(admin.deleteKey),
+    reserve: bind(reserve),
+    extend: bind(extend),
+    renew: bind(renew),
+    post: bind(post),
+    void: bind(voidHold),
+    sweep: bind(sweep),
+    topUp: bind(admin.topUp),
+    refund: bind(admin.refund),
+    transaction: ({ accountId, transactionId }: { accountId: string | null; transactionId: string }) => {
+      const posting = state.entries.posting(transactionId);
+      return posting !== null && (accountId === null || posting.accountId === accountId) ? posting : null;
+    },
+    transactions: (query: PostingQuery) => listTransactions(state, query),
+    totals: (_: null): LedgerTotals => {
+      let held = 0;
+      for (const hold of state.holds.values()) held += hold.amount;
+      return { ...state.entries.totals(), holdsOpen: state.holds.size, heldNano: nano(held) };
+    },
+  };
+}
+
+/** A page of an account's or a key's postings; a cursor is the number of the posting to go on with. */
+function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: PostingQuery) {
+  const account = state.accounts.account(accountId);
+  if (account === null) return { rows: [], next: null };
+  const newest = () =>
+    keyId === null
+      ? account.lastPosting
+      : state.accounts.lastPosting(account, keyScope(keyId), dayOf(state.accountNow(account)));
+  const from = cursor === null ? newest() : Number(cursor);
+  return state.entries.list({ accountId, keyId }, Number.isSafeInteger(from) ? from : null, limit);
+}
+
+/** The doctor's visit, a few steps for each call; `begin` starts a new one. */
+function examination(state: LedgerState, doctor: Doctor) {
+  let seen: Examination = { accounts: 0, holds: 0, postings: 0, findings: [] };
+  let visit: Generator<null> | null = null;
+  return {
+    examine({ begin, file }: { begin: boolean; file: boolean }): { done: boolean; seen: Examination } {
+      // Rows are compared with memory, so what the batch has changed so far must be in them.
+      state.accounts.flush();
+      if (begin || visit === null) {
+        seen = { accounts: 0, holds: 0, postings: 0, findings: [] };
+        visit = doctor.examine(seen, file);
+      }
+      for (let step = 0; step < DOCTOR_STEPS; step++) if (visit.next().done) return { done: true, seen };
+      return { done: false, seen: { ...seen, findings: [] } };
+    },
+  };
+}

@@ -1,4 +1,0 @@
-import { modelSuite } from "./model-suite.ts";
-import { sqliteStore } from "./store.ts";
-
-modelSuite("sqlite", sqliteStore, 200);

@@ -1,0 +1,76 @@
+// The model of an account in a store that can forget: what happens to calls whose hold was lost, or ended while they ran.
+import type {
+  HoldOrigin,
+  HoldState,
+  KeyFate,
+  LateReason,
+  PostOutcome,
+  PostRequest,
+  ReserveRequest,
+  VoidOutcome,
+} from "../../../src/ledger/model/ledger.ts";
+import { ModelAccount, type ModelHold, taken } from "./model.ts";
+
+export class SharedModelAccount extends ModelAccount {
+  /** Calls that were charged though their hold was not there. */
+  readonly orphans = new Set<string>();
+  /** Calls that were charged after their lease had ended. */
+  readonly late = new Set<string>();
+
+  constructor(inferenceCapNano: number, epochMs: number, elapsedMs = epochMs) {
+    super(inferenceCapNano, epochMs, elapsedMs, true);
+  }
+
+  holdState(holdId: string): HoldState | null {
+    return this.state(holdId);
+  }
+
+  /** What may still be charged for a hold that is not counted any more. */
+  #room({ request, atMs }: ModelHold): number {
+    const left = [this.sum("credit") - this.sum("charge") - this.held()];
+    const take = (bound: number, used: Parameters<typeof taken>[0]) => left.push(bound - taken(used));
+    const key = this.keys.get(request.keyId);
+    if (key && key.ceilingNano !== null)
+      take(key.ceilingNano, this.ofKey(request.keyId, key.ceilingPeriod ?? "day", atMs));
+    if (request.inference) take(this.inferenceCapNano, this.ofInference(atMs));
+    return Math.max(0, Math.min(...left));
+  }
+
+  settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): PostOutcome {
+    const { holdId, amountNano } = request;
+    const state = this.state(holdId);
+    if (state !== null && state !== "expired") return this.post(request);
+    const hold = this.#lost(request, origin, "posted");
+    const amount = Math.min(amountNano, origin.amountNano, this.#room(hold));
+    this.#restoreKey(hold, "free");
+    (why === "orphan" ? this.orphans : this.late).add(holdId);
+    // Held for a moment and no longer, so that it is posted as any other.
+    this.live.set(holdId, Object.assign(hold, { amount, state: "held" as const }));
+    return this.post(request, why);
+  }
+
+  voidOrphan(holdId: string, fate: KeyFate, origin: HoldOrigin): VoidOutcome {
+    if (this.state(holdId) !== null) return this.void(holdId, fate);
+    const voided = this.void(holdId, fate);
+    if (fate !== "free") this.#restoreKey(this.#lost({ accountId: "", holdId }, origin, "voided"), fate);
+    return voided;
+  }
+
+  #lost({ accountId, holdId }: { accountId: string; holdId: string }, origin: HoldOrigin, state: HoldState): ModelHold {
+    const gone = { slots: [], owner: "", leaseMs: 0, onExpire: "void" as const };
+    const request: ReserveRequest = { accountId, holdId, ...gone, ...origin };
+    const atMs = Math.min(origin.nowMs, Math.max(this.clockMs, this.epochMs));
+    return { request, atMs, amount: origin.amountNano, accrued: 0, leaseEndsMs: 0, state, fate: "free" };
+  }
+
+  #restoreKey(hold: ModelHold, fate: KeyFate): void {
+    const { idempotency, keyId, holdId } = hold.request;
+    if (idempotency === null) return;
+    const name = `${keyId} ${idempotency.key}`;
+    const before = this.idempotency.get(name);
+    if (before !== undefined && before.hold.request.holdId !== holdId) return;
+    hold.fate = fate;
+    const lapsesMs = before?.lapsesMs ?? Math.max(this.clockMs, this.epochMs) + idempotency.keepMs;
+    this.idempotency.set(name, { fingerprint: idempotency.fingerprint, hold, lapsesMs });
+  }
+}

@@ -1,0 +1,163 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { manualClock } from "../../../src/clock.ts";
+import type { Finding } from "../../../src/ledger/model/ledger.ts";
+import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
+import { type LedgerOperations, openUnit } from "../../../src/ledger/sqlite/unit.ts";
+import { nano } from "../../../src/money.ts";
+import { openDatabase } from "../../../src/storage/open-database.ts";
+import { CENT, charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
+import { openLedgerThread, START_MS } from "../store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tollgate-doctor-"));
+const sound = join(folder, "sound.db");
+const clock = manualClock(START_MS);
+
+beforeAll(async () => {
+  const ledger = sqliteLedger(await openLedgerThread(sound, clock));
+  const hold = (holdId: string, cents: number) => ({ accountId: "a", holdId, cents, nowMs: clock.epochMs() });
+  await ledger.openAccount(newAccount("a", 100));
+  await ledger.openAccount(newAccount("b", 100));
+  await ledger.createKey("a", newKey("revoked"));
+  await charge(ledger, hold("one", 3));
+  await ledger.reserve(holdRequest(hold("two", 4), { keyId: "revoked" }));
+  await ledger.post(postRequest(hold("two", 9)));
+  await ledger.deleteKey("a", "revoked");
+  await ledger.refund("one", "refund of one", "test");
+  await ledger.reserve(holdRequest(hold("live", 5), { slots: [{ scope: "s", max: 9, code: "concurrency_limit" }] }));
+  await ledger.void(hold("gone", 0), "test");
+  await ledger.topUp("a", "t", nano(CENT), "invoice");
+  await ledger.close();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What the doctor says of a copy of the sound ledger after `sql` was done to it. */
+function findingsAfter(sql: string): readonly Finding[] {
+  const file = join(folder, "broken.db");
+  copyFileSync(sound, file);
+  const database = openDatabase(file);
+  try {
+    database.exec(`PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; ${sql}`);
+    const { operations } = openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
+    const { examine } = operations as Pick<LedgerOperations, "examine">;
+    for (let begin = true; ; begin = false) {
+      const { done, seen } = examine({ begin, file: true });
+      if (done) return seen.findings;
+    }
+  } finally {
+    database.close();
+    rmSync(file);
+  }
+}
+
+test("a sound ledger has no findings, and everything was looked at", async () => {
+  expect(findingsAfter("")).toEqual([]);
+  const ledger = sqliteLedger(await openLedgerThread(sound, clock));
+  expect(await ledger.doctor()).toEqual({ accounts: 2, holds: 1, postings: 6, findings: [] });
+  await ledger.close();
+});
+
+describe("each broken invariant is named, with the numbers", () => {
+  test.each([
+    ["I1", "UPDATE account SET spent = spent + 1 WHERE account_id = 'a'", /spent is 70000001, .* 70000000/],
+    ["I1", "UPDATE account SET granted = granted + 7 WHERE account_id = 'b'", /granted is 1000000007, .* 1000000000/],
+    ["I1", "DELETE FROM posting WHERE transaction_id = 'two'", /missing/],
+    [
+      "I1",
+      "INSERT INTO posting (transaction_id, kind, account_id, created_at, amount, charged_cents) VALUES ('stray', 'charge', 'a', 1, 1, 0)",
+      /7 postings are stored, 6/,
+    ],
+    ["I3", "UPDATE hold SET amount = 5000000000", /exceed the granted/],
+    ["I4", "UPDATE spent_day SET spent = spent - 1 WHERE scope = 'inference:a'", /inference:a .* 69999999/],
+    ["I4", "UPDATE spent_day SET spent = spent - 1 WHERE scope = 'key:revoked'", /key:revoked .* 39999999/],
+    [
+      "I4",
+      "UPDATE spent_day SET absorbed = 7 WHERE scope = 'key:revoked'",
+      /key:revoked .* 7 is absorbed, .* 50000000/,
+    ],
+    [
+      "I4",
+      "UPDATE spent_day SET absorbed = 0 WHERE scope = 'inference:a'",
+      /inference:a .* 0 is absorbed, .* 50000000/,
+    ],
+    ["I4", "INSERT INTO spent_day (scope, day, spent) VALUES ('key:b.key', 5, 5)", /key:b.key 5 says 5/],
+    [
+      "I6",
+      "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES ('live', 'a', 'voided', '', 1)",
+      /live is live and voided/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'one', 'held', 'read', 1)",
+      /one is held, its hold is posted/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'one', 'answered', 'read', 1)",
+      /one is answered, its hold is posted/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'gone', 'posted', 'write', 1)",
+      /gone is posted, its hold is voided/,
+    ],
+    [
+      "I6",
+      "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'pruned', 'free', 'read', 1)",
+      /pruned is free, its hold is forgotten/,
+    ],
+    [
+      "I7",
+      "UPDATE posting SET charged_cents = charged_cents + 1 WHERE transaction_id = 'one'",
+      /8, what is spent is 7/,
+    ],
+    ["I9", "UPDATE account SET absorbed = 0 WHERE account_id = 'a'", /absorbed is 0, .* 50000000/],
+    [
+      "I9",
+      "UPDATE posting SET amount = amount + 1 WHERE kind = 'refund'",
+      /30000001 was refunded for one, which charged 30000000/,
+    ],
+    ["I13", `UPDATE posting SET legs = '[["vendor","m",8,1]]' WHERE transaction_id = 'one'`, /one cost us 7, .* to 8/],
+    ["I12", "UPDATE posting SET created_at = created_at + 1 WHERE transaction_id = 'one'", /one is of/],
+  ])("%s: %s", (invariant, sql, detail) => {
+    const findings = findingsAfter(sql);
+    expect(findings).toContainEqual(expect.objectContaining({ invariant, detail: expect.stringMatching(detail) }));
+  });
+
+  test("a void that comes when the end of its hold is forgotten contradicts nothing", () => {
+    const key = "INSERT INTO idempotency VALUES ('a', 'a.key', 'k', 'f', 'gone', 'expired', 'write', 1)";
+    expect(findingsAfter(key)).toEqual([]);
+  });
+
+  test("I8: a lease that ended long ago", async () => {
+    const ledger = sqliteLedger(await openLedgerThread(sound, clock));
+    clock.advance(121_000);
+    expect((await ledger.doctor()).findings).toMatchObject([{ invariant: "I8", accountId: "a" }]);
+    await ledger.close();
+  });
+});
+
+test("a backup made while calls run is whole, private, and never overwrites", async () => {
+  const file = join(folder, "source.db");
+  copyFileSync(sound, file);
+  const ledger = sqliteLedger(await openLedgerThread(file, clock));
+  const path = join(folder, "backup.db");
+  let running = true;
+  const backup = ledger.backup(path).finally(() => {
+    running = false;
+  });
+  let made = 0;
+  while (running) await charge(ledger, { accountId: "b", holdId: `b${made++}`, cents: 0, nowMs: clock.epochMs() });
+  await backup;
+  await expect(ledger.backup(path)).rejects.toThrow(`${path} is there already`);
+  await ledger.close();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  const copy = sqliteLedger(await openLedgerThread(path, clock));
+  const report = await copy.doctor({ file: true });
+  expect(report.findings).toEqual([]);
+  expect(report.postings).toBeGreaterThanOrEqual(6);
+  await copy.close();
+});

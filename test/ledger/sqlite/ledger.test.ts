@@ -1,0 +1,4 @@
+import { ledgerContract } from "../contract/ledger.ts";
+import { sqliteStore } from "../store.ts";
+
+ledgerContract("sqlite", sqliteStore);

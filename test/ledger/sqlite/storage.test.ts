@@ -1,0 +1,119 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { manualClock, systemClock } from "../../../src/clock.ts";
+import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
+import { openDatabase } from "../../../src/storage/open-database.ts";
+import { charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
+import { NO_BOUNDS, openLedgerThread, START_MS } from "../store.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-storage-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const clock = manualClock(START_MS);
+const hold = (holdId: string, cents: number) => ({ accountId: "a", holdId, cents, nowMs: clock.epochMs() });
+
+test("a second process is refused at once, with a sentence that says what to do", async () => {
+  const file = join(folder, "tollgate.db");
+  const ledger = sqliteLedger(await openLedgerThread(file, clock));
+  const source = `
+    import { openLedgerThread } from ${JSON.stringify(new URL("../store.ts", import.meta.url).href)};
+    import { systemClock } from ${JSON.stringify(new URL("../../../src/clock.ts", import.meta.url).href)};
+    await openLedgerThread(${JSON.stringify(file)}, systemClock).catch((error) => console.log(error.message));`;
+  const second = spawnSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8" });
+  expect(second.stdout).toMatch(/tollgate\.db is in use by another process; stop it, or choose another DATA_DIR/);
+  await ledger.close();
+  await expect(openLedgerThread(file, systemClock).then((thread) => thread.close())).resolves.toBeUndefined();
+});
+
+test("the file is for its owner alone", async () => {
+  const file = join(folder, "tollgate.db");
+  const ledger = sqliteLedger(await openLedgerThread(file, clock));
+  await ledger.openAccount(newAccount("a", 1));
+  for (const path of [file, `${file}-wal`]) expect(statSync(path).mode & 0o777).toBe(0o600);
+  await ledger.close();
+});
+
+test("an operation that fails is rejected alone; the others of its batch are committed, once", async () => {
+  const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), clock));
+  await ledger.openAccount(newAccount("a", 100));
+  const good = [1, 2, 3].map((at) => ledger.reserve(holdRequest(hold(`before-${at}`, 1))));
+  const bad = ledger.createKey("a", newKey("a.key"));
+  const later = [1, 2, 3].map((at) => charge(ledger, hold(`after-${at}`, 1)));
+  await expect(bad).rejects.toMatchObject({ code: "ledger_unavailable" });
+  expect((await Promise.all(good)).map(({ outcome }) => outcome)).toEqual(["held", "held", "held"]);
+  await Promise.all(later);
+  expect(await ledger.account("a")).toMatchObject({ spentNano: 3e7, heldNano: 3e7 });
+  expect((await ledger.doctor()).findings).toEqual([]);
+  await ledger.close();
+});
+
+test("a day later nothing is left of idempotency keys in the file, whatever became of their calls", async () => {
+  const file = join(folder, "tollgate.db");
+  const time = manualClock(START_MS);
+  const ledger = sqliteLedger(await openLedgerThread(file, time));
+  await ledger.openAccount(newAccount("a", 100));
+  for (const end of ["free", "answered", "unknown", "posted", "expired"] as const) {
+    const idempotency = { key: end, fingerprint: "body", keepMs: 86_400_000 };
+    await ledger.reserve(holdRequest(hold(end, 1), { idempotency, effect: "write" }));
+    if (end === "posted") await ledger.post(postRequest(hold(end, 1)));
+    else if (end !== "expired") await ledger.void(hold(end, 1), "test", end);
+  }
+  const keysInFile = () => {
+    const database = openDatabase(file);
+    const rows = database.prepare("SELECT idempotency_key AS key, state FROM idempotency ORDER BY key").all();
+    database.close();
+    return rows.map(({ key, state }) => `${key}: ${state}`);
+  };
+  time.advance(86_400_000 - 1);
+  await ledger.sweep(100);
+  await ledger.close();
+  const kept = ["answered: answered", "expired: expired", "free: voided", "posted: posted", "unknown: unknown"];
+  expect(keysInFile()).toEqual(kept);
+  time.advance(1);
+  const again = sqliteLedger(await openLedgerThread(file, time));
+  await again.sweep(100);
+  await again.close();
+  expect(keysInFile()).toEqual([]);
+});
+
+test("closing answers what was under way and refuses what comes after", async () => {
+  const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), clock));
+  await ledger.openAccount(newAccount("a", 100));
+  const running = Array.from({ length: 600 }, (_, at) => ledger.reserve(holdRequest(hold(`h${at}`, 0))));
+  const closed = ledger.close();
+  await expect(ledger.account("a")).rejects.toMatchObject({ code: "ledger_unavailable" });
+  expect(new Set((await Promise.all(running)).map(({ outcome }) => outcome))).toEqual(new Set(["held"]));
+  await closed;
+  await ledger.close();
+});
+
+test("with little room on the disk no new hold is taken on, and running ones are posted", async () => {
+  const file = join(folder, "tollgate.db");
+  const roomy = sqliteLedger(await openLedgerThread(file, clock));
+  await roomy.openAccount(newAccount("a", 100));
+  await roomy.reserve(holdRequest(hold("running", 2)));
+  await roomy.close();
+  const bounds = { ...NO_BOUNDS, freeBytesMin: Number.MAX_SAFE_INTEGER };
+  const tight = sqliteLedger(await openLedgerThread(file, clock, bounds));
+  await expect(tight.reserve(holdRequest(hold("new", 2)))).rejects.toMatchObject({ code: "ledger_unavailable" });
+  expect(await tight.post(postRequest(hold("running", 1)))).toMatchObject({ outcome: "posted" });
+  await tight.close();
+});
+
+test("more than can wait is refused, new work first", async () => {
+  const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), clock));
+  await ledger.openAccount(newAccount("a", 100));
+  await ledger.reserve(holdRequest(hold("running", 2)));
+  const flood = Array.from({ length: 17_000 }, (_, at) => ledger.reserve(holdRequest(hold(`h${at}`, 0))));
+  const post = ledger.post(postRequest(hold("running", 1)));
+  const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === "rejected");
+  expect(refused).toHaveLength(17_000 - 16_384);
+  expect(await post).toMatchObject({ outcome: "posted" });
+  await ledger.close();
+});
