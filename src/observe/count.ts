@@ -106,6 +106,17 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
     return cells;
   }
 
+  /** What the attempts cost us that did not serve, and the calls that a function of ours has made. */
+  function countOtherCosts(record: RequestRecord, { labels }: ModelCells): void {
+    const { operation, asked, sandbox } = labels;
+    for (const { provider, model, failure, upstreamNano } of record.attempts) {
+      const isServed = failure === null && provider === record.provider && model === record.served;
+      if (upstreamNano === 0 || isServed) continue;
+      const served = failure === null ? known(model) : NONE;
+      metrics.upstreamCost.cell({ operation, provider, asked, served, sandbox }).total += upstreamNano;
+    }
+  }
+
   /** Answers how long all attempts took. */
   function countAttempts(record: RequestRecord, { labels }: ModelCells): number {
     const { asked, sandbox } = labels;
@@ -140,6 +151,7 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
     countTokens(cells, record);
     cells.charged.total += record.chargedNano;
     cells.upstreamCost.total += record.upstreamNano;
+    if (record.attempts.length > 1) countOtherCosts(record, cells);
   }
 
   return (record) => {
