@@ -3,7 +3,9 @@ import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
 import { systemClock } from "../src/clock.ts";
 import type { Ledger } from "../src/ledger/model/ledger.ts";
+import { argumentsOf } from "../src/ledger/redis/arguments.ts";
 import { redisLedger } from "../src/ledger/redis/ledger.ts";
+import { postArguments } from "../src/ledger/redis/orphans.ts";
 import { accountKey } from "../src/ledger/redis/rows.ts";
 import { scriptOf, type Transition } from "../src/ledger/redis/script.ts";
 import { openRedis } from "../src/storage/redis-link.ts";
@@ -34,20 +36,19 @@ async function barePairs(client: Redis): Promise<Pair> {
   const sha = async (op: Transition) => String(await client.script("LOAD", scriptOf(op)));
   const [reserve, post] = [await sha("reserve"), await sha("post")];
   const meta = JSON.stringify({ parentId: null, requestId: `req_${newId()}`, operation: "chat", asked: "core/cheap" });
-  const { usage, upstreamNano, provider, served, estimated, priceVersion } = postRequest("", "");
-  const detail = JSON.stringify({ upstreamNano, provider, served, usage, estimated, priceVersion });
+  const { detail } = postArguments(postRequest("", ""));
   return async (accountId, at) => {
     const [key, id, now] = [accountKey(accountId), newId(), String(Date.now())];
     const keyId = `key-${at % ACCOUNTS}`;
     const from = performance.now();
-    const hold = [
-      ...[now, "0", "", id, keyId, "20000", "60000", "1", meta, "", "", "", "", "", "read", "void"],
-      ...["calls", "1000", "concurrency_limit"],
-    ];
-    const held = (await client.evalsha(reserve, 1, key, ...hold)) as string[];
+    const asked = { hold_id: id, key_id: keyId, amount: 20_000, lease_ms: 60_000, inference: "1", meta };
+    const none = { idempotency: "", fingerprint: "", keep_ms: "", window_limit: "", window_seconds: "" };
+    const hold = argumentsOf("reserve", { ...asked, ...none, effect: "read", on_expire: "void" });
+    const slot = ["calls", "1000", "concurrency_limit"];
+    const held = (await client.evalsha(reserve, 1, key, now, "0", "", ...hold, ...slot)) as string[];
     const took = performance.now() - from;
-    const end = [String(Date.now()), "0", "", id, "12345", detail, "usage_above_hold"];
-    const posted = (await client.evalsha(post, 1, key, ...end)) as string[];
+    const end = argumentsOf("post", { hold_id: id, amount: 12_345, detail, absorb_reason: "usage_above_hold" });
+    const posted = (await client.evalsha(post, 1, key, String(Date.now()), "0", "", ...end)) as string[];
     if (held[0] !== "held" || posted[0] !== "posted") throw new Error(`bare: ${held}, ${posted}`);
     return took;
   };

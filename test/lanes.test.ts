@@ -12,8 +12,8 @@ test.each([
   ["leaving.test.ts", "nothing"],
   ["bad-input.test.ts", "a gateway"],
   ["simulation.test.ts", "random histories"],
-  ["model.test.ts", "random histories"],
-  ["redis-ledger.test.ts", "processes"],
+  ["sqlite/model.test.ts", "random histories"],
+  ["redis/ledger.test.ts", "processes"],
   ["catalog-page.test.ts", "processes"],
   ["gateway-kill.test.ts", undefined],
 ])("%s starts %s", (path, starts) => {

@@ -12,7 +12,7 @@ type Starts = (typeof STARTS)[number];
 /** Real Redis, PostgreSQL, Chromium and gateways of their own processes all come by way of `node:child_process`. */
 const STARTERS: readonly (readonly [Starts, RegExp])[] = [
   ["processes", /^(node:child_process|puppeteer-core)$/],
-  ["random histories", /^test\/simulation\/|\/model-suite\.ts$|\.fuzz\.test\.ts$/],
+  ["random histories", /^test\/simulation\/|^test\/ledger\/model\/suite\.ts$|\.fuzz\.test\.ts$/],
   ["a gateway", /^src\/gateway\.ts$/],
 ];
 

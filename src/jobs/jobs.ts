@@ -75,7 +75,7 @@ class RunningJobs implements Jobs {
   }
 
   async start(): Promise<void> {
-    const { runnerLeaseMs, holdLeaseMs } = this.#options;
+    const { runnerLeaseMs } = this.#options;
     await this.#runners.beat();
     const every = (ms: number, work: () => Promise<void>) => {
       const timer = setInterval(() => void work().catch((error) => this.#options.onBroken(error, "")), ms);
@@ -84,7 +84,8 @@ class RunningJobs implements Jobs {
     };
     every(runnerLeaseMs / 4, () => this.#runners.beat());
     every(runnerLeaseMs / 4, () => this.adopt());
-    every(holdLeaseMs / 6, () => this.#renew());
+    // Far more often than their leases last: after an outage a store that many share asks only who has been heard of since.
+    every(runnerLeaseMs, () => this.#renew());
     void this.adopt().catch((error: unknown) => this.#options.onBroken(error, ""));
   }
 

@@ -14,7 +14,7 @@ import type { Records } from "../../src/records/records.ts";
 import { redisRecords } from "../../src/records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
-import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";
+import { CENT, holdRequest, legOf, newAccount, newKey, postRequest } from "../ledger/requests.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
 import { openLink, startRedis } from "../support/redis.ts";
 
@@ -71,9 +71,10 @@ async function fill({ ledger, records }: Store): Promise<void> {
   await ledger.deleteKey("ada", "old");
   await ledger.topUp("ada", "ada.topup", nano(7), "invoice 7");
   await ledger.refund("ada.1", "ada.refund", "wrong answer");
-  await ledger.patchAccount("bob", { frozen: true, requestsPerMinute: 5 });
+  await ledger.patchAccount("bob", { frozen: true, strictBounds: true, requestsPerMinute: 5 });
   await ledger.reserve(holdRequest(hold("ada", "done", 2), order("done")));
-  await ledger.post(postRequest(hold("ada", "done", 2)));
+  const legs = [legOf({ vendor: "first", ok: false, reason: "timeout", upstreamNano: nano(0) }), legOf({})];
+  await ledger.post(postRequest(hold("ada", "done", 2), { legs }));
   await ledger.reserve(holdRequest(hold("ada", "maybe", 2), { ...order("maybe"), effect: "write" }));
   await ledger.void(hold("ada", "maybe", 0), "died", "unknown");
   await ledger.reserve(
@@ -112,6 +113,7 @@ export async function seen({ ledger, records }: Store) {
     ),
     transactions: [await transactions("ada", null), await transactions("ada", "bot"), await transactions("bob", null)],
     refund: await ledger.transaction(null, "ada.refund"),
+    legs: (await ledger.transaction("ada", "ada.done"))?.legs,
     jobs: await records.list("job", "acct:ada", 10, null).then(({ rows }) => rows),
     day: await records.get("day", "x"),
   };
@@ -130,7 +132,7 @@ export async function answers({ ledger, records }: Store, tries: string) {
     refund: await ledger.refund("ada.1", "again", "again"),
     ceiling: await ledger
       .reserve(holdRequest(hold("ada", `${tries}.d`, 95), { keyId: "bot" }))
-      .then(({ outcome }) => outcome),
+      .then((refused) => ({ ...refused, resetsAtMs: null })),
     frozen: await ledger.reserve(holdRequest(hold("bob", `${tries}.e`, 1))),
     stale: await records.put({ kind: "job", id: "one", payer: "acct:ada", value: "", ttlMs: null, ifVersion: 1 }),
   };

@@ -49,7 +49,7 @@ test(
     await archiveAll(books);
     const copy = join(folder, "copy");
     await dumpRedis(link, copy, { nowMs: clock.epochMs(), note: "", without: [] });
-    await ledger.post(postRequest(hold("open")));
+    await ledger.post(postRequest({ ...hold("open"), cents: 8 }));
     await ledger.topUp("ada", "more", nano(7 * CENT), "invoice 8");
     await archiveAll(books);
 
@@ -57,6 +57,11 @@ test(
     await restoreRedis(link, copy, { nowMs: clock.epochMs(), without: [] });
     expect(await replayArchive({ ...books, link: twice(link) })).toBe(2);
     expect(await ledger.account("ada")).toMatchObject({ grantedNano: 107 * CENT, spentNano: 3 * CENT, heldNano: 0 });
+    // What it cost above its hold takes room again.
+    await ledger.patchAccount("ada", { inferenceCapNano: nano(9 * CENT) });
+    expect(await ledger.reserve(holdRequest(hold("more")))).toMatchObject({
+      ...{ outcome: "inference_cap", spentNano: 3 * CENT, absorbedNano: 5 * CENT },
+    });
     expect(await ledger.post(postRequest(hold("open")))).toMatchObject({ outcome: "posted", repeat: true });
     expect(await ledger.reserve(holdRequest(hold("again"), { idempotency }))).toEqual({
       ...{ outcome: "idempotency_done", holdId: "open" },
