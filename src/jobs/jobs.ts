@@ -75,6 +75,8 @@ class RunningJobs implements Jobs {
   }
 
   async start(): Promise<void> {
+    // What launches no work has none to go on with.
+    if (this.#kinds.size === 0) return;
     const { runnerLeaseMs } = this.#options;
     await this.#runners.beat();
     const every = (ms: number, work: () => Promise<void>) => {
