@@ -1,7 +1,8 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
 import { least, usdText, ZERO } from "../money.ts";
-import type { AnswerReader, AttemptFailure, Ended, Funds, Held, Payer, Plan, Tries } from "../plan.ts";
+import type { AnswerReader, Ended, Funds, Held, Payer, Plan } from "../plan.ts";
+import type { AttemptFailure, Tries } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 import { type Dispatched, dispatch } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";

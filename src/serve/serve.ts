@@ -1,23 +1,13 @@
 // The HTTP caller of the kernel: admits a request, makes its plan, has it executed, and writes the last byte of the answer.
 
 import { goneError, isGone, retirementHeaders, retirementOf } from "../catalog/retirement.ts";
+import type { Endpoint, FramedPlan, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import { LedgerFunds } from "../kernel/ledger-funds.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type {
-  Audience,
-  Caller,
-  Candidate,
-  Ended,
-  Endpoint,
-  FramedPlan,
-  Funds,
-  GatewayRequest,
-  Payer,
-  Plan,
-  Reply,
-} from "../plan.ts";
+import type { Audience, Caller, Ended, Funds, Payer, Plan } from "../plan.ts";
+import type { Candidate } from "../route.ts";
 import { admit } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
