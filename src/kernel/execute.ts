@@ -79,7 +79,7 @@ async function run(
     dispatched =
       tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
   } finally {
-    settled = await settle(held, plan, dispatched, { deps, funds, payer, legs: tries.legs });
+    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, legs: tries.legs });
   }
   return ended(plan, { id, held, tries, dispatched, settled });
 }

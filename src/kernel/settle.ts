@@ -18,6 +18,8 @@ export type Settled =
   | { readonly kind: "unsettled" };
 
 export interface SettleParts {
+  /** The call's transaction. */
+  readonly id: string;
   readonly deps: KernelDeps;
   readonly funds: Funds;
   readonly payer: Payer;
@@ -65,7 +67,7 @@ export async function settle(
     if (served === null) return await release(held, plan, dispatched, parts);
     return await capture(held, plan, served, parts);
   } catch (cause) {
-    parts.deps.onBroken(cause, held?.id ?? plan.asked);
+    parts.deps.onBroken(cause, parts.id);
     return { kind: "unsettled" };
   }
 }
