@@ -8,6 +8,7 @@ import { type Import, importsOf as importsIn, withoutComments } from "./support/
 const LINES: Record<string, number> = {
   "src/main.ts": 7,
   "src/gateway.ts": 7,
+  "src/gateway": 7,
   "src/stores.ts": 7,
   "src/cli.ts": 7,
   "src/demo.ts": 7,
@@ -51,6 +52,7 @@ const SHARED_TYPES = ["src/catalog/action.ts", "src/catalog/adapter.ts", "src/ca
 const ROOTS = [
   "src/main.ts",
   "src/gateway.ts",
+  "src/gateway",
   "src/stores.ts",
   "src/cli.ts",
   "src/demo.ts",
