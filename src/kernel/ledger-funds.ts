@@ -1,13 +1,14 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
+import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import { minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
+import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { postedLegs, upstreamOf } from "./legs.ts";
-import { isShort, refusal, shortError, TEMPORARY_SECONDS, WINDOW_SECONDS } from "./refused-hold.ts";
+import { isShort, refusal, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 
 /** Leases of this process's running holds: renewed until released. */
 export interface Leases {
@@ -69,7 +70,8 @@ export class LedgerFunds implements Funds {
         }
       }
       this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
-      this.#learnWindow(outcome);
+      const window = countedWindow(outcome, this.#caller.requestsPerMinute);
+      if (window !== null) this.#onWindow(window);
       if (outcome.outcome === "held") {
         // Whoever goes on with a kept hold renews it; a call's hold lives as long as its process.
         if (plan.hold.kind === "call") leases.keep(request);
@@ -190,16 +192,5 @@ export class LedgerFunds implements Funds {
     if (plan.idempotency === null) return null;
     const { key, fingerprint } = plan.idempotency;
     return { key: `${this.#caller.payer.keyId} ${key}`, fingerprint, keepMs: IDEMPOTENCY_KEEP_MS };
-  }
-
-  /** What the ledger says of the account's window, where it is the ledger that counts. */
-  #learnWindow(outcome: ReserveOutcome): void {
-    const counted =
-      outcome.outcome === "window" ? { ...outcome, remaining: 0 } : "window" in outcome ? outcome.window : null;
-    if (counted == null) return;
-    const { remaining, resetSeconds } = counted;
-    const { requestsPerMinute: limit } = this.#caller;
-    const allowed = outcome.outcome !== "window";
-    this.#onWindow({ allowed, limit, remaining, resetSeconds, windowSeconds: WINDOW_SECONDS });
   }
 }

@@ -3,11 +3,10 @@ import { GatewayError } from "../errors.ts";
 import type { ReserveOutcome } from "../ledger/model/ledger.ts";
 import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
 import type { Plan } from "../plan.ts";
+import { WINDOW_SECONDS } from "./counted-window.ts";
 
 /** When to try again what only running calls, or a store, are in the way of. */
 export const TEMPORARY_SECONDS = 5;
-/** The window that the ledger counts paid calls in. */
-export const WINDOW_SECONDS = 60;
 
 type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
 type Short = Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
