@@ -1,6 +1,6 @@
 // What is kept of accounts and keys: the rows that the ledger writes and the accounts' endpoints show, and the way to them. Types and nothing else.
 import type { Nano } from "./money.ts";
-import type { TokenUsage } from "./plan.ts";
+import type { TokenUsage } from "./route.ts";
 
 export type AccountKind = "personal" | "business" | "sandbox";
 export type CeilingPeriod = "day" | "week" | "month";

@@ -1,5 +1,5 @@
 // What wires and dialects say to each other: requests, events and answers in nobody's format. Types and nothing else.
-import type { TokenUsage } from "./plan.ts";
+import type { TokenUsage } from "./route.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,9 @@
 // What an account sees and does with its own keys: balance, transactions, agent keys.
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Answer, Call, Caller, EndpointShape, EndpointSpec } from "../plan.ts";
+import type { Caller } from "../plan.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";

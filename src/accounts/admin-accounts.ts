@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { AccountLimits, AccountRow } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, nanoFromCents } from "../money.ts";
-import type { Answer, Call, EndpointShape, EndpointSpec } from "../plan.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";

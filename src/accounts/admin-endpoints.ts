@@ -1,9 +1,9 @@
 // The admin listener: accounts, refunds, the ledger's doctor and backup, metrics and health.
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import type { Answer, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdText } from "../money.ts";
-import type { Answer, EndpointShape, EndpointSpec } from "../plan.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";

@@ -1,6 +1,7 @@
 // Makes what is remembered of an account follow what was changed in it.
+
+import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Answer } from "../plan.ts";
 
 /** Runs a change and calls `forget` after it, unless it was refused. A change that broke may have happened: forget too. */
 export async function changed(

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { KeyPatch, KeyRow } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
+import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
-import type { Answer } from "../plan.ts";
 import { modelsSchema, servicesSchema } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { keyRow } from "./rows.ts";

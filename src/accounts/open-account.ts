@@ -1,8 +1,8 @@
 // Opens an account with its primary key: for the operator, and for whoever signs up.
 import { z } from "zod";
 import type { AccountKind, AccountLimits, KeyLimits, NewAccount } from "../account-rows.ts";
+import type { Answer } from "../endpoint.ts";
 import { centsDown } from "../money.ts";
-import type { Answer } from "../plan.ts";
 import type { Books } from "./books.ts";
 import { mintId, mintKey } from "./secrets.ts";
 

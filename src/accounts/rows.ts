@@ -1,7 +1,7 @@
 // How accounts, keys and transactions look in answers: snake case, cents, and times as ISO 8601.
 import type { AccountRow, KeyRow, PostedLeg, PostingRow } from "../account-rows.ts";
 import { centsDown, centsUp, minus, NANO_PER_CENT, type Nano, ZERO } from "../money.ts";
-import type { TokenUsage } from "../plan.ts";
+import type { TokenUsage } from "../route.ts";
 import type { FoundTransaction } from "./find-transaction.ts";
 
 export function isoTime(epochMs: number): string {

@@ -1,9 +1,9 @@
 // Accounts that people open themselves: welcome credit within the day's sum, few for each address.
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
+import type { EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { least, minus, type Nano, nano, nanoFromCents, ZERO } from "../money.ts";
-import type { EndpointSpec } from "../plan.ts";
 import { nameSchema, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody } from "./read-body.ts";
 

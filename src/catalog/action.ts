@@ -1,7 +1,7 @@
 // What a paid operation is, as data: its params, its price, its wire, and what its answers mean.
 import type { z } from "zod";
+import type { Retirement } from "../endpoint.ts";
 import type { FailureKind } from "../failures.ts";
-import type { Retirement } from "../plan.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };

@@ -1,7 +1,7 @@
 // An endpoint or action that will go: its answers say so from the day it is announced, and after its sunset there is only 410.
 
+import type { Endpoint, GatewayRequest, Retirement } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, GatewayRequest, Retirement } from "../plan.ts";
 import { retirementSchema } from "./validate-action.ts";
 
 const CHECKED = retirementSchema.optional();

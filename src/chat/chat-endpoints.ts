@@ -1,6 +1,7 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
+
+import type { Endpoint } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint } from "../plan.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { type ChatDeps, chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";

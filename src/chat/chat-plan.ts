@@ -2,11 +2,13 @@
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import type { CallerRequest } from "../neutral.ts";
-import type { Candidate, FramedPlan, Plan, PlanCall } from "../plan.ts";
+import type { Plan } from "../plan.ts";
+import type { Candidate } from "../route.ts";
 import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
 import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";

@@ -2,11 +2,12 @@
 import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
+import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
-import type { Frame, FramedPlan, Plan, PlanCall } from "../plan.ts";
+import type { Plan } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";

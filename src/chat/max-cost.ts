@@ -1,7 +1,8 @@
 // The caller's own bound on what a call may cost: a field of the body, or a header where a client cannot add fields.
+
+import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
-import type { GatewayRequest } from "../plan.ts";
 
 const CENTS_MAX = 900_000_000;
 const HEADER = "x-tollgate-max-cost-cents";

@@ -2,7 +2,8 @@
 import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
 import { costOfUsage } from "../catalog/price.ts";
 import { type Nano, ZERO } from "../money.ts";
-import type { Attempt, Cost, Reading, TokenUsage } from "../plan.ts";
+import type { Cost } from "../plan.ts";
+import type { Attempt, Reading, TokenUsage } from "../route.ts";
 import type { ModelRoute } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./token-counter.ts";
 

@@ -1,7 +1,7 @@
 // PUT and GET /files/{id}: bytes in and out, for whoever has a signed link. Nothing is shown or run, only saved.
 import type { Clock } from "../clock.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../plan.ts";
 import { byteRange } from "./byte-range.ts";
 import { attachment, CONTENT_HEADERS, safeMime } from "./content-headers.ts";
 import { FILE_BYTES_MAX, noSuchFile } from "./desk.ts";

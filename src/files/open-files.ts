@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { EndpointSpec } from "../plan.ts";
+import type { EndpointSpec } from "../endpoint.ts";
 import type { Records } from "../records/records.ts";
 import { openDiskStore } from "./disk-store.ts";
 import { filesActions } from "./file-actions.ts";

@@ -1,6 +1,7 @@
 // Finds the endpoint that a method and a path mean.
+
+import type { Endpoint, ErrorCodec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, ErrorCodec } from "../plan.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 
 /** Where a request goes, or why it goes nowhere. `allow` is the Allow header of a 405. */

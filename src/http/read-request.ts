@@ -1,7 +1,7 @@
 // Reads a request off a uWebSockets connection before it is gone: the head at once, the body as it comes.
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { Endpoint, GatewayRequest, IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, GatewayRequest, IncomingBody } from "../plan.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 

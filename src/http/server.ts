@@ -3,8 +3,8 @@
 import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js";
 import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
+import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../plan.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {

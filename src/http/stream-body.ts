@@ -1,7 +1,7 @@
 // Hands a long request body on as it comes: its sender is held back until each part has been taken, so that little of it is ever kept.
 import type { HttpResponse } from "uWebSockets.js";
+import type { GatewayRequest, IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { GatewayRequest, IncomingBody } from "../plan.ts";
 import { BLOCK_BYTES, type BlockPool } from "./block-pool.ts";
 import type { BodyLimits } from "./read-request.ts";
 import type { SlowClient } from "./slow-clients.ts";

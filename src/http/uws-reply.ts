@@ -1,6 +1,6 @@
 // Writes an answer to a uWebSockets response: whole, or as a stream that stops when the client does not read.
 import type { HttpResponse } from "uWebSockets.js";
-import type { Reply } from "../plan.ts";
+import type { Reply } from "../endpoint.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
 import type { OpenBody, ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";

@@ -1,7 +1,8 @@
 // What is kept of a job: everything that another process needs to go on with it.
 import type { Nano } from "../money.ts";
-import type { Leg, Payer } from "../plan.ts";
+import type { Payer } from "../plan.ts";
 import type { Records, StoredRecord } from "../records/records.ts";
+import type { Leg } from "../route.ts";
 import type { JobEnd } from "./job-kind.ts";
 
 export const JOB = "job";

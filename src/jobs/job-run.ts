@@ -1,13 +1,14 @@
 // One job while it runs in this process: its calls, its progress, and the one end that its hold comes to.
 import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
-import { postedLegs, upstreamOf } from "../kernel/legs.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
 import { type JobEnd, type JobKind, LeaseLost, type RunningJob } from "./job-kind.ts";
-import { findJob, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
+import type { JobRecord, StoredJob } from "./job-record.ts";
+import { payJob } from "./pay-job.ts";
+import { ProvenJob } from "./proven-job.ts";
 
 /** How long a job that was told to end with what it has may take for that. */
 const GRACE_MS = 30_000;
@@ -22,23 +23,21 @@ export class JobRun implements RunningJob {
   readonly #deps: JobsDeps;
   readonly #calls: CountedCalls;
   readonly #stop = new AbortController();
-  #job: JobRecord;
-  #version: number;
-  /** The put that is under way, and the one that is to follow it for those who asked meanwhile. */
-  #putting: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
-  /** The job is no longer this process's to end. */
-  #isGone = false;
+  readonly #proven: ProvenJob;
 
-  constructor({ job, version }: StoredJob, kind: JobKind, deps: JobsDeps) {
+  constructor(stored: StoredJob, kind: JobKind, deps: JobsDeps) {
+    const { job } = stored;
     this.id = job.id;
     this.payer = job.payer;
     this.start = job.start;
     this.spend = new Spend(job.amountNano, kind.counted, job.spentNano);
-    this.#job = job;
-    this.#version = version;
     this.#kind = kind;
     this.#deps = deps;
+    this.#proven = new ProvenJob(stored, {
+      records: deps.records,
+      legs: () => this.#calls.legs(),
+      onLost: () => this.#stop.abort(),
+    });
     const { clock } = deps;
     this.#calls = deps.innerCalls({
       id: job.hold.holdId,
@@ -50,6 +49,10 @@ export class JobRun implements RunningJob {
       sandboxFault: job.sandboxFault,
       legs: job.legs,
     });
+  }
+
+  get #job(): JobRecord {
+    return this.#proven.job;
   }
 
   get signal(): AbortSignal {
@@ -65,23 +68,23 @@ export class JobRun implements RunningJob {
   }
 
   async call(wanted: WantedCall): Promise<InnerAnswer> {
-    await this.#prove();
+    await this.#proven.prove();
     return this.#calls.call(wanted);
   }
 
   async ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.#prove();
+    await this.#proven.prove();
     return this.#calls.ladder(wanted);
   }
 
   async race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.#prove();
+    await this.#proven.prove();
     return this.#calls.race(wanted);
   }
 
   async save(progress: unknown): Promise<void> {
-    this.#job = { ...this.#job, progress, spentNano: this.spend.spentNano };
-    await this.#prove();
+    this.#proven.note({ progress, spentNano: this.spend.spentNano });
+    await this.#proven.prove();
   }
 
   async extend(amountNano: Nano, accruedNano: Nano): Promise<boolean> {
@@ -90,14 +93,13 @@ export class JobRun implements RunningJob {
     if (extended.outcome === "gone") this.leave();
     if (extended.outcome !== "extended") return false;
     this.spend.raise(extended.amountNano);
-    this.#job = { ...this.#job, amountNano: extended.amountNano };
+    this.#proven.note({ amountNano: extended.amountNano });
     return true;
   }
 
   /** This process must not go on with it; another one may. */
   leave(): void {
-    this.#isGone = true;
-    this.#stop.abort();
+    this.#proven.lose();
   }
 
   /** Runs the job to its end; `left`: it is not over, and no longer this run's. Rejects where the store is away. */
@@ -126,8 +128,8 @@ export class JobRun implements RunningJob {
   async #close(): Promise<void> {
     const { accountId, holdId } = this.#job.hold;
     const posting = await this.#deps.ledger.transaction(accountId, holdId);
-    this.#job = { ...this.#job, state: "failed", end: FAILED, chargedCents: posting?.chargedCents ?? 0 };
-    await this.#prove();
+    this.#proven.note({ state: "failed", end: FAILED, chargedCents: posting?.chargedCents ?? 0 });
+    await this.#proven.prove();
   }
 
   #leftMs(): number {
@@ -145,7 +147,7 @@ export class JobRun implements RunningJob {
     try {
       end = await Promise.race([this.#kind.run(this), overdue]);
     } catch (error) {
-      if (this.#isGone || error instanceof LeaseLost) throw new LeaseLost();
+      if (this.#proven.isLost || error instanceof LeaseLost) throw new LeaseLost();
       this.#deps.onBroken(error, this.id);
       end = FAILED;
     } finally {
@@ -153,75 +155,16 @@ export class JobRun implements RunningJob {
       clearTimeout(hard);
       this.#stop.abort();
     }
-    if (this.#isGone) throw new LeaseLost();
+    if (this.#proven.isLost) throw new LeaseLost();
     const chargeNano = end.status === "succeeded" ? least(end.chargeNano, this.#job.amountNano) : ZERO;
-    this.#job = { ...this.#job, state: "ending", end: { ...end, chargeNano } };
-    await this.#prove();
+    this.#proven.note({ state: "ending", end: { ...end, chargeNano } });
+    await this.#proven.prove();
   }
 
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
-    const chargedCents = await this.#pay();
-    this.#job = { ...this.#job, state: this.#job.end?.status ?? "failed", chargedCents };
-    await this.#prove();
-  }
-
-  async #pay(): Promise<number> {
-    const { ledger } = this.#deps;
-    const { hold, end, legs, kind } = this.#job;
-    if (end === null || end.status === "failed") {
-      // The launch was answered: under its Idempotency-Key it is answered so again.
-      await ledger.void(hold, "the job failed", "answered");
-      return 0;
-    }
-    const posted = await ledger.post({
-      ...hold,
-      amountNano: end.chargeNano,
-      upstreamNano: upstreamOf(legs),
-      absorbReason: "usage_above_hold",
-      provider: "tollgate",
-      served: kind,
-      usage: null,
-      estimated: false,
-      priceVersion: kind,
-      legs: postedLegs(legs),
-    });
-    return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : 0;
-  }
-
-  /** A versioned put of what is known: whoever asks while one is under way is proven by the next. */
-  #prove(): Promise<void> {
-    if (this.#putting === null) {
-      this.#putting = this.#put().finally(() => {
-        this.#putting = null;
-      });
-      return this.#putting;
-    }
-    this.#next ??= this.#putting
-      .catch(() => {})
-      .then(() => {
-        this.#next = null;
-        return this.#prove();
-      });
-    return this.#next;
-  }
-
-  async #put(): Promise<void> {
-    const { records } = this.#deps;
-    if (this.#isGone) throw new LeaseLost();
-    const state = this.#job.state === "queued" ? "running" : this.#job.state;
-    const job = { ...this.#job, state, legs: this.#calls.legs() };
-    this.#job = job;
-    const version = await putJob(records, job, this.#version).catch(async (error: unknown) => {
-      // It may have been written all the same: then it is there, word for word.
-      const stored = await findJob(records, job.id);
-      if (stored !== null && JSON.stringify(stored.job) === JSON.stringify(job)) return stored.version;
-      throw error;
-    });
-    if (version === null) {
-      this.leave();
-      throw new LeaseLost();
-    }
-    this.#version = version;
+    const chargedCents = await payJob(this.#job, this.#deps.ledger);
+    this.#proven.note({ state: this.#job.end?.status ?? "failed", chargedCents });
+    await this.#proven.prove();
   }
 }

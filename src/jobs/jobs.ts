@@ -1,11 +1,11 @@
 // Work that outlives its request: launched with a kept hold, run here, and adopted by another process where this one dies.
 import type { HoldKeeper } from "../kernel/deps.ts";
-import { ZERO } from "../money.ts";
-import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
+import type { Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobKind } from "./job-kind.ts";
 import { findJob, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
+import { Launches } from "./launches.ts";
 import { Runners } from "./runners.ts";
 
 export interface JobsOptions extends JobsDeps {
@@ -36,18 +36,8 @@ const ADOPTED_AT_ONCE = 32;
 const STOP_MS_MAX = 1_000;
 const AGAIN_MS = 1_000;
 
-/** The job that a kept hold belongs to. */
-function jobIdOf({ owner }: KeptHoldSpec): string {
-  return owner.slice("job:".length);
-}
-
 function isOver({ state }: JobRecord): boolean {
   return state === "succeeded" || state === "failed";
-}
-
-function accountIdOf({ id }: Payer): string {
-  if (!id.startsWith("acct:")) throw new Error("only an account's work can outlive its request");
-  return id.slice("acct:".length);
 }
 
 class RunningJobs implements Jobs {
@@ -56,22 +46,16 @@ class RunningJobs implements Jobs {
   readonly #runners: Runners;
   readonly #kinds: ReadonlyMap<string, JobKind>;
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
-  /** Launches that are being placed, by job: what their record says. */
-  readonly #launching = new Map<string, StoredJob>();
   readonly #timers: NodeJS.Timeout[] = [];
   #adopting: Promise<void> | null = null;
   #isStopped = false;
 
   constructor(options: JobsOptions) {
     this.#options = options;
-    const { records, self, shared, runnerLeaseMs: leaseMs } = options;
+    const { records, clock, self, shared, runnerLeaseMs: leaseMs } = options;
     this.#runners = new Runners({ records, self, shared, leaseMs });
     this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
-    this.keeper = {
-      announce: (holdId, hold, payer) => this.#announce(holdId, hold, payer),
-      dismiss: (holdId, hold) => this.#dismiss(holdId, hold),
-      takeOver: (held, hold) => this.#takeOver(held, hold),
-    };
+    this.keeper = new Launches({ records, clock, self, runners: this.#runners, run: (stored) => this.#run(stored) });
   }
 
   async start(): Promise<void> {
@@ -108,51 +92,6 @@ class RunningJobs implements Jobs {
 
   running(): number {
     return this.#runs.size;
-  }
-
-  async #announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void> {
-    const { records, self, clock } = this.#options;
-    const id = jobIdOf(hold);
-    const job: JobRecord = {
-      id,
-      kind: hold.job,
-      state: "launching",
-      hold: { accountId: accountIdOf(payer), holdId },
-      amountNano: ZERO,
-      payer: { id: payer.id, sandbox: payer.sandbox },
-      start: hold.start,
-      sandboxFault: hold.sandboxFault,
-      progress: null,
-      spentNano: ZERO,
-      legs: [],
-      runner: self,
-      createdAtMs: Math.floor(clock.epochMs()),
-      end: null,
-      chargedCents: 0,
-    };
-    // The list comes first: a job that nobody can find would keep its money until the lease of its hold ends.
-    await this.#runners.add(id);
-    const version = await putJob(records, job, 0);
-    if (version === null) throw new Error(`there is a job ${id} already`);
-    this.#launching.set(id, { job, version });
-  }
-
-  async #dismiss(_holdId: string, hold: KeptHoldSpec): Promise<void> {
-    const id = jobIdOf(hold);
-    this.#launching.delete(id);
-    await this.#options.records.delete(JOB, id);
-    await this.#runners.remove(id);
-  }
-
-  async #takeOver({ amountNano }: Held, hold: KeptHoldSpec): Promise<void> {
-    const id = jobIdOf(hold);
-    const launching = this.#launching.get(id);
-    this.#launching.delete(id);
-    if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
-    const job: JobRecord = { ...launching.job, state: "queued", amountNano };
-    const version = await putJob(this.#options.records, job, launching.version);
-    if (version === null) throw new Error(`the job ${id} is not this process's any more`);
-    this.#run({ job, version });
   }
 
   #run(stored: StoredJob): void {

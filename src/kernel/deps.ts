@@ -1,7 +1,8 @@
 // What the kernel is given: the parts that every call meets, handed in by the composition root.
 import type { Clock } from "../clock.ts";
-import type { Health, Held, KeptHoldSpec, Payer } from "../plan.ts";
+import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import type { Health } from "../route.ts";
 
 /** Goes on with holds that outlive their requests. */
 export interface HoldKeeper {

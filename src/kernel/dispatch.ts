@@ -1,5 +1,6 @@
 // Runs a plan's route to its end: its last word, the reader's leaving, the parent's stop, or the deadline.
-import type { AttemptFailure, Candidate, FinalPart, Plan, Reading, RouteAttempt, Tries } from "../plan.ts";
+import type { Plan } from "../plan.ts";
+import type { AttemptFailure, Candidate, FinalPart, Reading, RouteAttempt, Tries } from "../route.ts";
 import type { Relay } from "./relay.ts";
 
 /** How the route fared. `served` is the candidate that answered or was answering; `reading` is what it had said. */

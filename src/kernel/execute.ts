@@ -1,7 +1,8 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
 import { least, usdText, ZERO } from "../money.ts";
-import type { AnswerReader, AttemptFailure, Ended, Funds, Held, Payer, Plan, Tries } from "../plan.ts";
+import type { AnswerReader, Ended, Funds, Held, Payer, Plan } from "../plan.ts";
+import type { AttemptFailure, Tries } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 import { type Dispatched, dispatch } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";
@@ -35,14 +36,13 @@ export async function execute(wanted: Plan, execution: Execution, deps: KernelDe
   try {
     const plan = await withinMaxCost(wanted);
     if (plan instanceof GatewayError) return refused(id, plan);
-    const tries = newTries(plan, execution, deps);
-    if (plan.hold.kind === "none") return await run(null, plan, { execution, tries, deps });
+    if (plan.hold.kind === "none") return await run(null, plan, execution, deps);
     if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
     const reserved = await funds.reserve(plan, id, parent);
     if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
     if (reserved instanceof GatewayError) return refused(id, reserved);
     if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
-    return await run(reserved, plan, { execution, tries, deps });
+    return await run(reserved, plan, execution, deps);
   } catch (cause) {
     // `run` never rejects: nothing is held here, or it is on its way to being released.
     return broken(id, cause, deps);
@@ -59,12 +59,10 @@ async function withinMaxCost(plan: Plan): Promise<Plan | GatewayError> {
 }
 
 /** From the hold to its end. Nothing stands between the hold and the `try`. Never rejects. */
-async function run(
-  held: Held | null,
-  plan: Plan,
-  { execution, tries, deps }: { execution: Execution; tries: Tries; deps: KernelDeps },
-): Promise<Ended> {
+async function run(held: Held | null, plan: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id, payer, funds, signal, reader } = execution;
+  // The call's own time begins when it has been let in.
+  const tries = newTries(plan, execution, deps);
   let dispatched: Dispatched | null = null;
   let settled: Settled;
   try {
@@ -78,7 +76,7 @@ async function run(
     dispatched =
       tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
   } finally {
-    settled = await settle(held, plan, dispatched, { deps, funds, payer, legs: tries.legs });
+    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, legs: tries.legs });
   }
   return ended(plan, { id, held, tries, dispatched, settled });
 }

@@ -1,7 +1,8 @@
 // What the caller is told when every route has failed, or the one that was answering broke.
 import { GatewayError } from "../errors.ts";
 import { FAILURES } from "../failures.ts";
-import type { AttemptFailure, Leg, Plan } from "../plan.ts";
+import type { Plan } from "../plan.ts";
+import type { AttemptFailure, Leg } from "../route.ts";
 
 const CONFLICT = 409;
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];

@@ -1,6 +1,7 @@
 // Calls within a call, as whoever makes them sees them. Types alone: running actions is not the kernel's matter.
 import type { InnerCalls } from "../catalog/local-action.ts";
-import type { Leg, Payer } from "../plan.ts";
+import type { Payer } from "../plan.ts";
+import type { Leg } from "../route.ts";
 import type { Spend } from "./parent-funds.ts";
 
 /** The call that they are made for. */

@@ -1,12 +1,14 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
+import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import { add, centsDown, centsUp, minus, type Nano, usdText, ZERO } from "../money.ts";
+import { minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
+import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { postedLegs, upstreamOf } from "./legs.ts";
+import { isShort, refusal, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 
 /** Leases of this process's running holds: renewed until released. */
 export interface Leases {
@@ -30,81 +32,6 @@ export interface LedgerFundsDeps {
 }
 
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
-const TEMPORARY_SECONDS = 5;
-const WINDOW_SECONDS = 60;
-
-type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
-type Short = Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
-
-function isShort(outcome: ReserveOutcome): outcome is Short {
-  return ["insufficient", "ceiling", "inference_cap"].includes(outcome.outcome);
-}
-
-/** What is free now, and what would be free once the running calls have ended. */
-function room(short: Short): { freeNano: Nano; laterNano: Nano } {
-  if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
-  const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
-  const laterNano = minus(bound, add(short.spentNano, short.absorbedNano));
-  return { freeNano: minus(laterNano, short.heldNano), laterNano };
-}
-
-/** Too little money: 402 or 429 with what would have been possible; temporary where only running calls are in the way. */
-function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number): GatewayError {
-  const { freeNano, laterNano } = room(short);
-  const temporary = laterNano >= amount;
-  const detail = { needed_usd: usdText(amount), free_usd: usdText(freeNano) };
-  const data: Record<string, unknown> = { held_cents: centsUp(short.heldNano), ...plan.quote.affordable(freeNano) };
-  if (temporary) data.temporary = true;
-  const options = { data, retry: temporary, ...(temporary ? { retryAfterSeconds: TEMPORARY_SECONDS } : {}) };
-  if (short.outcome === "insufficient") {
-    data.balance_cents = centsDown(short.balanceNano);
-    const code = plan.hold.kind === "kept" ? "credits_required" : "insufficient_balance";
-    return new GatewayError(code, { ...options, detail });
-  }
-  data.spent_cents = centsUp(short.spentNano);
-  data.resets_at = new Date(short.resetsAtMs).toISOString();
-  if (short.outcome === "ceiling") {
-    data.ceiling_cents = centsDown(short.ceilingNano);
-    data.ceiling_period = short.period;
-    return new GatewayError("api_key_limit_exceeded", { ...options, detail: { ...detail, period: short.period } });
-  }
-  data.cap_cents = centsDown(short.capNano);
-  const untilReset = Math.ceil((short.resetsAtMs - nowMs) / 1000);
-  return new GatewayError("inference_cap", {
-    ...options,
-    detail,
-    retryAfterSeconds: temporary ? TEMPORARY_SECONDS : untilReset,
-  });
-}
-
-function refusal(outcome: Exclude<Refused, Short>): GatewayError {
-  switch (outcome.outcome) {
-    case "slots":
-      return new GatewayError(outcome.code, { detail: { limit: outcome.max }, retryAfterSeconds: 1 });
-    case "window":
-      return new GatewayError("rate_limited", {
-        detail: { limit: outcome.limit, window_seconds: WINDOW_SECONDS },
-        retryAfterSeconds: outcome.resetSeconds,
-      });
-    case "frozen":
-      return new GatewayError("account_frozen");
-    case "paused":
-      return new GatewayError("key_paused");
-    case "unknown_account":
-    case "unknown_key":
-      return new GatewayError("invalid_token", { detail: { detail: "This key has been revoked." } });
-    case "clock_skew":
-      return new GatewayError("clock_skew", { retryAfterSeconds: TEMPORARY_SECONDS });
-    case "idempotency_in_progress":
-      return new GatewayError("idempotency_in_progress", { retryAfterSeconds: TEMPORARY_SECONDS });
-    case "idempotency_mismatch":
-      return new GatewayError("idempotency_mismatch");
-    case "idempotency_unknown":
-      return new GatewayError("outcome_unknown", { data: { transaction_id: outcome.holdId } });
-    case "exists":
-      return new GatewayError("internal_error");
-  }
-}
 
 /** The calls of one caller, paid by its account within what its key may spend. */
 export class LedgerFunds implements Funds {
@@ -143,7 +70,8 @@ export class LedgerFunds implements Funds {
         }
       }
       this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
-      this.#learnWindow(outcome);
+      const window = countedWindow(outcome, this.#caller.requestsPerMinute);
+      if (window !== null) this.#onWindow(window);
       if (outcome.outcome === "held") {
         // Whoever goes on with a kept hold renews it; a call's hold lives as long as its process.
         if (plan.hold.kind === "call") leases.keep(request);
@@ -264,16 +192,5 @@ export class LedgerFunds implements Funds {
     if (plan.idempotency === null) return null;
     const { key, fingerprint } = plan.idempotency;
     return { key: `${this.#caller.payer.keyId} ${key}`, fingerprint, keepMs: IDEMPOTENCY_KEEP_MS };
-  }
-
-  /** What the ledger says of the account's window, where it is the ledger that counts. */
-  #learnWindow(outcome: ReserveOutcome): void {
-    const counted =
-      outcome.outcome === "window" ? { ...outcome, remaining: 0 } : "window" in outcome ? outcome.window : null;
-    if (counted == null) return;
-    const { remaining, resetSeconds } = counted;
-    const { requestsPerMinute: limit } = this.#caller;
-    const allowed = outcome.outcome !== "window";
-    this.#onWindow({ allowed, limit, remaining, resetSeconds, windowSeconds: WINDOW_SECONDS });
   }
 }

@@ -1,7 +1,7 @@
 // The legs of a call: what they cost us together, and what its posting keeps of them.
 import type { PostedLeg } from "../account-rows.ts";
 import { add, type Nano, ZERO } from "../money.ts";
-import type { Leg } from "../plan.ts";
+import type { Leg } from "../route.ts";
 
 /** What all vendors together take from us. */
 export function upstreamOf(legs: readonly Leg[]): Nano {

@@ -1,7 +1,8 @@
 // Answers kept under their Idempotency-Key: stored just before a call is settled, given again without a charge.
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
-import type { Charge, Cost, Funds, Leg, Payer, Plan } from "../plan.ts";
+import type { Charge, Cost, Funds, Payer, Plan } from "../plan.ts";
+import type { Leg } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 
 const KIND = "answer";

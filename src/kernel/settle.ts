@@ -1,7 +1,8 @@
 // Ends a hold in exactly one capture, release or hand-over. It never throws: funds that are away leave the hold to its lease.
 import { GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
-import type { Candidate, Charge, Cost, FinalPart, Funds, Held, KeyFate, Leg, Payer, Plan, Reading } from "../plan.ts";
+import type { Charge, Cost, Funds, Held, KeyFate, Payer, Plan } from "../plan.ts";
+import type { Candidate, FinalPart, Leg, Reading } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 import type { Dispatched } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";
@@ -17,6 +18,8 @@ export type Settled =
   | { readonly kind: "unsettled" };
 
 export interface SettleParts {
+  /** The call's transaction. */
+  readonly id: string;
   readonly deps: KernelDeps;
   readonly funds: Funds;
   readonly payer: Payer;
@@ -64,7 +67,7 @@ export async function settle(
     if (served === null) return await release(held, plan, dispatched, parts);
     return await capture(held, plan, served, parts);
   } catch (cause) {
-    parts.deps.onBroken(cause, held?.id ?? plan.asked);
+    parts.deps.onBroken(cause, parts.id);
     return { kind: "unsettled" };
   }
 }

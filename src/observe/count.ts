@@ -1,5 +1,5 @@
 // What an ended request adds to the metrics. Labels are few and bounded: names that callers invent become `_other`.
-import type { Leg } from "../plan.ts";
+import type { Leg } from "../route.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";

@@ -1,7 +1,7 @@
 // One line per request, and the gateway's own notices. Prompts, answers, params and keys never come this way.
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { Clock } from "../clock.ts";
-import type { Leg } from "../plan.ts";
+import type { Leg } from "../route.ts";
 import type { RequestRecord } from "./record.ts";
 
 /** Lines wait for company up to this many bytes, or this long: one write for many lines. */

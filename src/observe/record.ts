@@ -2,7 +2,8 @@
 import type { ErrorCode } from "../errors.ts";
 import type { Nano } from "../money.ts";
 import { ZERO } from "../money.ts";
-import type { Leg, Outcome, TokenUsage } from "../plan.ts";
+import type { Outcome } from "../plan.ts";
+import type { Leg, TokenUsage } from "../route.ts";
 
 /** What is known of a request when its head has been read. */
 export interface RecordStart {

@@ -1,7 +1,8 @@
 // What a call of an action may cost before it runs, and what it did cost afterwards.
 import type { ActionSpec, Params, PriceSpec, TableEndpoint } from "../catalog/action.ts";
 import { least, most, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Cost, Reading } from "../plan.ts";
+import type { Cost } from "../plan.ts";
+import type { Reading } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import { rowCents, rowUpstreamCents } from "./table-params.ts";
 

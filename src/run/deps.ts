@@ -2,8 +2,9 @@
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
-import type { Candidate, Plan } from "../plan.ts";
+import type { Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { KeepBytes } from "./binary-answer.ts";
 import type { Shop } from "./shop.ts";

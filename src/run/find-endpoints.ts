@@ -1,8 +1,8 @@
 // The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
 
 import { goneError, isGone } from "../catalog/retirement.ts";
+import type { Answer, Call, Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Answer, Call, Endpoint, GatewayRequest } from "../plan.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
 import { noSuchAction, notFound } from "./nearest.ts";

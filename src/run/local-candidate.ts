@@ -5,7 +5,8 @@ import { GatewayError } from "../errors.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Candidate, Payer, Reading } from "../plan.ts";
+import type { Payer } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate, Reading } from "../route.ts";
 import type { RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */

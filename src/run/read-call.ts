@@ -2,9 +2,9 @@
 import type { z } from "zod";
 import { serviceRefusal } from "../accounts/allowed.ts";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
+import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
-import type { PlanCall } from "../plan.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import { noSuchAction } from "./nearest.ts";
 import type { Shop, ShopAction } from "./shop.ts";

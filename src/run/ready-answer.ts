@@ -1,6 +1,6 @@
 // Answers whose bytes are made once and sent many times, with a strong ETag that lets callers keep them.
 import { createHash } from "node:crypto";
-import type { Answer, GatewayRequest } from "../plan.ts";
+import type { Answer, GatewayRequest } from "../endpoint.ts";
 
 const NOTHING = new Uint8Array(0);
 

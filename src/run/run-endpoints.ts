@@ -1,5 +1,5 @@
 // The one endpoint that runs actions.
-import type { Endpoint } from "../plan.ts";
+import type { Endpoint } from "../endpoint.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";
 import { runPlan } from "./run-plan.ts";

@@ -1,6 +1,7 @@
 // A call of an action as it comes over HTTP: from its bytes to a plan, in the envelope.
+
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { FramedPlan, PlanCall } from "../plan.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { actionPlan } from "./action-plan.ts";

@@ -1,8 +1,10 @@
 // The first checks of every request: address window, credential, account window; what is counted is told in the reply.
+
+import type { EndpointShape, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import type { Caller, EndpointShape, GatewayRequest, Reply } from "../plan.ts";
+import type { Caller } from "../plan.ts";
 import type { ServeDeps } from "./deps.ts";
 import { ToldWindow } from "./told-window.ts";
 

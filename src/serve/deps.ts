@@ -1,10 +1,12 @@
 // What serving HTTP needs beside the kernel: who calls, how often they may, and what they pay with.
+
+import type { GatewayRequest } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
-import type { Caller, Funds, GatewayRequest, Payer, Plan } from "../plan.ts";
+import type { Caller, Funds, Payer, Plan } from "../plan.ts";
 
 /** How somebody without a key pays: asked once the plan has its price. */
 export interface StrangerDoor {

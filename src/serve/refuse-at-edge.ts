@@ -1,6 +1,7 @@
 // A request that the transport itself turns away still gets the headers of every reply, and a record.
+
+import type { ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
-import type { ErrorCodec, GatewayRequest, Reply } from "../plan.ts";
 import { takeAddress } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";

@@ -1,6 +1,7 @@
 // An error as a whole answer, in the wire of the endpoint that was asked.
+
+import type { ErrorCodec, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
-import type { ErrorCodec, Reply } from "../plan.ts";
 
 /** Sends an error and tells its length. SDKs read `x-should-retry` before any rule of their own. */
 export function sendError(reply: Reply, error: GatewayError, errors: ErrorCodec): number {

@@ -1,5 +1,7 @@
 // The reader of an HTTP answer: writes head and content to the reply, and shows a waiting client that we are alive.
-import type { AnswerReader, Candidate, FramedPlan, Leg, Reply } from "../plan.ts";
+import type { FramedPlan, Reply } from "../endpoint.ts";
+import type { AnswerReader } from "../plan.ts";
+import type { Candidate, Leg } from "../route.ts";
 import type { ToldWindow } from "./told-window.ts";
 
 export class ReplyReader implements AnswerReader {

@@ -1,6 +1,7 @@
 // The answer of an endpoint that is too long to keep: its bytes are asked for as fast as the client takes them, and no faster.
+
+import type { Reply, StreamAnswer } from "../endpoint.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { Reply, StreamAnswer } from "../plan.ts";
 
 /** Sends a streamed answer. Where its source breaks, or gives less than it said, the connection is cut. */
 export async function sendStream(answer: StreamAnswer, reply: Reply, record: RequestRecord): Promise<null> {

@@ -1,8 +1,9 @@
 // What an answer says in headers of the window that its request was counted in. Of a paid call it is said when the ledger has
 // answered, which may count for many processes.
+
+import type { Reply } from "../endpoint.ts";
 import { rateLimitHeaders } from "../limits/rate-limit-headers.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import type { Reply } from "../plan.ts";
 
 export class ToldWindow {
   readonly #reply: Reply;

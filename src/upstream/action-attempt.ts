@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Params, RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import type { WireRequest } from "./build-request.ts";
 import { missingFrom } from "./missing-from.ts";
 import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from "./read-answer.ts";

@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import { classify } from "./classify.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream } from "./event-stream.ts";

@@ -1,6 +1,6 @@
 // Classifies every upstream failure, once, into a row of FAILURES.
 import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { AttemptFailure } from "../route.ts";
 import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =

@@ -1,5 +1,5 @@
 // The stream side of an attempt: bytes become events, events become the answer in the caller's wire.
-import type { AnswerSink, Reading } from "../plan.ts";
+import type { AnswerSink, Reading } from "../route.ts";
 import type { StreamReader } from "./dialects/dialect.ts";
 import { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";

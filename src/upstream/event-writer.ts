@@ -1,7 +1,7 @@
 // Writes a translated stream: neutral events become the caller's bytes, held back or passed on by what they are.
 import type { Nano } from "../money.ts";
 import type { EventEncoder, NeutralEvent } from "../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../plan.ts";
+import type { AttemptFailure, TokenUsage } from "../route.ts";
 import type { EventOut } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { AttemptFailure } from "../route.ts";
 
 export interface ExchangeRequest {
   /** Default POST. */

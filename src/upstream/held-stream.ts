@@ -1,6 +1,6 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
-import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../plan.ts";
+import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ActionSpec, AnswerRule, StepSpec, Verdict, When } from "../catalog/action.ts";
 import type { AdapterSpec } from "../catalog/adapter.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { AttemptFailure } from "../route.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 
 /** An answer, whole. */

@@ -1,7 +1,7 @@
 // Which routes rest: repeated failure takes a route out for a while, one probe brings it back.
 import type { Clock } from "../clock.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
-import type { AttemptFailure, Candidate, Health } from "../plan.ts";
+import type { AttemptFailure, Candidate, Health } from "../route.ts";
 
 const FAILURES_IN_A_ROW_MAX = 3;
 const SAMPLE = 20;

@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { AskSpec, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
 import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { AttemptFailure } from "../route.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
 import type { ActionResult } from "./run-steps.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";

@@ -1,6 +1,6 @@
 // Passes a long answer on as it comes, unparsed, where nobody has to look into it.
 import type { IncomingHttpHeaders } from "node:http";
-import type { AnswerSink } from "../plan.ts";
+import type { AnswerSink } from "../route.ts";
 import type { AnswerBody } from "./answer-body.ts";
 
 /** The bytes that a good answer may have before it is passed on as it comes. */

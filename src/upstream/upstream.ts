@@ -4,7 +4,7 @@ import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { AttemptFailure } from "../route.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { redirected, type WireRequest } from "./build-request.ts";
 import { Exchange, type ExchangeListener } from "./exchange.ts";

@@ -1,6 +1,6 @@
 // Why an exchange with a vendor came to nothing, as what is thrown.
 import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../plan.ts";
+import type { AttemptFailure } from "../route.ts";
 
 /** A failure ends the call, unless whoever asked knows better. */
 export class VendorFailure extends Error {

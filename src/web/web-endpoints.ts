@@ -1,6 +1,6 @@
 // The public pages and documents: the catalog for people and programs, the guide for agents, the OpenAPI document.
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Endpoint } from "../plan.ts";
+import type { Endpoint } from "../endpoint.ts";
 import { EVERYBODY } from "../run/find-endpoints.ts";
 import { onShelf, type Shelves } from "../run/on-shelf.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";

@@ -1,6 +1,8 @@
 // What a request's Idempotency-Key header stands for: a key of its own on every path, and what is asked under it.
+
+import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { GatewayRequest, Plan } from "../plan.ts";
+import type { Plan } from "../plan.ts";
 import { fingerprint } from "./fingerprint.ts";
 
 const PARAM = "Idempotency-Key";

@@ -1,6 +1,7 @@
 // What a wire is in which models are asked: all that differs between one such wire and the next. Types and nothing else.
+
+import type { ErrorCodec, Frame } from "../endpoint.ts";
 import type { AnswerCodec, CallerRequest } from "../neutral.ts";
-import type { ErrorCodec, Frame } from "../plan.ts";
 
 /** What an answer says of itself, whatever the wire. */
 export interface AnswerHead {

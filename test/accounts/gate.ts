@@ -9,12 +9,12 @@ import { adminCheck } from "../../src/accounts/admin-token.ts";
 import { createAuthenticator } from "../../src/accounts/authenticate.ts";
 import type { Books } from "../../src/accounts/books.ts";
 import { type ManualClock, manualClock } from "../../src/clock.ts";
+import type { Answer } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { matchEndpoint } from "../../src/http/match-endpoint.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
-import type { Answer } from "../../src/plan.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ActionSpec, Params } from "../../src/catalog/action.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { AttemptFailure, FinalPart, Reading } from "../../src/plan.ts";
+import type { AttemptFailure, FinalPart, Reading } from "../../src/route.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
 import { idsAt } from "../../src/upstream/missing-from.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";

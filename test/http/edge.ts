@@ -2,9 +2,9 @@
 import net from "node:net";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import type { GatewayError } from "../../src/errors.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../src/http/server.ts";
-import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../src/plan.ts";
 import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 

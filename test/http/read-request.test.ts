@@ -1,6 +1,6 @@
 // Bodies: in pieces, too large, too slow, given up, and followed by the next request.
 import { describe, expect, test } from "vitest";
-import type { Reply } from "../../src/plan.ts";
+import type { Reply } from "../../src/endpoint.ts";
 import { BODY_BYTES_MAX, echo, post, rawClient, request, startEdge, until } from "./edge.ts";
 
 const CHUNKED = ["content-type: application/json", "transfer-encoding: chunked"];

@@ -2,10 +2,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
+import type { Endpoint, GatewayRequest, IncomingBody, Reply } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { HttpServer } from "../../src/http/server.ts";
 import { newRecord } from "../../src/observe/record.ts";
-import type { Endpoint, GatewayRequest, IncomingBody, Reply } from "../../src/plan.ts";
 import { sendStream } from "../../src/serve/send-stream.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 import { rawClient, request, startEdge, until } from "./edge.ts";

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import http from "node:http";
 import { describe, expect, test } from "vitest";
-import type { Reply } from "../../src/plan.ts";
+import type { Reply } from "../../src/endpoint.ts";
 import { type RawClient, rawClient, request, startEdge, until } from "./edge.ts";
 
 /** A listener whose one request is answered by the test itself. */

@@ -5,7 +5,8 @@ import type { JobKind, RunningJob } from "../../src/jobs/job-kind.ts";
 import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
 import { nano, ZERO } from "../../src/money.ts";
-import type { AccountPayer, KeptHoldSpec, Leg } from "../../src/plan.ts";
+import type { AccountPayer, KeptHoldSpec } from "../../src/plan.ts";
+import type { Leg } from "../../src/route.ts";
 import type { Stores } from "../../src/stores.ts";
 import { CENT } from "../ledger/requests.ts";
 

@@ -79,3 +79,13 @@ describe("a refusal that cannot be written down", () => {
     expect(await stage.holdsLeft()).toEqual([]);
   });
 });
+
+it("what breaks in a free call is told by its transaction, as in any other", async () => {
+  const ids: string[] = [];
+  const deps = { onBroken: (_error: unknown, id: string) => ids.push(id) };
+  const { reply, over, attempt } = stage.begin({ plan: { prepare: rejects, hold: { kind: "none" } }, deps });
+  (await attempt(0)).done();
+  await over;
+  expect(reply.status).toBe(503);
+  expect(ids).toEqual([expect.stringMatching(/^tx_/)]);
+});

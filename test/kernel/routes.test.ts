@@ -6,7 +6,7 @@ import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { race } from "../../src/kernel/routes/race.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { nano, ZERO } from "../../src/money.ts";
-import type { AnswerSink, AttemptFailure, Candidate, FinalPart, Route, RouteAttempt, Tries } from "../../src/plan.ts";
+import type { AnswerSink, AttemptFailure, Candidate, FinalPart, Route, RouteAttempt, Tries } from "../../src/route.ts";
 
 const FINAL: FinalPart = { kind: "body", body: { json: "1" } };
 const COST_OF_ACCEPTED = nano(7);

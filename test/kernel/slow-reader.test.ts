@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/gateway.ts";
 import { COST, openStage, type Stage } from "../support/scripted-plan.ts";
 
-const WHOLE_MS = 50;
+/** Enough for a busy machine to begin a call in. */
+const WHOLE_MS = 500;
 
 let stage: Stage;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { createLog, type LogLevel } from "../../src/observe/log.ts";
 import { METRICS } from "../../src/observe/metrics.ts";
 import { createObserver } from "../../src/observe/observer.ts";
 import type { RequestRecord } from "../../src/observe/record.ts";
-import type { Leg } from "../../src/plan.ts";
+import type { Leg } from "../../src/route.ts";
 
 const CATALOG = new Set(["core/cheap", "acme/small", "acme/large"]);
 

@@ -3,7 +3,7 @@ import { pipeline, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { AttemptFailure } from "../../src/plan.ts";
+import type { AttemptFailure } from "../../src/route.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkRetirements, goneError, isGone, retirementHeaders } from "../../src/catalog/retirement.ts";
-import type { Endpoint, Retirement } from "../../src/plan.ts";
+import type { Endpoint, Retirement } from "../../src/endpoint.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 

@@ -1,8 +1,10 @@
 // The clients of a simulation: they call, leave, read slowly, and try again with the same key until they have their answer.
+
+import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/endpoint.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { nano } from "../../src/money.ts";
-import type { Charge, Endpoint, FramedPlan, GatewayRequest, Plan } from "../../src/plan.ts";
+import type { Charge, Plan } from "../../src/plan.ts";
 import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";

@@ -1,12 +1,13 @@
 // One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
 import type { Clock } from "../../src/clock.ts";
+import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/ledger/sweep.ts";
 import type { Nano } from "../../src/money.ts";
 import type { Observer } from "../../src/observe/observer.ts";
 import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
-import type { Caller, Endpoint, GatewayRequest, Reply } from "../../src/plan.ts";
+import type { Caller } from "../../src/plan.ts";
 import type { ServeDeps } from "../../src/serve/deps.ts";
 import { serve } from "../../src/serve/serve.ts";
 import { Disk, memorySpool } from "./memory-spool.ts";

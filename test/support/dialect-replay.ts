@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import type { ChatCompletion } from "openai/resources/chat/completions";
 import type { FinishReason, NeutralEvent, NeutralRequest } from "../../src/neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../src/plan.ts";
+import type { AttemptFailure, TokenUsage } from "../../src/route.ts";
 import type { ChatContext, Dialect, EventOut, UnaryAnswer } from "../../src/upstream/dialects/dialect.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";

@@ -1,5 +1,5 @@
 // A reply in memory: what serving writes without a transport.
-import type { Reply } from "../../src/plan.ts";
+import type { Reply } from "../../src/endpoint.ts";
 
 export interface MemoryReply extends Reply {
   readonly status: number;

@@ -5,7 +5,7 @@ import type { Json, Params } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import { systemClock } from "../../src/clock.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import type { AttemptFailure } from "../../src/plan.ts";
+import type { AttemptFailure } from "../../src/route.ts";
 import type { ActionRoute } from "../../src/upstream/action-route.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/stock.ts";

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { Attempt, AttemptFailure } from "../../src/plan.ts";
+import type { Attempt, AttemptFailure } from "../../src/route.ts";
 import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";

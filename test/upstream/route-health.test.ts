@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../src/clock.ts";
 import type { FailureKind } from "../../src/failures.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import type { AttemptFailure, Candidate } from "../../src/plan.ts";
+import type { AttemptFailure, Candidate } from "../../src/route.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { retryAfterMs } from "../../src/upstream/retry-after.ts";
 import { createRouteHealth } from "../../src/upstream/route-health.ts";

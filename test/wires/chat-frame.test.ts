@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
-import type { Leg } from "../../src/plan.ts";
+import type { Leg } from "../../src/route.ts";
 import { createChatFrame } from "../../src/wires/chat-completions/frame.ts";
 
 const frame = createChatFrame({

@@ -4,7 +4,7 @@ import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
-import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../src/plan.ts";
+import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../src/route.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
 import { type ToyBody, toyWire } from "../fixtures/toy-wire.ts";

@@ -1,6 +1,6 @@
 // Routes in order of preference: the next is tried where one has failed and another may do better.
 import type { FailureKind } from "../../failures.ts";
-import type { AnswerSink, AttemptFailure, Candidate, Reading, Route, RouteAttempt, Tries } from "../../plan.ts";
+import type { AnswerSink, AttemptFailure, Candidate, Reading, Route, RouteAttempt, Tries } from "../../route.ts";
 import { mayTryOn } from "./retrying.ts";
 
 class Ladder implements RouteAttempt {

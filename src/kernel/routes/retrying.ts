@@ -11,7 +11,7 @@ import type {
   Route,
   RouteAttempt,
   Tries,
-} from "../../plan.ts";
+} from "../../route.ts";
 
 /** A wait that a vendor asks for and that is shorter than this is waited out; a longer one sends us to the next route. */
 const RETRY_AFTER_MS_MAX = 2_500;

@@ -1,7 +1,7 @@
 // Postings as rows of the archive's one table, the same in SQLite and PostgreSQL.
 import type { PostingRow } from "../../account-rows.ts";
 import { nano } from "../../money.ts";
-import type { TokenUsage } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import type { NumberedPosting } from "./archive.ts";
 

@@ -11,7 +11,8 @@ import type {
 } from "../../account-rows.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { Nano } from "../../money.ts";
-import type { Slot, TokenUsage } from "../../plan.ts";
+import type { Slot } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
 
 /** A hold is found by its account and its id: in Redis both live in the account's slot. */
 export interface HoldRef {

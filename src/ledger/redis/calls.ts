@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { PostingPage, PostingQuery, PostingRow } from "../../account-rows.ts";
 import { nano } from "../../money.ts";
-import type { TokenUsage } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
 import { type Archive, listedPosting, type NumberedPosting } from "../archive/archive.ts";
 import { type PackedLeg, unpackLegs } from "../model/legs.ts";
 import { holdLines, postingLines, postingText } from "./lines.ts";

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { AccountKind, PostingRow } from "../../account-rows.ts";
 import type { Clock } from "../../clock.ts";
 import { nano } from "../../money.ts";
-import type { TokenUsage } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
 import type { NumberedPosting } from "../archive/archive.ts";
 import type { AccountBook, BookIdempotency, BookKey, BookSource, BookTarget } from "../books.ts";
 import { legsIn, legsText } from "../model/legs.ts";

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../account-rows.ts";
 import type { Nano } from "../../money.ts";
-import type { TokenUsage } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
 import type { HoldState, KeyFate } from "../model/ledger.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";

@@ -3,7 +3,7 @@ import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
 import type { NeutralAnswer, NeutralEvent, NeutralRequest } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../plan.ts";
+import type { AttemptFailure, TokenUsage } from "../../route.ts";
 
 /** What a dialect needs to know beside the request. */
 export interface ChatContext {

@@ -1,7 +1,7 @@
 // Reads a whole answer of the messages wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
-import type { AttemptFailure } from "../../plan.ts";
+import type { AttemptFailure } from "../../route.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
 

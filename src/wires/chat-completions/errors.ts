@@ -1,6 +1,7 @@
 // How OpenAI's chat wire tells errors: one object, whose `code` is the contract's stable code.
+
+import type { ErrorCodec } from "../../endpoint.ts";
 import { ERRORS, type ErrorCode, type GatewayError } from "../../errors.ts";
-import type { ErrorCodec } from "../../plan.ts";
 import { WIRE } from "./request.ts";
 
 const INVALID = "invalid_request_error";

@@ -1,7 +1,10 @@
 // How chat answers look: OpenAI's wire, with what was charged in the last bytes.
+
+import type { Frame, Reply } from "../../endpoint.ts";
 import type { GatewayError } from "../../errors.ts";
 import { usdText } from "../../money.ts";
-import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply } from "../../plan.ts";
+import type { Charge, Cost } from "../../plan.ts";
+import type { Candidate, FinalPart, Leg } from "../../route.ts";
 import { errorObject } from "./errors.ts";
 import { usageJson } from "./usage.ts";
 

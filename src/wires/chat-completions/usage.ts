@@ -1,6 +1,7 @@
 // Usage as OpenAI's wire has it, and what it cost.
 import { usdNumber } from "../../money.ts";
-import type { Charge, TokenUsage } from "../../plan.ts";
+import type { Charge } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
 
 /** OpenAI's usage object, and `cost` in USD as OpenRouter has it. */
 export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {

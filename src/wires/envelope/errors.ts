@@ -1,6 +1,7 @@
 // The error envelope of the contract, part 2.2.
+
+import type { ErrorCodec } from "../../endpoint.ts";
 import { ERRORS } from "../../errors.ts";
-import type { ErrorCodec } from "../../plan.ts";
 
 export const envelopeErrors: ErrorCodec = {
   wire: "envelope",

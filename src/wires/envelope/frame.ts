@@ -1,6 +1,9 @@
 // How answers of actions look: the success envelope of the contract, part 2.1, around the vendor's JSON as it came.
+
+import type { Frame, Reply } from "../../endpoint.ts";
 import { centsDown, usdText } from "../../money.ts";
-import type { Candidate, Charge, Cost, FinalPart, Frame, Leg, Reply } from "../../plan.ts";
+import type { Charge, Cost } from "../../plan.ts";
+import type { Candidate, FinalPart, Leg } from "../../route.ts";
 
 const BEFORE_DATA = '{"ok":true,"data":';
 

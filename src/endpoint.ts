@@ -1,0 +1,145 @@
+// The words of the edge: a request as it came, where its answer goes, and what is served at a path. Types and nothing else.
+import type { GatewayError } from "./errors.ts";
+import type { Audience, Caller, Charge, Cost, Plan } from "./plan.ts";
+import type { Candidate, FinalPart, Leg } from "./route.ts";
+
+/** A request as it came, free of any transport. Headers are lower-case; only those the edge reads are kept. */
+export interface GatewayRequest {
+  readonly id: string;
+  readonly method: string;
+  /** The path without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** What the `{name}` parts of the endpoint's path stood for. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+  /** The body of a request to an endpoint that streams, instead of `body`; absent where none was sent. */
+  readonly incoming?: IncomingBody;
+  /** The client's address, as far as TRUST_PROXY lets us know it. */
+  readonly address: string;
+  /** `clock.elapsedMs()` when the request's head arrived. */
+  readonly startedMs: number;
+}
+
+/**
+ * A request body as it comes: its sender is held back until what came has been taken. It can be gone through once, which throws a
+ * GatewayError where the sender leaves or keeps us waiting. A part is good until the next is asked for; then its memory is used again.
+ */
+export interface IncomingBody extends AsyncIterable<Uint8Array> {
+  /** How many have come so far. */
+  readonly bytes: number;
+}
+
+/** Where an answer goes: a uWebSockets response, or memory. Nothing is written twice, nothing after the end. */
+export interface Reply {
+  /** The client left, or the answer has ended: nothing more can be written. */
+  readonly closed: boolean;
+  /** Calls `listener` once if the client leaves before the end. */
+  onGone(listener: () => void): void;
+  /** Adds a header to whatever head is written later. */
+  header(name: string, value: string): void;
+  /** Writes the head of a streamed answer; of one whose length is known, exactly so many bytes must follow. */
+  begin(status: number, bytesTotal?: number): void;
+  /** Writes bytes of a begun answer. False: the client is slow; write no more until `onRoom` calls. */
+  write(bytes: Uint8Array | string): boolean;
+  onRoom(listener: () => void): void;
+  /** Ends a begun answer with its last bytes. */
+  end(bytes?: Uint8Array | string): void;
+  /** Writes a whole answer. */
+  send(status: number, body: Uint8Array | string): void;
+  /** Breaks the connection, so that a half answer cannot be taken for a whole one. */
+  cut(): void;
+}
+
+/** How answers look on the wire. Bytes only; the pipeline decides when. */
+export interface Frame {
+  /** Headers of a good answer; the charge is known where the answer is sent whole. */
+  head(reply: Reply, served: Candidate, legs: readonly Leg[], charge: Charge | null): void;
+  /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
+  last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string;
+  /** The last bytes of a stream that broke after it had begun; null: the connection is cut, because no bytes could tell. */
+  broken(error: GatewayError, legs: readonly Leg[]): Uint8Array | string | null;
+  /** What shows a waiting client that we are alive, and the headers of an answer that begins with it; null: nothing can. */
+  readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
+}
+
+/** A plan, and how its answer looks where it was asked for. */
+export interface FramedPlan {
+  readonly plan: Plan;
+  readonly frame: Frame;
+  /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
+  readonly keepAliveMs: number | null;
+  /** Headers of every answer to it, good or bad. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What an endpoint that costs nothing answers. */
+export interface Answer {
+  readonly status: number;
+  /** Text and bytes are sent as they are, anything else as JSON. */
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What an endpoint answers that is too long to keep: its bytes are asked for as the client takes them. */
+export interface StreamAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytesTotal: number;
+  /** Gone through once, if only to its first part: that closes what it holds open. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** A request that has passed the checks of the edge. */
+export interface Call {
+  readonly request: GatewayRequest;
+  /** Null where the endpoint needs no credential. */
+  readonly caller: Caller | null;
+}
+
+/** A request that wants a plan. */
+export interface PlanCall {
+  readonly request: GatewayRequest;
+  readonly audience: Audience;
+}
+
+/** An endpoint or action that will go, announced at least 90 days before (contract, part 9). Days are `YYYY-MM-DD`, UTC. */
+export interface Retirement {
+  readonly announced: string;
+  readonly sunset: string;
+  /** The path of what replaces it. */
+  readonly successor?: string;
+}
+
+export interface EndpointShape {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
+  /** `/api/v1/transactions/{id}`; `{name...}` at the end takes the rest of the path. */
+  readonly path: string;
+  readonly auth: "none" | "key" | "admin";
+  /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
+  readonly watch?: true;
+  readonly bodyBytesMax: number;
+  readonly retires?: Retirement;
+  /** The retirement of what a request names, where one path serves many things. */
+  readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;
+}
+
+/** How a wire tells errors. */
+export interface ErrorCodec {
+  /** The wire's name. */
+  readonly wire: string;
+  /** The body of an answer that is an error. */
+  body(error: GatewayError): Record<string, unknown>;
+}
+
+/** An HTTP path we serve, in the wire that its callers read. */
+export type Endpoint = EndpointSpec & { readonly errors: ErrorCodec };
+
+/** A path in no wire yet: free ones answer, of kept or of streamed bodies, paid ones make a plan. */
+export type EndpointSpec = EndpointShape &
+  (
+    | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
+    | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }
+    | { readonly plan: (call: PlanCall) => FramedPlan | GatewayError | Promise<FramedPlan | GatewayError> }
+  );

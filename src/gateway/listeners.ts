@@ -1,0 +1,76 @@
+// The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
+import { adminEndpoints, type Readiness } from "../accounts/admin-endpoints.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
+import { screen, tellAddress } from "../serve/admit.ts";
+import type { ServeDeps } from "../serve/deps.ts";
+import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
+import { serve } from "../serve/serve.ts";
+import type { Stores } from "../stores.ts";
+import { inEnvelope, openingParts } from "./public-endpoints.ts";
+
+const ANY_ADDRESS = ["0.0.0.0", "::"];
+const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
+
+/** How requests come in, at either door. */
+function edge(config: Config, deps: ServeDeps) {
+  return {
+    clock: systemClock,
+    trustProxy: config.trustProxy,
+    spillFolder: config.dataDir,
+    screen: (request, endpoint) => screen(request, endpoint, deps),
+    handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
+    refuse: (request, reply, error, errors) => refuseAtEdge(request, reply, error, { errors, deps }),
+  } satisfies Partial<HttpOptions>;
+}
+
+export interface PublicDoor {
+  readonly endpoints: readonly Endpoint[];
+  /** Other processes listen on the same port. */
+  readonly sharesPort: boolean;
+}
+
+/** Rejects where the port cannot be had. */
+export function listenPublic(config: Config, deps: ServeDeps, door: PublicDoor): Promise<HttpServer> {
+  return listen({
+    ...edge(config, deps),
+    host: config.host,
+    port: config.port,
+    exclusive: !door.sharesPort,
+    endpoints: door.endpoints,
+    cors: { announce: (request, reply) => tellAddress(request, reply, deps) },
+    allowedHosts: null,
+  });
+}
+
+export interface AdminDoor {
+  readonly stores: Stores;
+  /** Of this process, or of all of them together. */
+  readonly readiness: () => Readiness;
+  readonly metricsText: () => Promise<string>;
+}
+
+/** Rejects where the port cannot be had. */
+export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): Promise<HttpServer> {
+  const { stores, readiness, metricsText } = door;
+  const endpoints = adminEndpoints({
+    ...openingParts(config, stores),
+    forget: deps.forget,
+    sandbox: config.sandbox,
+    readiness,
+    metricsText,
+    metricsContentType: deps.observer.contentType,
+    metricsOpen: LOOPBACK.includes(config.adminHost),
+  });
+  return listen({
+    ...edge(config, deps),
+    host: config.adminHost,
+    port: config.adminPort,
+    endpoints: inEnvelope(endpoints),
+    cors: null,
+    // Bound to every address, it cannot know the names it goes by.
+    allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
+  });
+}

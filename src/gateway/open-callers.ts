@@ -1,0 +1,45 @@
+// Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
+import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
+import { createAuthenticator } from "../accounts/authenticate.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
+import type { ServeDeps } from "../serve/deps.ts";
+import type { Stores } from "../stores.ts";
+
+type Doors = "authenticate" | "isAdmin" | "takeWindow" | "peekWindow" | "addressRequestsPerMinute" | "countsPaidCalls";
+
+export interface OpenCallers {
+  readonly adminToken: string;
+  /** What the serving of requests asks of it. */
+  readonly doors: Pick<ServeDeps, Doors>;
+  /** What is remembered of an account no longer holds; null: of any account. */
+  forget(accountId: string | null): void;
+}
+
+/** Hears from here on of the changes that other processes make. */
+export async function openCallers(config: Config, stores: Stores): Promise<OpenCallers> {
+  const clock = systemClock;
+  const authenticator = createAuthenticator({
+    books: stores.ledger,
+    clock,
+    sandbox: config.sandbox,
+    hears: () => stores.hearsChanges(),
+  });
+  const forget = (accountId: string | null) => authenticator.forget(accountId);
+  await stores.onKeysChanged(forget);
+  const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
+  const windows = createRequestWindows({ clock });
+  return {
+    adminToken,
+    doors: {
+      authenticate: (authorization) => authenticator.authenticate(authorization),
+      isAdmin: adminCheck(adminToken),
+      takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
+      peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
+      addressRequestsPerMinute: config.addressRequestsPerMinute,
+      countsPaidCalls: stores.shared,
+    },
+    forget,
+  };
+}

@@ -1,0 +1,65 @@
+// The catalog in force, how to replace it, and the sandbox upstream that stands in for its vendors.
+import type { Catalog } from "../catalog/catalog.ts";
+import { loadCatalog } from "../catalog/load.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
+import { startSandbox } from "../sandbox/server.ts";
+
+export interface OpenCatalog {
+  current(): Catalog;
+  /** The names that may be metric labels. */
+  names(): ReadonlySet<string>;
+  /** The sandbox upstream of this process, or the one that the settings name; null where there is none. */
+  readonly sandboxUrl: string | null;
+  /** Reads adapters, tiers and the overlay again; on an error the old catalog stays. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What may be a metric label: models and tiers by the names the catalog gives them, never those that callers make up. */
+function soldNames(catalog: Catalog): ReadonlySet<string> {
+  const live = { sandbox: false };
+  const models = [...catalog.models(live), ...catalog.embeddings(live)].map(({ slug }) => slug);
+  const actions = catalog.actions(live).map(({ id }) => id);
+  return new Set([...models, ...actions, ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`])]);
+}
+
+/** What is read off a catalog once, when it comes into force. */
+function inForce(catalog: Catalog) {
+  return { catalog, names: soldNames(catalog), vendors: vendorsOf(catalog) };
+}
+
+/** Rejects with a sentence for the operator where an adapter, a tier or the overlay is not as it must be. */
+export async function openCatalog(config: Config): Promise<OpenCatalog> {
+  // The catalog sends sandbox accounts to the sandbox by its address, and the sandbox stands in for the vendors of the catalog:
+  // it looks them up at each request, and the first one comes when there is a catalog.
+  const vendors = (): Vendors => current.vendors;
+  const isOwn = config.sandbox && config.sandboxUrl === null;
+  const sandbox = isOwn ? await startSandbox({ host: "127.0.0.1", port: 0, adapters: vendors }) : null;
+  const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
+  const load = async () =>
+    inForce(
+      await loadCatalog({
+        env: config.vendorEnv,
+        clock: systemClock,
+        sandboxOrigin: sandboxUrl,
+        contact: config.contact,
+        overlayDir: config.overlayDir,
+        markupPercent: config.markupPercent,
+        allowLoss: config.allowLoss,
+      }),
+    );
+  let current = await load();
+  return {
+    current: () => current.catalog,
+    names: () => current.names,
+    sandboxUrl,
+    async reload() {
+      current = await load();
+    },
+    async close() {
+      await sandbox?.close();
+    },
+  };
+}

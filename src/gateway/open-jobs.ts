@@ -1,0 +1,53 @@
+// Jobs, and the running of actions that they are made of.
+import { systemClock } from "../clock.ts";
+import type { JobKind } from "../jobs/job-kind.ts";
+import { createJobs, type Jobs } from "../jobs/jobs.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import { KEPT_LEASE_MS } from "../run/action-plan.ts";
+import type { RunDeps } from "../run/deps.ts";
+import { openRun } from "../run/inner-calls.ts";
+import type { Stores } from "../stores.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { OpenShop } from "./open-shop.ts";
+
+/** Whoever has not said for so long that it lives has died, and its jobs go to others. */
+const RUNNER_LEASE_MS = 20_000;
+
+export interface OpenJobsParts {
+  readonly stores: Stores;
+  readonly kinds: readonly JobKind[];
+  /** This process. */
+  readonly owner: string;
+  readonly shop: OpenShop;
+  readonly upstream: Upstream;
+  readonly onBroken: KernelDeps["onBroken"];
+}
+
+export interface OpenJobs {
+  readonly jobs: Jobs;
+  readonly kernel: KernelDeps;
+  readonly run: RunDeps;
+}
+
+/** Nothing runs before `jobs.start`. */
+export function openJobs({ stores, kinds, owner, shop, upstream, onBroken }: OpenJobsParts): OpenJobs {
+  const { ledger, records, shared } = stores;
+  const clock = systemClock;
+  // Running an action may leave a job behind, and a job runs actions.
+  const innerCalls: RunDeps["innerCalls"] = (outer) => run.innerCalls(outer);
+  const jobs = createJobs({
+    ledger,
+    records,
+    clock,
+    kinds,
+    self: owner,
+    shared,
+    runnerLeaseMs: RUNNER_LEASE_MS,
+    holdLeaseMs: KEPT_LEASE_MS,
+    innerCalls,
+    onBroken,
+  });
+  const kernel: KernelDeps = { clock, records, health: upstream.health, keeper: jobs.keeper, onBroken };
+  const run = openRun({ shop: shop.shop, upstream, records, kernel, keepBytes: shop.files.keepBytes });
+  return { jobs, kernel, run };
+}

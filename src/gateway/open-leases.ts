@@ -1,0 +1,28 @@
+// The holds of this process: renewed while it lives, and ended by whoever sweeps when it has died.
+import { systemClock } from "../clock.ts";
+import { type KeptLeases, keepLeases } from "../ledger/sweep.ts";
+import type { Log } from "../observe/log.ts";
+import { LEASE_MS, type Stores } from "../stores.ts";
+
+const RECORDS_SWEPT_MAX = 1_000;
+
+export interface OpenLeases {
+  readonly leases: KeptLeases;
+  /** This process, as the owner of its holds. */
+  readonly owner: string;
+}
+
+/** Begins with the holds that an earlier process of this store has left: nothing may be reserved before they have ended. */
+export async function openLeases({ ledger, records }: Stores, log: Log): Promise<OpenLeases> {
+  const owner = `gateway-${process.pid}-${Math.floor(systemClock.epochMs())}`;
+  const leases = keepLeases({
+    ledger,
+    clock: systemClock,
+    owner,
+    leaseMs: LEASE_MS,
+    onBroken: (err) => log.logger.error({ err }, "leases"),
+    alsoSweep: async () => (await records.sweep(RECORDS_SWEPT_MAX)) === RECORDS_SWEPT_MAX,
+  });
+  await leases.recover();
+  return { leases, owner };
+}

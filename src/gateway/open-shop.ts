@@ -1,0 +1,64 @@
+// What can be called as an action: those of the catalog, our own, and the files that actions keep.
+import type { LocalAction } from "../catalog/local-action.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { EndpointSpec } from "../endpoint.ts";
+import type { Files } from "../files/files.ts";
+import { openFiles } from "../files/open-files.ts";
+import type { Log } from "../observe/log.ts";
+import type { Records } from "../records/records.ts";
+import { discoverAction } from "../run/discover.ts";
+import { searchIn } from "../run/search-index.ts";
+import { createShop, type Shop } from "../run/shop.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
+import type { OpenCatalog } from "./open-catalog.ts";
+
+export interface OpenShopParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly records: Records;
+  readonly catalog: OpenCatalog;
+  /** Asked at each link to a file. */
+  readonly publicUrl: () => string;
+  /** Actions beside our own. */
+  readonly moreActions: readonly LocalAction[];
+}
+
+export interface OpenShop {
+  readonly shop: Shop;
+  readonly files: Files;
+  readonly fileEndpoints: readonly EndpointSpec[];
+  /** Of our own actions. */
+  readonly localNames: ReadonlySet<string>;
+  close(): void;
+}
+
+/** Rejects where the store of files cannot be opened. */
+export async function openShop(parts: OpenShopParts): Promise<OpenShop> {
+  const { config, log, records, catalog, publicUrl, moreActions } = parts;
+  const clock = systemClock;
+  const publicFetch = createPublicFetch();
+  const { files, actions, endpoints } = await openFiles({
+    config,
+    records,
+    clock,
+    baseUrl: publicUrl,
+    openPublic: publicFetch.open,
+    onBroken: (err) => log.logger.error({ err }, "files"),
+  });
+  // The action that searches the shop is itself in it.
+  const discover = discoverAction((...asked) => search(...asked));
+  const localActions = [discover, ...actions, ...moreActions];
+  const shop = createShop(catalog.current, localActions);
+  const search = searchIn({ shop, clock });
+  return {
+    shop,
+    files,
+    fileEndpoints: endpoints,
+    localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),
+    close() {
+      files.close();
+      publicFetch.close();
+    },
+  };
+}

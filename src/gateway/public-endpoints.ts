@@ -1,0 +1,105 @@
+// Everything that callers can ask for, in one list.
+import { accountEndpoints } from "../accounts/account-endpoints.ts";
+import { healthEndpoint } from "../accounts/admin-endpoints.ts";
+import { signupEndpoint } from "../accounts/signup.ts";
+import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
+import { checkRetirements } from "../catalog/retirement.ts";
+import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import type { TokenCounter } from "../chat/token-counter.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Endpoint, EndpointSpec } from "../endpoint.ts";
+import { addressWindowKey } from "../limits/address-window-key.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
+import type { RunDeps } from "../run/deps.ts";
+import { findEndpoints } from "../run/find-endpoints.ts";
+import { runEndpoints } from "../run/run-endpoints.ts";
+import type { Stores } from "../stores.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { webEndpoints } from "../web/web-endpoints.ts";
+import { envelopeErrors } from "../wires/envelope/errors.ts";
+import type { OpenCallers } from "./open-callers.ts";
+import type { OpenCatalog } from "./open-catalog.ts";
+import type { OpenShop } from "./open-shop.ts";
+
+const CHAT_ATTEMPTS_MAX = 6;
+
+export interface PublicEndpointsParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly catalog: OpenCatalog;
+  readonly shop: OpenShop;
+  readonly callers: OpenCallers;
+  readonly upstream: Upstream;
+  readonly counter: TokenCounter;
+  readonly run: RunDeps;
+  readonly publicUrl: () => string;
+}
+
+/** Endpoints of parts that know no wire. */
+export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
+  return specs.map((spec) => ({ ...spec, errors: envelopeErrors }));
+}
+
+/** What opening an account needs, whether the operator opens it or somebody signs up. */
+export function openingParts(config: Config, { ledger }: Stores) {
+  const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
+  return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
+}
+
+/** How much of signing up there may be. */
+function signupBounds(config: Config) {
+  const windows = createRequestWindows({ clock: systemClock, windowSeconds: 3_600 });
+  return {
+    creditPerDay: config.signupCreditPerDay,
+    takeAddress: (address: string) => windows.take(addressWindowKey(address), config.signupsPerAddressPerHour),
+  };
+}
+
+function chatSettings(config: Config) {
+  return {
+    firstTokenMsMax: config.firstTokenMsMax,
+    firstTokenMsMaxByTier: config.firstTokenMsMaxByTier,
+    lastFirstTokenMsMax: config.lastFirstTokenMsMax,
+    gapMsMax: config.gapMsMax,
+    wholeMsMax: config.wholeMsMax,
+    attemptsMax: CHAT_ATTEMPTS_MAX,
+    unaryMs: config.unaryMsMax,
+    unaryMsPerToken: config.unaryMsPerToken,
+  };
+}
+
+function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
+  const live = { sandbox: false };
+  return chatEndpoints(
+    { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) },
+    {
+      models: () => modelsAnswer(current(), live),
+      model: (slug) => modelAnswer(current(), slug, live),
+      pricing: () => pricingAnswer(current(), live),
+    },
+  );
+}
+
+function ownAccountEndpoints({ config, stores, callers }: PublicEndpointsParts): readonly EndpointSpec[] {
+  const { ledger, records } = stores;
+  const own = accountEndpoints({ books: ledger, clock: systemClock, forget: callers.forget });
+  if (config.signup !== "open") return own;
+  const signup = signupEndpoint({ ...openingParts(config, stores), counts: records, ...signupBounds(config) });
+  return [...own, signup];
+}
+
+/** Throws where one of them retires sooner than it may. */
+export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[] {
+  const { catalog, shop, run, publicUrl } = parts;
+  const shelves = { shop: shop.shop, clock: systemClock };
+  const endpoints = [
+    ...runEndpoints(run),
+    ...modelEndpoints(parts),
+    ...findEndpoints(shelves),
+    ...webEndpoints({ ...shelves, catalog: catalog.current, publicUrl, payTo: null }),
+    ...inEnvelope([...shop.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
+  ];
+  checkRetirements(endpoints);
+  return endpoints;
+}

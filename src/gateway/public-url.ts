@@ -1,0 +1,24 @@
+// Where callers reach this gateway: as the settings say, or at the port that it listens on.
+import type { Config } from "../config.ts";
+
+/** The address of a listener of this machine. */
+export function listenerUrl(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+export interface PublicUrl {
+  /** Without a slash at the end. */
+  get(): string;
+  /** The port that was had, which is known only when the endpoints have been made. */
+  listensOn(port: number): void;
+}
+
+export function createPublicUrl({ publicUrl, host, port: wanted }: Config): PublicUrl {
+  let port = wanted;
+  return {
+    get: () => publicUrl ?? listenerUrl(host, port),
+    listensOn(had) {
+      port = had;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+// Launches: the record of a job is there before its hold is, so that whatever dies meanwhile leaves nothing that nobody can find.
+import type { HoldKeeper } from "../kernel/deps.ts";
+import { ZERO } from "../money.ts";
+import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
+import type { JobsDeps } from "./deps.ts";
+import { JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
+import type { Runners } from "./runners.ts";
+
+export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
+  /** This process. */
+  readonly self: string;
+  readonly runners: Runners;
+  /** Its hold is placed: it may begin. */
+  readonly run: (stored: StoredJob) => void;
+}
+
+/** The job that a kept hold belongs to. */
+function jobIdOf({ owner }: KeptHoldSpec): string {
+  return owner.slice("job:".length);
+}
+
+function accountIdOf({ id }: Payer): string {
+  if (!id.startsWith("acct:")) throw new Error("only an account's work can outlive its request");
+  return id.slice("acct:".length);
+}
+
+export class Launches implements HoldKeeper {
+  readonly #parts: LaunchesParts;
+  /** Those that are being placed, by job: what their record says. */
+  readonly #launching = new Map<string, StoredJob>();
+
+  constructor(parts: LaunchesParts) {
+    this.#parts = parts;
+  }
+
+  async announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void> {
+    const { records, runners, self, clock } = this.#parts;
+    const id = jobIdOf(hold);
+    const job: JobRecord = {
+      id,
+      kind: hold.job,
+      state: "launching",
+      hold: { accountId: accountIdOf(payer), holdId },
+      amountNano: ZERO,
+      payer: { id: payer.id, sandbox: payer.sandbox },
+      start: hold.start,
+      sandboxFault: hold.sandboxFault,
+      progress: null,
+      spentNano: ZERO,
+      legs: [],
+      runner: self,
+      createdAtMs: Math.floor(clock.epochMs()),
+      end: null,
+      chargedCents: 0,
+    };
+    // The list comes first: a job that nobody can find would keep its money until the lease of its hold ends.
+    await runners.add(id);
+    const version = await putJob(records, job, 0);
+    if (version === null) throw new Error(`there is a job ${id} already`);
+    this.#launching.set(id, { job, version });
+  }
+
+  async dismiss(_holdId: string, hold: KeptHoldSpec): Promise<void> {
+    const { records, runners } = this.#parts;
+    const id = jobIdOf(hold);
+    this.#launching.delete(id);
+    await records.delete(JOB, id);
+    await runners.remove(id);
+  }
+
+  async takeOver({ amountNano }: Held, hold: KeptHoldSpec): Promise<void> {
+    const id = jobIdOf(hold);
+    const launching = this.#launching.get(id);
+    this.#launching.delete(id);
+    if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
+    const job: JobRecord = { ...launching.job, state: "queued", amountNano };
+    const version = await putJob(this.#parts.records, job, launching.version);
+    if (version === null) throw new Error(`the job ${id} is not this process's any more`);
+    this.#parts.run({ job, version });
+  }
+}

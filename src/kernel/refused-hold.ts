@@ -1,0 +1,82 @@
+// Why the ledger does not let a call in, as the caller is told it: with what would have been possible, and when.
+import { GatewayError } from "../errors.ts";
+import type { ReserveOutcome } from "../ledger/model/ledger.ts";
+import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
+import type { Plan } from "../plan.ts";
+import { WINDOW_SECONDS } from "./counted-window.ts";
+
+/** When to try again what only running calls, or a store, are in the way of. */
+export const TEMPORARY_SECONDS = 5;
+
+type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
+type Short = Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
+
+export function isShort(outcome: ReserveOutcome): outcome is Short {
+  return ["insufficient", "ceiling", "inference_cap"].includes(outcome.outcome);
+}
+
+/** What is free now, and what would be free once the running calls have ended. */
+function room(short: Short): { freeNano: Nano; laterNano: Nano } {
+  if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
+  const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
+  const laterNano = minus(bound, add(short.spentNano, short.absorbedNano));
+  return { freeNano: minus(laterNano, short.heldNano), laterNano };
+}
+
+/** Too little money: 402 or 429 with what would have been possible; temporary where only running calls are in the way. */
+export function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number): GatewayError {
+  const { freeNano, laterNano } = room(short);
+  const temporary = laterNano >= amount;
+  const detail = { needed_usd: usdText(amount), free_usd: usdText(freeNano) };
+  const data: Record<string, unknown> = { held_cents: centsUp(short.heldNano), ...plan.quote.affordable(freeNano) };
+  if (temporary) data.temporary = true;
+  const options = { data, retry: temporary, ...(temporary ? { retryAfterSeconds: TEMPORARY_SECONDS } : {}) };
+  if (short.outcome === "insufficient") {
+    data.balance_cents = centsDown(short.balanceNano);
+    const code = plan.hold.kind === "kept" ? "credits_required" : "insufficient_balance";
+    return new GatewayError(code, { ...options, detail });
+  }
+  data.spent_cents = centsUp(short.spentNano);
+  data.resets_at = new Date(short.resetsAtMs).toISOString();
+  if (short.outcome === "ceiling") {
+    data.ceiling_cents = centsDown(short.ceilingNano);
+    data.ceiling_period = short.period;
+    return new GatewayError("api_key_limit_exceeded", { ...options, detail: { ...detail, period: short.period } });
+  }
+  data.cap_cents = centsDown(short.capNano);
+  const untilReset = Math.ceil((short.resetsAtMs - nowMs) / 1000);
+  return new GatewayError("inference_cap", {
+    ...options,
+    detail,
+    retryAfterSeconds: temporary ? TEMPORARY_SECONDS : untilReset,
+  });
+}
+
+export function refusal(outcome: Exclude<Refused, Short>): GatewayError {
+  switch (outcome.outcome) {
+    case "slots":
+      return new GatewayError(outcome.code, { detail: { limit: outcome.max }, retryAfterSeconds: 1 });
+    case "window":
+      return new GatewayError("rate_limited", {
+        detail: { limit: outcome.limit, window_seconds: WINDOW_SECONDS },
+        retryAfterSeconds: outcome.resetSeconds,
+      });
+    case "frozen":
+      return new GatewayError("account_frozen");
+    case "paused":
+      return new GatewayError("key_paused");
+    case "unknown_account":
+    case "unknown_key":
+      return new GatewayError("invalid_token", { detail: { detail: "This key has been revoked." } });
+    case "clock_skew":
+      return new GatewayError("clock_skew", { retryAfterSeconds: TEMPORARY_SECONDS });
+    case "idempotency_in_progress":
+      return new GatewayError("idempotency_in_progress", { retryAfterSeconds: TEMPORARY_SECONDS });
+    case "idempotency_mismatch":
+      return new GatewayError("idempotency_mismatch");
+    case "idempotency_unknown":
+      return new GatewayError("outcome_unknown", { data: { transaction_id: outcome.holdId } });
+    case "exists":
+      return new GatewayError("internal_error");
+  }
+}

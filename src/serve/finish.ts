@@ -1,0 +1,61 @@
+// The end of a paid answer: its last bytes, or what tells that there are none.
+import type { FramedPlan, Reply } from "../endpoint.ts";
+import type { GatewayError } from "../errors.ts";
+import type { Ended } from "../plan.ts";
+import type { Candidate } from "../route.ts";
+import type { Answering } from "./answering.ts";
+import type { ReplyReader } from "./reply-reader.ts";
+
+/** Writes the last bytes, which acknowledge what the funds have committed. An error comes back where no head is out yet. */
+export function finish(
+  ended: Ended,
+  framed: FramedPlan,
+  reader: ReplyReader,
+  { reply, record }: Answering,
+): GatewayError | null {
+  const { frame } = framed;
+  record.bytesOut = reader.bytes;
+  const isLeft = ended.outcome === "left_before_content" || ended.outcome === "left_after_content";
+  if (isLeft) {
+    if (ended.outcome === "left_after_content") record.status = 200;
+    return null;
+  }
+  if (ended.error !== null) {
+    if (!reader.begun) return ended.error;
+    record.status = 200;
+    record.code = ended.error.code;
+    const told = frame.broken(ended.error, ended.legs);
+    if (told === null) {
+      reply.cut();
+      return null;
+    }
+    record.bytesOut += Buffer.byteLength(told);
+    reply.end(told);
+    return null;
+  }
+  const { final, cost, charge } = ended;
+  if (final === null || cost === null || charge === null) throw new Error("an answer has its last part and its price");
+  const last = frame.last(final, cost, charge, ended.legs);
+  record.status = 200;
+  record.bytesOut += Buffer.byteLength(last);
+  if (final.kind === "stream") {
+    // Where no content came, the head is still to be written.
+    if (ended.served !== null) reader.begin(ended.served, ended.legs);
+    reply.end(last);
+  } else if (ended.served === null) {
+    reply.header("content-type", "application/json");
+    reply.send(200, last);
+  } else {
+    sendWhole(reply, framed, { served: ended.served, ended, last });
+  }
+  return null;
+}
+
+function sendWhole(
+  reply: Reply,
+  { frame }: FramedPlan,
+  { served, ended, last }: { served: Candidate; ended: Ended; last: Uint8Array | string },
+): void {
+  frame.head(reply, served, ended.legs, ended.charge);
+  reply.send(200, last);
+}

@@ -1,0 +1,83 @@
+// A plan over HTTP: who pays is found, the kernel executes it, and what came of it is noted and written.
+import type { FramedPlan, GatewayRequest } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import { execute } from "../kernel/execute.ts";
+import { LedgerFunds } from "../kernel/ledger-funds.ts";
+import type { Caller, Funds, Payer, Plan } from "../plan.ts";
+import { type Answering, addHeaders } from "./answering.ts";
+import type { ServeDeps } from "./deps.ts";
+import { finish } from "./finish.ts";
+import { note } from "./note.ts";
+import { ReplyReader } from "./reply-reader.ts";
+import type { ToldWindow } from "./told-window.ts";
+
+/** Has the plan executed with what the caller pays with, and writes what came of it. */
+export async function pay(
+  framed: FramedPlan,
+  request: GatewayRequest,
+  caller: Caller | null,
+  answering: Answering,
+  deps: ServeDeps,
+): Promise<GatewayError | null> {
+  const { plan } = framed;
+  const { reply, window, record } = answering;
+  addHeaders(reply, framed.headers);
+  const paying =
+    caller === null ? await strangerPays(plan, request, deps) : keyPays(plan, request, caller, window, deps);
+  if (paying instanceof GatewayError) return paying;
+  record.operation = plan.operation;
+  record.asked = plan.asked;
+  record.streamed = plan.streamed;
+  const reader = new ReplyReader(framed, reply, window);
+  const ended = await execute(
+    plan,
+    {
+      // The same random characters name the request and its transaction, so that one leads to the other.
+      id: request.id.replace(/^req_/, "tx_"),
+      payer: paying.payer,
+      funds: paying.funds,
+      parent: null,
+      signal: null,
+      deadlineMs: null,
+      reader,
+    },
+    deps,
+  );
+  reader.stop();
+  note(ended, record);
+  window.tell();
+  if (ended.isReplay) reply.header("idempotent-replayed", "true");
+  try {
+    return finish(ended, framed, reader, answering);
+  } catch (error) {
+    if (!reader.begun) throw error;
+    // A whole answer can no longer be told apart from half a one by its content, so the connection tells it.
+    deps.onBroken(error, request.id);
+    record.code = "internal_error";
+    reply.cut();
+    return null;
+  }
+}
+
+interface Paying {
+  readonly payer: Payer;
+  readonly funds: Funds;
+}
+
+function keyPays(
+  plan: Plan,
+  request: GatewayRequest,
+  caller: Caller,
+  window: ToldWindow,
+  deps: ServeDeps,
+): Paying | GatewayError {
+  if (caller.frozen) return new GatewayError("account_frozen");
+  if (caller.paused && !plan.whilePaused) return new GatewayError("key_paused");
+  const onWindow = (state: Parameters<ToldWindow["learn"]>[0]) => void window.learn(state);
+  return { payer: caller.payer, funds: new LedgerFunds(deps, caller, { requestId: request.id, onWindow }) };
+}
+
+async function strangerPays(plan: Plan, request: GatewayRequest, deps: ServeDeps): Promise<Paying | GatewayError> {
+  if (deps.stranger !== null) return deps.stranger.pay(plan, request);
+  return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
+}
