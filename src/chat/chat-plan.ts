@@ -7,7 +7,7 @@ import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import type { CallerRequest } from "../neutral.ts";
 import type { Candidate, FramedPlan, Plan, PlanCall } from "../plan.ts";
-import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
+import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
@@ -87,7 +87,7 @@ function fitModel(
     .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}, spec.contextTokens) !== null)
     .map((offer) => {
       const asked = isOwnServer(offer) ? chatCompletionsWire.request(chat.unsifted()) : make.asked;
-      return upstream.chatRoute(offer, { ...order, asked });
+      return upstream.chatCandidate(offer, { ...order, asked });
     });
   const routes = made.filter((route) => typeof route !== "string");
   if (routes.length === 0) {
@@ -167,9 +167,9 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
       if (candidate === undefined) throw new Error("served by a route that is not the plan's");
       const { partTokens, model } = candidate;
       const prompt = { text: () => readText(chat.body, CHAT_FIELDS), partTokens, messages: shape.messages };
-      return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
     prepare: null,
   };
   return {

@@ -8,7 +8,7 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Frame, FramedPlan, Plan, PlanCall } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
-import type { ModelRoute } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/upstream.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
@@ -105,7 +105,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     clocks,
   };
   const routes = model.offers.map((offer) =>
-    upstream.embeddingRoute(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
+    upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
   );
   if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
@@ -137,9 +137,9 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
-      return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter });
+      return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
     prepare: null,
   };
   return {

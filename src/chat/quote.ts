@@ -3,7 +3,7 @@ import type { SoldModel } from "../catalog/catalog.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import { affordable, minus, most, type Nano, ZERO } from "../money.ts";
 import type { Quote } from "../plan.ts";
-import type { ModelRoute } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/upstream.ts";
 import { countedTokensMax, type PromptShape, textTokensMax } from "./prompt-bounds.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
@@ -14,7 +14,7 @@ export interface QuotedCandidate {
   readonly outputTokensMax: number;
   /** The body goes to it unsifted, so only its bytes bound what it reads. */
   readonly unsifted: boolean;
-  readonly routes: readonly ModelRoute[];
+  readonly routes: readonly ModelCandidate[];
 }
 
 export interface QuotedPrompt {

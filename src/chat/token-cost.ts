@@ -3,7 +3,7 @@ import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
 import { costOfUsage } from "../catalog/price.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Attempt, Cost, Reading, TokenUsage } from "../plan.ts";
-import type { ModelRoute } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** What a count of our own needs of the prompt. */
@@ -19,7 +19,7 @@ const TOKENS_PER_MESSAGE = 4;
 const BYTES_PER_TOKEN = 4;
 
 /** What an attempt that did not serve may have cost us: by its usage where that came, else by a rough count of its bytes. */
-export function attemptCost(served: ModelRoute, attempt: Attempt, bodyBytes: number): Nano {
+export function attemptCost(served: ModelCandidate, attempt: Attempt, bodyBytes: number): Nano {
   if (!attempt.accepted()) return ZERO;
   const { usage, upstreamCostNano, delivered } = attempt.reading();
   if (upstreamCostNano !== null) return upstreamCostNano;
@@ -36,7 +36,7 @@ export function attemptCost(served: ModelRoute, attempt: Attempt, bodyBytes: num
 
 function priced(
   model: SoldModel | SoldEmbedding,
-  served: ModelRoute,
+  served: ModelCandidate,
   usage: TokenUsage,
   reading: Reading,
   estimated: boolean,
@@ -64,7 +64,7 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
  */
 export function tokenCost(
   model: SoldModel | SoldEmbedding,
-  served: ModelRoute,
+  served: ModelCandidate,
   reading: Reading,
   { ended, prompt, counter }: { ended: "whole" | "left"; prompt: CountedPrompt; counter: TokenCounter },
 ): Cost | Promise<Cost> {

@@ -5,7 +5,7 @@ import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import type { Audience, Candidate, FinalPart, HoldSpec, Payer, Plan, Quote, Reading, Slot } from "../plan.ts";
-import { type ActionRoute, actionMsMax } from "../upstream/action-route.ts";
+import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
@@ -68,7 +68,7 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
   }
   const byCandidate = routesOf(offered, call, { ...order, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
-  const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionRoute) ?? null;
+  const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
   return {
     candidates,

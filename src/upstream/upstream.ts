@@ -5,7 +5,7 @@ import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/cat
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../plan.ts";
-import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
+import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
@@ -57,14 +57,14 @@ export type EmbeddingOrder = ModelOrder & { readonly body: Json };
 export interface Upstream {
   readonly health: RouteHealth;
   /** The route of one offer, or the reason why the offer cannot serve this request. */
-  chatRoute(offer: Offer, order: ChatOrder): ModelRoute | string;
-  embeddingRoute(offer: EmbeddingOffer, order: EmbeddingOrder): ModelRoute;
-  actionRoute(offer: ActionOffer, order: ActionOrder): ActionRoute;
+  chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
+  embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
+  actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   close(): Promise<void>;
 }
 
 /** A route to a model, with what its cost is computed from. */
-export interface ModelRoute extends Candidate {
+export interface ModelCandidate extends Candidate {
   readonly offer: Offer | EmbeddingOffer;
   readonly contextTokens: number;
 }
@@ -116,7 +116,7 @@ export function createUpstream(clock: Clock): Upstream {
     offer: Offer | EmbeddingOffer,
     order: ModelOrder,
     { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
-  ): ModelRoute {
+  ): ModelCandidate {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
@@ -130,7 +130,7 @@ export function createUpstream(clock: Clock): Upstream {
       readOnMsMax,
       pointlessAfter: (failed, kind) => {
         if (kind !== "caller_context_length") return false;
-        return failed.model === order.servedSlug || order.contextTokens < (failed as ModelRoute).contextTokens;
+        return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const key = ring.take();
@@ -161,15 +161,15 @@ export function createUpstream(clock: Clock): Upstream {
 
   return {
     health,
-    actionRoute: (offer, order) => actionRoute(offer, order, actionParts),
-    chatRoute(offer, order) {
+    actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
+    chatCandidate(offer, order) {
       const { mayBeEmpty } = order.asked;
       const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
       const lane = laneOf(DIALECTS[offer.chat.dialect], order, context);
       if (typeof lane === "string") return lane;
       return routeOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
-    embeddingRoute(offer, order) {
+    embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
       return routeOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
     },

@@ -29,11 +29,11 @@ export interface ActionOrder {
   readonly sandbox: { readonly fault: string | null } | null;
 }
 
-export interface ActionRoute extends Candidate {
+export interface ActionCandidate extends Candidate {
   readonly offer: ActionOffer;
 }
 
-export interface ActionRouteParts {
+export interface ActionCandidateParts {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly ringOf: (adapter: Adapter) => KeyRing;
@@ -66,7 +66,7 @@ function readable(failure: AttemptFailure, { restore }: ActionOrder, key: string
 }
 
 /** The route of one offer for one call. */
-export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: ActionRouteParts): ActionRoute {
+export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, pace } = parts;
   const msMax = actionMsMax(offer);
