@@ -23,13 +23,13 @@ import { createRequestWindows } from "./limits/request-windows.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { createObserver } from "./observe/observer.ts";
 import type { Endpoint, EndpointSpec } from "./plan.ts";
+import { openActionCatalog } from "./run/action-catalog.ts";
 import { KEPT_LEASE_MS } from "./run/action-plan.ts";
 import { discoverAction } from "./run/discover.ts";
 import { findEndpoints } from "./run/find-endpoints.ts";
 import { openRun } from "./run/inner-calls.ts";
 import { runEndpoints } from "./run/run-endpoints.ts";
 import { searchIn } from "./run/search-index.ts";
-import { createShop } from "./run/shop.ts";
 import { vendorsOf } from "./sandbox/action-vendors.ts";
 import { startSandbox } from "./sandbox/server.ts";
 import { screen, tellAddress } from "./serve/admit.ts";
@@ -279,9 +279,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...moreActions,
   ];
   const localNames = new Set(localActions.map(({ service, action }) => `${service}/${action}`));
-  const shop = createShop(catalog.current, localActions);
-  const search = searchIn({ shop, clock });
-  const run = openRun({ shop, upstream, records, kernel: deps, keepBytes: files.keepBytes });
+  const actionCatalog = openActionCatalog(catalog.current, localActions);
+  const search = searchIn({ actionCatalog, clock });
+  const run = openRun({ actionCatalog, upstream, records, kernel: deps, keepBytes: files.keepBytes });
   const publicUrl = (): string => config.publicUrl ?? address(config.host, publicServer?.port ?? config.port);
   const publicEndpoints: readonly Endpoint[] = [
     ...runEndpoints(run),
@@ -290,8 +290,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       model: (slug) => modelAnswer(catalog.current(), slug, live),
       pricing: () => pricingAnswer(catalog.current(), live),
     }),
-    ...findEndpoints({ shop, clock }),
-    ...webEndpoints({ shop, clock, catalog: catalog.current, publicUrl, payTo: null }),
+    ...findEndpoints({ actionCatalog, clock }),
+    ...webEndpoints({ actionCatalog, clock, catalog: catalog.current, publicUrl, payTo: null }),
     ...inEnvelope([
       ...filed.endpoints,
       ...accountEndpoints({ books: ledger, clock, forget }),

@@ -104,10 +104,10 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     outputTokensMax: 0,
     clocks,
   };
-  const routes = model.offers.map((offer) =>
+  const candidates = model.offers.map((offer) =>
     upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
   );
-  if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
   const plan: Plan = {
     operation: "embeddings",
@@ -121,7 +121,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
         const tokens = affordable(free, ratesOf(model.sale, 0).input);
         return { affordable_input_tokens: Math.min(tokens ?? model.contextTokens, model.contextTokens) };
       },
-      upstreamNano: () => routes.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
+      upstreamNano: () => candidates.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
     },
     hold: { kind: "call" },
     whilePaused: false,
@@ -129,7 +129,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     slots: [],
     inference: true,
     idempotency: null,
-    route: ladder(routes.map(retrying)),
+    route: ladder(candidates.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
@@ -147,7 +147,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     keepAliveMs: null,
     headers: droppedHeader(
       sifted.dropped,
-      routes.every(({ offer }) => isOwnServer(offer)),
+      candidates.every(({ offer }) => isOwnServer(offer)),
     ),
     frame,
   };

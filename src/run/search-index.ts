@@ -1,14 +1,14 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
 import MiniSearch, { type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "../catalog/catalog.ts";
-import { onShelf, type Shelves } from "./on-shelf.ts";
+import type { CatalogAction } from "./action-catalog.ts";
+import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
 import { ALIKE_TERMS, termOf, wordsOf } from "./search-words.ts";
-import type { ShopAction } from "./shop.ts";
 
 /** An action, or one row of its table. */
 export interface Found {
-  readonly action: ShopAction;
+  readonly action: CatalogAction;
   /** The name of a row; null: the action itself. */
   readonly row: string | null;
   readonly score: number;
@@ -44,7 +44,7 @@ const PARENT_WEIGHT = 0.8;
 const ROWS_FIRST = 3;
 const QUERY_TERMS_MAX = 24;
 
-function actionEntry(id: number, action: ShopAction): Entry {
+function actionEntry(id: number, action: CatalogAction): Entry {
   const { facts } = action;
   return {
     id,
@@ -56,7 +56,7 @@ function actionEntry(id: number, action: ShopAction): Entry {
   };
 }
 
-function rowEntries(fromId: number, action: ShopAction): readonly (Entry & { row: string })[] {
+function rowEntries(fromId: number, action: CatalogAction): readonly (Entry & { row: string })[] {
   const rows = Object.entries(tableOf(action)?.rows ?? {});
   return rows.map(([row, { summary, params }], at) => ({
     id: fromId + at,
@@ -95,9 +95,9 @@ function rescored({ score, queryTerms }: SearchResult, { terms, alike }: Asked):
 }
 
 /** Makes the index; some ten milliseconds for a thousand entries. */
-export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
+export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
   const known = new Set<string>();
-  const found: { readonly action: ShopAction; readonly row: string | null }[] = [];
+  const found: { readonly action: CatalogAction; readonly row: string | null }[] = [];
   const index = new MiniSearch<Entry>({
     fields: [...FIELDS],
     tokenize: (text) => [...wordsOf(text)],
@@ -152,7 +152,7 @@ function withParents(hits: readonly Found[]): readonly Found[] {
  * rows are named is not named once more by itself.
  */
 function spread(hits: readonly Found[], max: number): readonly Found[] {
-  const rowsOf = new Map<ShopAction, number>();
+  const rowsOf = new Map<CatalogAction, number>();
   const first: Found[] = [];
   const later: Found[] = [];
   for (const hit of hits) {
@@ -166,7 +166,7 @@ function spread(hits: readonly Found[], max: number): readonly Found[] {
 }
 
 /** Searches what an audience sees today. */
-export function searchIn(shelves: Shelves): (audience: Audience, query: string, max: number) => readonly Found[] {
-  const index = onShelf(shelves, searchIndex);
+export function searchIn(daily: DailyCatalog): (audience: Audience, query: string, max: number) => readonly Found[] {
+  const index = oncePerDay(daily, searchIndex);
   return (audience, query, max) => index(audience).search(query, max);
 }

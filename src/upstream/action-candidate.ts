@@ -1,4 +1,4 @@
-// A route to an action of a vendor: everything that its attempts need, put together.
+// One vendor's way to serve an action: everything that its attempts need, put together.
 import type { Dispatcher } from "undici";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
@@ -12,7 +12,7 @@ import type { VendorPace } from "./vendor-pace.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** What one call wants of a route. */
+/** What one call wants of a candidate. */
 export interface ActionOrder {
   /** The sold action, `<service>/<action>`. */
   readonly soldId: string;
@@ -65,7 +65,7 @@ function readable(failure: AttemptFailure, { restore }: ActionOrder, key: string
   return { ...failure, ...(JSON.parse(restore(text)) as Pick<AttemptFailure, "message" | "vendorBody">) };
 }
 
-/** The route of one offer for one call. */
+/** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, pace } = parts;

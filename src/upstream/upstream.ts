@@ -1,4 +1,4 @@
-// The way out: connections, keys and route health of this process, and the routes that use them.
+// The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Agent } from "undici";
 import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
@@ -29,15 +29,15 @@ const READ_ON_MS_MAX = 60_000;
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
 
-/** The clocks of one route, in milliseconds. */
-export interface RouteClocks {
-  /** To first content (of a stream) or to the whole answer, while another route remains. */
+/** The clocks of one candidate, in milliseconds. */
+export interface CandidateClocks {
+  /** To first content (of a stream) or to the whole answer, while another candidate remains. */
   readonly firstTokenMsMax: number;
   readonly lastFirstTokenMsMax: number;
   readonly gapMsMax: number;
 }
 
-/** What a request to a model wants of a route. */
+/** What a request to a model wants of a candidate. */
 export interface ModelOrder {
   readonly requestId: string;
   readonly completionId: string;
@@ -46,7 +46,7 @@ export interface ModelOrder {
   readonly servedSlug: string;
   readonly contextTokens: number;
   readonly outputTokensMax: number;
-  readonly clocks: RouteClocks;
+  readonly clocks: CandidateClocks;
 }
 
 export type ChatOrder = ModelOrder & CallerSide;
@@ -56,14 +56,14 @@ export type EmbeddingOrder = ModelOrder & { readonly body: Json };
 
 export interface Upstream {
   readonly health: RouteHealth;
-  /** The route of one offer, or the reason why the offer cannot serve this request. */
+  /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   close(): Promise<void>;
 }
 
-/** A route to a model, with what its cost is computed from. */
+/** A candidate that serves a model, with what its cost is computed from. */
 export interface ModelCandidate extends Candidate {
   readonly offer: Offer | EmbeddingOffer;
   readonly contextTokens: number;
@@ -104,7 +104,7 @@ export function createUpstream(clock: Clock): Upstream {
     return vendor;
   }
 
-  /** A failure that is our key's fault rests the key; the route may go again at once where another is fit. */
+  /** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
   function restKey(ring: KeyRing, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
@@ -112,7 +112,7 @@ export function createUpstream(clock: Clock): Upstream {
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function routeOf(
+  function candidateOf(
     offer: Offer | EmbeddingOffer,
     order: ModelOrder,
     { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
@@ -167,11 +167,11 @@ export function createUpstream(clock: Clock): Upstream {
       const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
       const lane = laneOf(DIALECTS[offer.chat.dialect], order, context);
       if (typeof lane === "string") return lane;
-      return routeOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
+      return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return routeOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
     },
     close: () => dispatcher.destroy(),
   };

@@ -8,7 +8,7 @@ import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { AttemptFailure } from "../../src/plan.ts";
 import type { ActionCandidate } from "../../src/upstream/action-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
-import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 

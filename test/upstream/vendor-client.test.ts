@@ -8,7 +8,7 @@ import { UnbuildableRequest, type WireRequest } from "../../src/upstream/build-r
 import { type Question, VendorClient } from "../../src/upstream/vendor-client.ts";
 import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import type { NoTurn, Turn } from "../../src/upstream/vendor-pace.ts";
-import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 

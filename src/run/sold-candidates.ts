@@ -1,4 +1,4 @@
-// The routes of a call to a sold action: the offers that can serve these very params, each with its own names for them.
+// The candidates of a call to a sold action: the offers that can serve these very params, each with its own names for them.
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
@@ -55,7 +55,7 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
 }
 
 /** A candidate for each offer. */
-export function routesOf(
+export function candidatesOf(
   offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,
   order: {
