@@ -8,7 +8,7 @@ import { openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { looksIntoBody } from "./read-answer.ts";
-import type { VendorPace } from "./vendor-pace.ts";
+import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
 
 const TIMEOUT_MS = 60_000;
 
@@ -38,7 +38,7 @@ export interface ActionCandidateParts {
   readonly clock: Clock;
   readonly ringOf: (adapter: Adapter) => KeyRing;
   readonly restKey: (ring: KeyRing, key: string, failure: AttemptFailure) => AttemptFailure;
-  readonly pace: VendorPace;
+  readonly limiter: VendorRateLimiter;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -68,11 +68,11 @@ function readable(failure: AttemptFailure, { restore }: ActionOrder, key: string
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, pace } = parts;
+  const { dispatcher, clock, ringOf, restKey, limiter } = parts;
   const msMax = actionMsMax(offer);
   // A stand-in can be asked as often as anybody likes, and what one account plays with must not keep another one waiting.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
-  const line = spec.rate === undefined ? adapter.origin : `${adapter.origin} ${offer.id}`;
+  const limiterKey = spec.rate === undefined ? adapter.origin : `${adapter.origin} ${offer.id}`;
   const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
   return {
     offer,
@@ -97,7 +97,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          turn: (wish) => pace.take(line, rate, wish),
+          acquire: (request) => limiter.acquire(limiterKey, rate, request),
           build(request, { at, soFar, values }) {
             const call =
               values === undefined ? { params, row, soFar } : { params: values, row: null, soFar: undefined };
@@ -106,9 +106,9 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },
           onFailure(failure) {
-            if (failure.restMs !== undefined && order.sandbox === null) pace.rest(line, failure.restMs);
+            if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
             const told = readable(failure, order, key);
-            // What the vendor has not answered, such as a turn that we could not give, is not the key's fault.
+            // A failure before the vendor answered, such as no permit in time, is not the key's fault.
             return failure.status === 0 ? told : restKey(ring, key, told);
           },
         },

@@ -16,7 +16,7 @@ import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
-import { createVendorPace } from "./vendor-pace.ts";
+import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 
 const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
   "chat-completions": chatCompletions,
@@ -156,7 +156,7 @@ export function createUpstream(clock: Clock): Upstream {
     clock,
     ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
     restKey,
-    pace: createVendorPace(clock),
+    limiter: createVendorRateLimiter(clock),
   };
 
   return {
