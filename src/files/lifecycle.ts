@@ -1,4 +1,4 @@
-// The steps that every file passes, in an order that a crash at any point leaves nothing taken that is not given back.
+// File lifecycle, ordered so a crash never leaks quota.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
@@ -11,7 +11,7 @@ export const QUOTA_BYTES_MAX = 2 * 1024 * 1024 * 1024;
 /** How long links work, and how long an announced upload keeps its room. */
 export const LINK_SECONDS = 3_600;
 
-export interface Desk {
+export interface LifecycleDeps {
   readonly rows: FileRows;
   readonly quota: Quota;
   readonly store: FileStore;
@@ -35,35 +35,35 @@ function noRoom(sizeBytes: number, freeBytes: number): GatewayError {
 }
 
 /** Takes room for a file that is still to come; it lapses in an hour. */
-export async function claim(desk: Desk, payer: string, wish: NewFile): Promise<FileRow | GatewayError> {
+export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): Promise<FileRow | GatewayError> {
   const id = `file_${randomBytes(16).toString("hex")}`;
-  const lapsesAtMs = desk.clock.epochMs() + LINK_SECONDS * 1_000;
-  await desk.rows.remind(id, lapsesAtMs + (desk.store.links?.lateMsMax ?? 0));
-  const fresh = await desk.rows.put({ ...wish, id, payer, state: "new", lapsesAtMs, version: 0, createdAtMs: 0 });
+  const lapsesAtMs = deps.clock.epochMs() + LINK_SECONDS * 1_000;
+  await deps.rows.remind(id, lapsesAtMs + (deps.store.links?.lateMsMax ?? 0));
+  const fresh = await deps.rows.put({ ...file, id, payer, state: "new", lapsesAtMs, version: 0, createdAtMs: 0 });
   if (fresh === null) throw new Error(`the id of a file was made twice: ${id}`);
-  const refused = await desk.quota.take(fresh);
+  const refused = await deps.quota.take(fresh);
   if (refused !== null) {
-    await desk.rows.remove(fresh);
-    await desk.rows.forget(id);
-    return noRoom(wish.sizeBytes, refused.freeBytes);
+    await deps.rows.remove(fresh);
+    await deps.rows.forget(id);
+    return noRoom(file.sizeBytes, refused.freeBytes);
   }
-  const pending = await desk.rows.put({ ...fresh, state: "pending" });
+  const pending = await deps.rows.put({ ...fresh, state: "pending" });
   if (pending === null) throw new Error(`somebody else changed a file that nobody knew: ${id}`);
   return pending;
 }
 
 /** Says that a file is there, with the size that it has; null where it was deleted meanwhile. Room it did not need is given back. */
-export async function stored(desk: Desk, row: FileRow, sizeBytes: number): Promise<FileRow | null> {
-  const state = await desk.quota.state(row.payer);
-  const kept = await desk.rows.put({ ...row, sizeBytes, state: "stored" });
+export async function stored(deps: LifecycleDeps, row: FileRow, sizeBytes: number): Promise<FileRow | null> {
+  const state = await deps.quota.state(row.payer);
+  const kept = await deps.rows.put({ ...row, sizeBytes, state: "stored" });
   if (kept === null) return null;
-  if (sizeBytes < row.sizeBytes) await desk.quota.free(row.payer, row.sizeBytes - sizeBytes, state);
+  if (sizeBytes < row.sizeBytes) await deps.quota.free(row.payer, row.sizeBytes - sizeBytes, state);
   return kept;
 }
 
 /** Removes a file and its bytes, and gives its room back; false where somebody else was faster. */
-export async function discard(desk: Desk, row: FileRow): Promise<boolean> {
-  const { rows, quota, store, clock } = desk;
+export async function discard(deps: LifecycleDeps, row: FileRow): Promise<boolean> {
+  const { rows, quota, store, clock } = deps;
   // Should we die in between, the bytes without a row are found by this.
   await rows.remind(row.id, clock.epochMs());
   const state = await quota.state(row.payer);
@@ -81,26 +81,26 @@ export async function discard(desk: Desk, row: FileRow): Promise<boolean> {
  * What a row says now of a file whose bytes may have gone to the store without us. Once its time is over, it is stored or
  * forgotten: null.
  */
-export async function lookAgain(desk: Desk, row: FileRow): Promise<FileRow | null> {
-  if (row.state === "stored" || desk.busy.has(row.id)) return row;
-  const lapsed = desk.clock.epochMs() >= row.lapsesAtMs + (desk.store.links?.lateMsMax ?? 0);
-  const mayBeThere = row.state === "pending" && (desk.store.links !== null || lapsed);
-  if (mayBeThere && (await desk.store.sizeOf(row.id)) === row.sizeBytes)
-    return (await stored(desk, row, row.sizeBytes)) ?? desk.rows.get(row.id);
+export async function lookAgain(deps: LifecycleDeps, row: FileRow): Promise<FileRow | null> {
+  if (row.state === "stored" || deps.busy.has(row.id)) return row;
+  const lapsed = deps.clock.epochMs() >= row.lapsesAtMs + (deps.store.links?.lateMsMax ?? 0);
+  const mayBeThere = row.state === "pending" && (deps.store.links !== null || lapsed);
+  if (mayBeThere && (await deps.store.sizeOf(row.id)) === row.sizeBytes)
+    return (await stored(deps, row, row.sizeBytes)) ?? deps.rows.get(row.id);
   if (!lapsed) return row;
-  return (await discard(desk, row)) ? null : desk.rows.get(row.id);
+  return (await discard(deps, row)) ? null : deps.rows.get(row.id);
 }
 
 /** Looks at all files whose time has come; answers how many were forgotten. What goes wrong with one does not stop the rest. */
-export async function sweepFiles(desk: Desk, onBroken: (error: unknown) => void): Promise<number> {
+export async function sweepFiles(deps: LifecycleDeps, onBroken: (error: unknown) => void): Promise<number> {
   let forgotten = 0;
-  for await (const id of desk.rows.due(desk.clock.epochMs())) {
-    if (desk.busy.has(id)) continue;
+  for await (const id of deps.rows.due(deps.clock.epochMs())) {
+    if (deps.busy.has(id)) continue;
     try {
-      const row = await desk.rows.get(id);
-      if (row === null) await desk.store.delete(id);
-      else if ((await lookAgain(desk, row)) === null) forgotten += 1;
-      await desk.rows.forget(id);
+      const row = await deps.rows.get(id);
+      if (row === null) await deps.store.delete(id);
+      else if ((await lookAgain(deps, row)) === null) forgotten += 1;
+      await deps.rows.forget(id);
     } catch (error) {
       onBroken(error);
     }
