@@ -163,7 +163,7 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(served, reading, ended) {
       const fit = fitModels.get(served);
-      if (fit === undefined) throw new Error("served by a candidate that is not the plan's");
+      if (fit === undefined) throw new Error("served by a route that is not the plan's");
       const { partTokens, model } = fit;
       const prompt = { text: () => readText(chat.body, CHAT_FIELDS), partTokens, messages: shape.messages };
       return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter: deps.counter });

@@ -47,7 +47,7 @@ export interface Directives {
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
   readonly parallel: boolean;
-  /** Names the conversation for faults that strike once. */
+  /** Names the conversation for faults that apply once. */
   readonly id: string | null;
 }
 
@@ -89,7 +89,7 @@ export function jsonTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-/** What faults that strike once remember: the model and the messages, or the name that `[[id: ...]]` gives them. */
+/** What faults that apply once remember: the model and the messages, or the name that `[[id: ...]]` gives them. */
 export function conversationOf(ask: Ask): string {
   return `${ask.model} ${directivesOf(ask.turns).id ?? askSeed(ask)}`;
 }

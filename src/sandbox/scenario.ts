@@ -3,7 +3,7 @@ import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
-import type { Strikes } from "./strikes.ts";
+import type { ScriptedFaults } from "./scripted-faults.ts";
 import type { Target, Wire, WireReading } from "./wire.ts";
 import { chatCompletions } from "./wires/chat-completions.ts";
 import { embeddings } from "./wires/embeddings.ts";
@@ -16,7 +16,7 @@ export type Act =
   | { readonly kind: "silent" }
   | { readonly kind: "answer"; readonly reading: WireReading; readonly answer: Answer };
 
-export interface Scene {
+export interface Scenario {
   readonly wire: Wire;
   /** The adapter the path belongs to. */
   readonly adapter: string;
@@ -70,21 +70,21 @@ function conductFor(ask: Ask, adapter: string): Conduct | null {
 }
 
 /** What the conduct makes of a good request. */
-function actOf(reading: WireReading, conduct: Conduct, strikes: Strikes): Act {
+function actOf(reading: WireReading, conduct: Conduct, scriptedFaults: ScriptedFaults): Act {
   const { ask } = reading;
   const answer = (): Act => ({ kind: "answer", reading, answer: answerTo(ask, conduct) });
   const spared = conduct.onlyPrefill && ask.turns.at(-1)?.role !== "assistant";
   const faulty = conduct.refuse !== null || conduct.connection !== "answer";
-  if (spared || !faulty || !strikes.strike(conversationOf(ask), conduct.strikes)) return answer();
+  if (spared || !faulty || !scriptedFaults.applies(conversationOf(ask), conduct.when)) return answer();
   if (conduct.refuse) return { kind: "refuse", refusal: conduct.refuse };
   return conduct.connection === "answer" ? answer() : { kind: conduct.connection };
 }
 
-/** Remembers the attempt in `strikes` where its fault asks for that. */
-export function sceneOf(arrival: Arrival, strikes: Strikes): Scene {
+/** Remembers the attempt in `scriptedFaults` where its fault asks for that. */
+export function scenarioOf(arrival: Arrival, scriptedFaults: ScriptedFaults): Scenario {
   const { wire, known } = wireOf(arrival.target);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
-  const refused = (refusal: Refusal, ask: Ask | null): Scene => {
+  const refused = (refusal: Refusal, ask: Ask | null): Scenario => {
     return { wire, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };
   };
   if (!known) return refused({ kind: "no_path" }, null);
@@ -93,5 +93,5 @@ export function sceneOf(arrival: Arrival, strikes: Strikes): Scene {
   const { ask } = reading;
   const conduct = conductFor(ask, adapter);
   if (conduct === null) return refused({ kind: "no_model", message: `The model ${ask.model} does not exist.` }, ask);
-  return { wire, adapter, ask, conduct, act: actOf(reading, conduct, strikes) };
+  return { wire, adapter, ask, conduct, act: actOf(reading, conduct, scriptedFaults) };
 }
