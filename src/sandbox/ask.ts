@@ -1,4 +1,4 @@
-// A request in any of the three wires, read down to what the sandbox's answer depends on.
+// A request in any of the three dialects, read down to what the sandbox's answer depends on.
 import { piecesOf, seedOf } from "./vocabulary.ts";
 
 /** One message, or one text to embed: its text, and how many parts of it are images or files. */
@@ -19,7 +19,7 @@ export interface Tool {
 export interface Ask {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether usage is to be sent in a stream; wires that send it unasked say true. */
+  /** Whether usage is to be sent in a stream; dialects that send it unasked say true. */
   readonly usageAsked: boolean;
   readonly turns: readonly Turn[];
   readonly outputTokensMax: number | null;

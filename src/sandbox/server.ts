@@ -1,4 +1,4 @@
-// The sandbox upstream: vendors' wires without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
+// The sandbox upstream: vendors' dialects without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
 // It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../clock.ts";
@@ -65,8 +65,8 @@ async function perform(
   loggedCall: LoggedCall,
   clock: Clock,
 ): Promise<void> {
-  const { act, conduct, wire } = scenario;
-  const context = { connection, conduct, wire, loggedCall, clock };
+  const { act, conduct, dialect } = scenario;
+  const context = { connection, conduct, dialect, loggedCall, clock };
   if (act.kind === "silent") return;
   if (act.kind === "reset") {
     loggedCall.end("cut", 0);
@@ -77,7 +77,7 @@ async function perform(
     const retryAfter = refusal.retryAfterS === undefined ? {} : { "retry-after": String(refusal.retryAfterS) };
     loggedCall.end("refused", refusalStatus(refusal));
     const headers = { "content-type": "application/json", ...retryAfter };
-    return connection.send(refusalStatus(refusal), headers, JSON.stringify(wire.error(refusal)));
+    return connection.send(refusalStatus(refusal), headers, JSON.stringify(dialect.error(refusal)));
   }
   await connection.sleep(conduct.headersAfterMs);
   if (conduct.content === "page") return writePage(context);
@@ -158,7 +158,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
 }
 
 /**
- * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the wire that the path's end names, or, with
+ * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the dialect that the path's end names, or, with
  * the gateway's header that names an action, that action's;
  * `GET /` lists what it can do, `GET /_sandbox/books` what it has served.
  * Throws where the port is taken.

@@ -2,14 +2,14 @@
 import type { Clock } from "../clock.ts";
 import type { LoggedCall } from "./call-log.ts";
 import type { Connection } from "./connection.ts";
+import type { Dialect, DialectEvent } from "./dialect.ts";
 import type { Conduct } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
-import type { Wire, WireEvent } from "./wire.ts";
 
 export interface AnswerContext {
   readonly connection: Connection;
   readonly conduct: Conduct;
-  readonly wire: Wire;
+  readonly dialect: Dialect;
   readonly loggedCall: LoggedCall;
   readonly clock: Clock;
 }
@@ -20,8 +20,8 @@ const FAILED: Refusal = { kind: "server_error", message: "The model failed while
 const PAGE = "<!doctype html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>\n";
 
 /** An event as bytes: its lines, and what the conduct does to them. */
-function framed(event: WireEvent, conduct: Conduct, wireLineEnd: string): string {
-  const lineEnd = conduct.crlf ? "\r\n" : wireLineEnd;
+function framed(event: DialectEvent, conduct: Conduct, dialectLineEnd: string): string {
+  const lineEnd = conduct.crlf ? "\r\n" : dialectLineEnd;
   const spread = conduct.multiline && event.data.startsWith("{");
   const lines = spread ? JSON.stringify(JSON.parse(event.data), null, 1).split("\n") : [event.data];
   const comment = conduct.comments ? `: PROCESSING${lineEnd}${lineEnd}` : "";
@@ -30,17 +30,17 @@ function framed(event: WireEvent, conduct: Conduct, wireLineEnd: string): string
 }
 
 /** Cuts the closing half off an event's JSON. */
-function broken(event: WireEvent): WireEvent {
+function broken(event: DialectEvent): DialectEvent {
   return { ...event, data: event.data.slice(0, Math.ceil(event.data.length / 2)) };
 }
 
 /** Ends an answer before its time. Returns when the connection is gone or the body ended. */
 async function stopEarly(
-  { connection, loggedCall, wire, conduct }: AnswerContext,
+  { connection, loggedCall, dialect, conduct }: AnswerContext,
   stop: NonNullable<Conduct["stop"]>,
 ): Promise<void> {
   if (stop.how === "stall") await connection.sleep(stop.stallMs);
-  if (stop.how === "error") await connection.write(framed(wire.errorEvent(FAILED), conduct, wire.lineEnd));
+  if (stop.how === "error") await connection.write(framed(dialect.errorEvent(FAILED), conduct, dialect.lineEnd));
   loggedCall.end("cut");
   if (stop.how === "destroy" || stop.how === "stall") connection.destroy();
   else connection.end();
@@ -58,8 +58,8 @@ function createSpool(context: AnswerContext) {
     await context.connection.write(bytes);
     if (!context.connection.closed) context.loggedCall.written(borne);
   };
-  const put = async (event: WireEvent) => {
-    text += framed(event, context.conduct, context.wire.lineEnd);
+  const put = async (event: DialectEvent) => {
+    text += framed(event, context.conduct, context.dialect.lineEnd);
     tokens += event.tokens;
     if (text.length >= GATHER_CHARS) await flush();
   };
@@ -67,7 +67,7 @@ function createSpool(context: AnswerContext) {
 }
 
 /** Writes the events of a stream. */
-export async function writeStream(context: AnswerContext, events: Iterable<WireEvent>): Promise<void> {
+export async function writeStream(context: AnswerContext, events: Iterable<DialectEvent>): Promise<void> {
   const { connection, conduct, clock } = context;
   const { stop, tokensPerSecond } = conduct;
   const spool = createSpool(context);
@@ -105,7 +105,7 @@ export async function writeStream(context: AnswerContext, events: Iterable<WireE
 
 /** Writes a unary answer of `tokens` output tokens: it takes as long as its stream would. */
 export async function writeWhole(context: AnswerContext, body: Record<string, unknown>, tokens: number): Promise<void> {
-  const { connection, conduct, loggedCall, wire } = context;
+  const { connection, conduct, loggedCall, dialect } = context;
   const headers = { "content-type": "application/json" };
   const stop = conduct.stop !== null && tokens >= conduct.stop.afterTokens ? conduct.stop : null;
   const generated = stop ? stop.afterTokens : tokens;
@@ -115,7 +115,7 @@ export async function writeWhole(context: AnswerContext, body: Record<string, un
   if (connection.closed) return;
   if (conduct.content === "error" || stop?.how === "error") {
     loggedCall.end("cut");
-    return connection.send(200, headers, JSON.stringify(wire.error(FAILED)));
+    return connection.send(200, headers, JSON.stringify(dialect.error(FAILED)));
   }
   const text = JSON.stringify(body);
   const half = text.slice(0, Math.ceil(text.length / 2));

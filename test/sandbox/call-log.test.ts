@@ -1,4 +1,4 @@
-// The sandbox's own count, and what it serves beside the vendors' wires.
+// The sandbox's own count, and what it serves beside the vendors' dialects.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ACTION_FAULTS } from "../../src/sandbox/action-faults.ts";
@@ -84,7 +84,7 @@ describe("the books", () => {
   });
 });
 
-describe("beside the wires", () => {
+describe("beside the dialects", () => {
   it("the front page lists every fault and directive", async () => {
     const page = await (await fetch(sandbox.url)).text();
     const lines = page.split("\n").map((line) => line.trim().replace(/ {2,}/, " "));
