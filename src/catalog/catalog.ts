@@ -28,7 +28,7 @@ export interface TokenPrice extends TokenRates {
   readonly version: string;
 }
 
-/** Whose catalog is asked for: play accounts see every vendor as configured and reach none of them. */
+/** Whose catalog is asked for: sandbox accounts see every vendor as configured and reach none of them. */
 export interface Audience {
   readonly sandbox: boolean;
 }

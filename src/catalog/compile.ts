@@ -1,4 +1,4 @@
-// Turns checked files into the catalog: lookups by slug, for live and for play accounts, at the prices of the day.
+// Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
 import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice } from "./catalog.ts";
@@ -22,8 +22,8 @@ export interface CatalogOptions extends SaleRules {
   readonly env: AdapterEnv;
   readonly clock: Clock;
   /**
-   * Where play accounts' calls go, without a slash at the end; each vendor is a path below it (`<origin>/openai`).
-   * Null: there is no sandbox, and for play accounts nothing is configured.
+   * Where sandbox accounts' calls go, without a slash at the end; each vendor is a path below it (`<origin>/openai`).
+   * Null: there is no sandbox, and for sandbox accounts nothing is configured.
    */
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: who we are, for vendors that want to know. */

@@ -9,7 +9,7 @@ export interface ActionSource {
   /** By adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
   readonly tiers: Iterable<ActionTierSpec>;
-  /** Keeps the health of play accounts' routes apart from that of live ones. */
+  /** Keeps the health of sandbox accounts' candidates apart from that of live ones. */
   readonly healthScope: string;
 }
 

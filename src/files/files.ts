@@ -126,7 +126,7 @@ export function createFiles(parts: FilesParts) {
   const timer = setInterval(() => void sweep().catch(parts.onBroken), SWEEP_MS).unref();
 
   return {
-    /** Takes room for an upload, and says where its bytes go. */
+    /** Reserves quota for an upload, and says where its bytes go. */
     async announce(payer: string, file: NewFile): Promise<(LinkedView & { put_url: string }) | GatewayError> {
       const row = await claim(deps, payer, file);
       if (row instanceof GatewayError) return row;

@@ -8,7 +8,7 @@ import type { Quota } from "./quota.ts";
 
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
 export const QUOTA_BYTES_MAX = 2 * 1024 * 1024 * 1024;
-/** How long links work, and how long an announced upload keeps its room. */
+/** How long links work, and how long an announced upload keeps its quota. */
 export const LINK_SECONDS = 3_600;
 
 export interface LifecycleDeps {
@@ -16,7 +16,7 @@ export interface LifecycleDeps {
   readonly quota: Quota;
   readonly store: FileStore;
   readonly clock: Clock;
-  /** Files whose bytes are coming in just now. */
+  /** Files whose bytes this process is receiving. */
   readonly busy: Set<string>;
 }
 
@@ -34,7 +34,7 @@ function noRoom(sizeBytes: number, freeBytes: number): GatewayError {
   });
 }
 
-/** Takes room for a file that is still to come; it lapses in an hour. */
+/** Reserves quota for an announced file. The claim lapses after an hour. */
 export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): Promise<FileRow | GatewayError> {
   const id = `file_${randomBytes(16).toString("hex")}`;
   const lapsesAtMs = deps.clock.epochMs() + LINK_SECONDS * 1_000;
@@ -52,7 +52,7 @@ export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): 
   return pending;
 }
 
-/** Says that a file is there, with the size that it has; null where it was deleted meanwhile. Room it did not need is given back. */
+/** Marks a file as stored with its real size and returns the quota it did not need; null if it was deleted meanwhile. */
 export async function stored(deps: LifecycleDeps, row: FileRow, sizeBytes: number): Promise<FileRow | null> {
   const state = await deps.quota.state(row.payer);
   const kept = await deps.rows.put({ ...row, sizeBytes, state: "stored" });
@@ -61,16 +61,16 @@ export async function stored(deps: LifecycleDeps, row: FileRow, sizeBytes: numbe
   return kept;
 }
 
-/** Removes a file and its bytes, and gives its room back; false where somebody else was faster. */
+/** Deletes a file and its bytes and returns its quota; false if somebody else deleted it first. */
 export async function discard(deps: LifecycleDeps, row: FileRow): Promise<boolean> {
   const { rows, quota, store, clock } = deps;
-  // Should we die in between, the bytes without a row are found by this.
+  // If we crash in between, the sweep finds the orphaned bytes by this reminder.
   await rows.remind(row.id, clock.epochMs());
   const state = await quota.state(row.payer);
   if (!(await rows.remove(row))) return false;
   await store.delete(row.id);
   if (row.state !== "new") await quota.free(row.payer, row.sizeBytes, state);
-  // As long as a link into the store lives, bytes may come once more.
+  // While a link into the store is valid, the bytes may be uploaded once more.
   const links = store.links;
   if (links === null || clock.epochMs() >= row.lapsesAtMs + links.lateMsMax) await rows.forget(row.id);
   else await rows.remind(row.id, row.lapsesAtMs + links.lateMsMax);
@@ -78,8 +78,8 @@ export async function discard(deps: LifecycleDeps, row: FileRow): Promise<boolea
 }
 
 /**
- * What a row says now of a file whose bytes may have gone to the store without us. Once its time is over, it is stored or
- * forgotten: null.
+ * Looks again at a file whose bytes may have reached the store without us. Once its claim has lapsed, it is either stored
+ * or forgotten (null).
  */
 export async function lookAgain(deps: LifecycleDeps, row: FileRow): Promise<FileRow | null> {
   if (row.state === "stored" || deps.busy.has(row.id)) return row;
@@ -91,7 +91,7 @@ export async function lookAgain(deps: LifecycleDeps, row: FileRow): Promise<File
   return (await discard(deps, row)) ? null : deps.rows.get(row.id);
 }
 
-/** Looks at all files whose time has come; answers how many were forgotten. What goes wrong with one does not stop the rest. */
+/** Checks all files that are due, and returns how many were forgotten. An error with one does not stop the rest. */
 export async function sweepFiles(deps: LifecycleDeps, onBroken: (error: unknown) => void): Promise<number> {
   let forgotten = 0;
   for await (const id of deps.rows.due(deps.clock.epochMs())) {

@@ -4,7 +4,7 @@ import type { Audience } from "../catalog/catalog.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
-import { ALIKE_TERMS, termOf, wordsOf } from "./search-words.ts";
+import { SYNONYM_TERMS, termOf, wordsOf } from "./search-words.ts";
 
 /** An action, or one row of its table. */
 export interface Found {
@@ -30,12 +30,12 @@ interface Entry {
 
 const FIELDS = ["name", "service", "keywords", "description", "params"] as const;
 const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5 };
-/** What an alike word counts, and a word that only begins or nearly is as one asked for. */
-const ALIKE_WEIGHT = 0.6;
-/** How much of a term asked for is found where only words near it are. */
-const ALIKE_COVERS = 0.3;
+/** Score weights for synonyms, prefix and fuzzy matches. */
+const SYNONYM_WEIGHT = 0.6;
 const WEIGHTS = { prefix: 0.4, fuzzy: 0.25 };
-/** Nobody is configured to serve it: at about the same score the others come first. */
+/** How much of a query term counts as found where only its synonyms are. */
+const SYNONYM_COVERAGE = 0.3;
+/** For actions that nobody is configured to serve: at about the same score the others come first. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
 /** How much of its action's score a row has beside its own. */
@@ -73,24 +73,24 @@ function rowEntries(fromId: number, action: CatalogAction): readonly (Entry & { 
 interface Asked {
   /** What was asked for. */
   readonly terms: readonly string[];
-  /** Terms that mean something near, with the term asked for that each is near. */
-  readonly alike: ReadonlyMap<string, string>;
+  /** Synonyms, each with the query term that it stands for. */
+  readonly synonyms: ReadonlyMap<string, string>;
 }
 
 function askedFor(query: string): Asked {
   const terms = [...new Set(wordsOf(query).flatMap((word) => termOf(word) ?? []))].slice(0, QUERY_TERMS_MAX);
-  const near = terms.flatMap((term) => (ALIKE_TERMS.get(term) ?? []).map((other) => [other, term] as const));
-  return { terms, alike: new Map(near.filter(([other]) => !terms.includes(other))) };
+  const near = terms.flatMap((term) => (SYNONYM_TERMS.get(term) ?? []).map((other) => [other, term] as const));
+  return { terms, synonyms: new Map(near.filter(([other]) => !terms.includes(other))) };
 }
 
 /**
  * The library multiplies a score by the number of query terms that were found. What counts is how much of what was asked for
- * was found: four words near one that was asked for are still that one.
+ * was found: four synonyms of one query term still count as that one term.
  */
-function rescored({ score, queryTerms }: SearchResult, { terms, alike }: Asked): number {
+function rescored({ score, queryTerms }: SearchResult, { terms, synonyms }: Asked): number {
   const exact = terms.filter((term) => queryTerms.includes(term));
-  const near = new Set(queryTerms.flatMap((term) => alike.get(term) ?? []));
-  const covered = exact.length + ALIKE_COVERS * [...near].filter((term) => !exact.includes(term)).length;
+  const near = new Set(queryTerms.flatMap((term) => synonyms.get(term) ?? []));
+  const covered = exact.length + SYNONYM_COVERAGE * [...near].filter((term) => !exact.includes(term)).length;
   return (score / queryTerms.length) * covered;
 }
 
@@ -125,7 +125,7 @@ export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
     weights: WEIGHTS,
     tokenize: (text) => text.split(" "),
     processTerm: (term) => term,
-    boostTerm: (_, at) => (at < asked ? 1 : ALIKE_WEIGHT),
+    boostTerm: (_, at) => (at < asked ? 1 : SYNONYM_WEIGHT),
     boostDocument: weight,
     prefix: (term, at) => at < asked && term.length > 3 && !known.has(term),
     fuzzy: (term, at) => (at < asked && term.length > 4 && !known.has(term) ? 0.2 : false),
@@ -133,7 +133,7 @@ export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
   return {
     search(query, max) {
       const asked = askedFor(query);
-      const hits = index.search([...asked.terms, ...asked.alike.keys()].join(" "), options(asked.terms.length));
+      const hits = index.search([...asked.terms, ...asked.synonyms.keys()].join(" "), options(asked.terms.length));
       return spread(withParents(hits.map((hit) => ({ ...entryOf(hit.id), score: rescored(hit, asked) }))), max);
     },
   };

@@ -1,4 +1,4 @@
-// One try of an action at one vendor: its requests as steps or by a script, each answer held against the rules.
+// One attempt at an action of one vendor: its requests as steps or by a script, each answer held against the rules.
 import type { Dispatcher } from "undici";
 import type { Params, RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";

@@ -54,7 +54,7 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
   return fault === null ? named : { ...named, "x-tollgate-sandbox-fault": fault };
 }
 
-/** Shorter ones are no secrets, and would be found in any text. */
+/** Shorter parts are not secrets, and replacing them would garble ordinary text. */
 const KEY_CHARS_MIN = 8;
 
 /** A failure as the caller may read it: with the caller's own ids, and without our key where the vendor repeats it. */
@@ -70,7 +70,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, limiter } = parts;
   const msMax = actionMsMax(offer);
-  // A stand-in can be asked as often as anybody likes, and what one account plays with must not keep another one waiting.
+  // The sandbox has no rate limit, and one sandbox account must not delay another.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
   const limiterKey = spec.rate === undefined ? adapter.origin : `${adapter.origin} ${offer.id}`;
   const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
@@ -78,7 +78,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     offer,
     provider: adapter.id,
     model: order.soldId,
-    // Each row of a table is a model or an endpoint of its own: one that is sick says nothing of the others.
+    // Each row of a table is a model or an endpoint of its own: a failing one says nothing about the others.
     healthKey: order.row === null ? offer.healthKey : `${offer.healthKey} ${order.row.method} ${order.row.path}`,
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,

@@ -8,7 +8,7 @@ export interface VendorRate {
 }
 
 export interface PermitRequest {
-  /** The most that the caller can wait; for longer no permit is given. */
+  /** The longest that the caller can wait; where it would be longer, no permit is given. */
   readonly waitMsMax: number;
   /** The caller does not want to send before so many milliseconds have passed. Default 0. */
   readonly afterMs?: number;
@@ -32,9 +32,9 @@ export interface NoPermit {
 export interface VendorRateLimiter {
   /** A permit, or how long it would be until there is one. A vendor without a rate always has one, unless it rests. */
   acquire(vendor: string, rate: VendorRate | undefined, request: PermitRequest): Permit | NoPermit;
-  /** Nobody asks the vendor for so long; permits given before are no longer valid. Never shortens a rest. */
+  /** Sends nothing to the vendor for so long; permits given before are no longer valid. Never shortens a rest. */
   rest(vendor: string, ms: number): void;
-  /** Milliseconds that the vendor still rests; 0: it does not. */
+  /** Milliseconds until its rest ends; 0: it does not rest. */
   resting(vendor: string): number;
 }
 
@@ -44,16 +44,16 @@ interface Reservation {
 }
 
 interface VendorState {
-  /** Those that still keep others away, by time. */
+  /** Those that still delay others, in order of time. */
   reservations: Reservation[];
   restUntilMs: number;
-  /** How often it has been rested. */
+  /** How many rests it has had; a permit from before the latest is no longer valid. */
   rests: number;
 }
 
 /**
- * The first time from `fromMs` on that keeps `gapMs` away from every permit given. Even spacing, not a burst and then a pause: what
- * leaves here as a burst at the end of one window can reach the vendor in the next.
+ * The first time from `fromMs` on that is `gapMs` away from every reservation. Evenly spaced, not a burst and then a pause: a burst
+ * sent at the end of one window can reach the vendor in the next.
  */
 function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: number): number {
   let atMs = fromMs;
