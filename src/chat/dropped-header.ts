@@ -8,7 +8,7 @@ export function isOwnServer({ adapter }: ModelCandidate["offer"]): boolean {
   return adapter.spec.local === true;
 }
 
-/** The header of a body's dropped fields; none where every route leads to a server of the operator's own, which is sent them. */
+/** The header of a body's dropped fields; none where every candidate is a server of the operator's own, which is sent them. */
 export function droppedHeader(dropped: readonly string[], ownServersOnly: boolean): Readonly<Record<string, string>> {
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: dropped.join(",") };
 }

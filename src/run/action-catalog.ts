@@ -18,7 +18,7 @@ export interface CatalogAction {
 }
 
 export interface ActionCatalog {
-  /** In the order of ids. The same array for as long as the catalog is the same. */
+  /** In the order of ids. The same array until the catalog is replaced. */
   all(audience: Audience): readonly CatalogAction[];
   /** By `<service>/<action>`; null: no such action. */
   find(id: string, audience: Audience): CatalogAction | null;

@@ -1,4 +1,4 @@
-// Reads one request of an action and decides what the vendor's stand-in will say, before anything is written.
+// Reads one request of an action and decides how it will be answered in the vendor's place, before anything is written.
 import type { Json } from "../catalog/action.ts";
 import { refusalBody, type VendorWords } from "./action-body.ts";
 import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
@@ -121,7 +121,7 @@ function applies({ once, step, script }: ActionConduct, at: number, call: Action
   return first;
 }
 
-/** What the stand-in says; a request that its vendor would not take is refused whatever fault was asked for. */
+/** Decides the answer. A request that the vendor would refuse is refused, whatever fault was asked for. */
 export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: ActionMemory): ActionScenario {
   const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
   const place = placeOf(arrival, vendors);
