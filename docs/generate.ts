@@ -10,10 +10,10 @@ import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
 import { METRICS } from "../src/observe/metrics.ts";
+import { type CatalogAction, openActionCatalog } from "../src/run/action-catalog.ts";
 import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
-import { createShop, type ShopAction } from "../src/run/shop.ts";
 import { fullPriceWords } from "../src/web/words.ts";
 import { ERROR_TYPES } from "../src/wires/chat-completions/errors.ts";
 
@@ -59,13 +59,13 @@ function keyWords({ id, spec }: Adapter): string {
 }
 
 /** Everything that can be called as an action. Of those served by the gateway itself only what they say of themselves is read. */
-function allActions(catalog: Catalog): readonly ShopAction[] {
+function allActions(catalog: Catalog): readonly CatalogAction[] {
   const unused = {} as never;
-  const shop = createShop(() => catalog, [discoverAction(unused), ...filesActions(unused)]);
-  return shop.all({ sandbox: false });
+  const actionCatalog = openActionCatalog(() => catalog, [discoverAction(unused), ...filesActions(unused)]);
+  return actionCatalog.all({ sandbox: false });
 }
 
-function actionRow(action: ShopAction): readonly string[] {
+function actionRow(action: CatalogAction): readonly string[] {
   const { price, description } = descriptorOf(action);
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;

@@ -23,8 +23,8 @@ export interface GatewayRequest {
 }
 
 /**
- * A request body as it comes: its sender is held back until what came has been taken. It can be gone through once, which throws a
- * GatewayError where the sender leaves or keeps us waiting. A part is good until the next is asked for; then its memory is used again.
+ * A request body as it comes: its sender is held back until what came has been taken. Single-use iterator; throws a
+ * GatewayError if the sender disconnects or stalls. A part is good until the next is asked for; then its memory is used again.
  */
 export interface IncomingBody extends AsyncIterable<Uint8Array> {
   /** How many have come so far. */

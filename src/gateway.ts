@@ -6,12 +6,12 @@ import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
+import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
 import { openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
-import { openShop } from "./gateway/open-shop.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
@@ -80,14 +80,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock);
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
-  const shop = await openShop({ config, log, records: stores.records, catalog, publicUrl: url.get, moreActions });
-  const isKnown = (name: string) => catalog.names().has(name) || shop.localNames.has(name);
+  const actionCatalog = await openActions({
+    config,
+    log,
+    records: stores.records,
+    catalog,
+    publicUrl: url.get,
+    moreActions,
+  });
+  const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child" });
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
   const onBroken = logInternalErrors(log);
-  const { jobs, kernel, run } = openJobs({ stores, kinds: jobKinds, owner, shop, upstream, onBroken });
+  const { jobs, kernel, run } = openJobs({ stores, kinds: jobKinds, owner, actionCatalog, upstream, onBroken });
   const phase: Phase = { draining: false };
   const deps: ServeDeps = {
     ...kernel,
@@ -102,7 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     draining: () => phase.draining,
   };
 
-  const asked = { config, stores, catalog, shop, callers, upstream, counter, run, publicUrl: url.get };
+  const asked = { config, stores, catalog, actionCatalog, callers, upstream, counter, run, publicUrl: url.get };
   const endpoints = publicEndpoints(asked);
   // The parent speaks for all processes; any other one for itself.
   const { readiness, metricsText } =
@@ -117,7 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
-    shop.close();
+    actionCatalog.close();
     await leases.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);
     await stores.close();

@@ -234,7 +234,7 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly answer?: AnswerShape;
   /**
    * JSON pointers to what is sold, `""` for a text or bytes as a whole. A good answer that has nothing (no field, null, white space) at
-   * any of them is no answer: it is not charged, and the next route is asked. An empty list is an honest nothing. Default: none.
+   * any of them is no answer: it is not charged, and the next candidate is asked. An empty list is an honest nothing. Default: none.
    */
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
   /** Tried before the adapter's own. */

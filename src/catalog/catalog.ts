@@ -28,7 +28,7 @@ export interface TokenPrice extends TokenRates {
   readonly version: string;
 }
 
-/** Whose catalog is asked for: play accounts see every vendor as configured and reach none of them. */
+/** Whose catalog is asked for: sandbox accounts see every vendor as configured and reach none of them. */
 export interface Audience {
   readonly sandbox: boolean;
 }
@@ -54,7 +54,7 @@ interface OfferOf<Spec> {
   readonly spec: Spec;
   /** What the upstream takes from us. */
   readonly cost: TokenPrice;
-  /** Shared by all requests that this route's health is kept for; sandbox and live never share one. */
+  /** Shared by all requests that this candidate's health is kept for; sandbox and live never share one. */
   readonly healthKey: string;
 }
 
@@ -77,7 +77,7 @@ interface Sold<Kind extends string, AnOffer> {
   readonly parts: PartBounds;
   /** That of all its offers; `unknown` where one of them does not say. */
   readonly tokenizer: Tokenizer;
-  /** What callers pay, whatever route serves them. */
+  /** What callers pay, whichever candidate serves them. */
   readonly sale: TokenPrice;
   /** Configured ones only: the maker's own first, then by cost. Empty: known, but nobody is configured to serve it. */
   readonly offers: readonly AnOffer[];

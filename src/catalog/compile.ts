@@ -1,4 +1,4 @@
-// Turns checked files into the catalog: lookups by slug, for live and for play accounts, at the prices of the day.
+// Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
 import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice } from "./catalog.ts";
@@ -22,8 +22,8 @@ export interface CatalogOptions extends SaleRules {
   readonly env: AdapterEnv;
   readonly clock: Clock;
   /**
-   * Where play accounts' calls go, without a slash at the end; each vendor is a path below it (`<origin>/openai`).
-   * Null: there is no sandbox, and for play accounts nothing is configured.
+   * Where sandbox accounts' calls go, without a slash at the end; each vendor is a path below it (`<origin>/openai`).
+   * Null: there is no sandbox, and for sandbox accounts nothing is configured.
    */
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: who we are, for vendors that want to know. */
@@ -36,14 +36,14 @@ const DAY_MS = 86_400_000;
 const ANY_NAME = /^[\x21-\x7e]{1,200}$/;
 
 /** What one audience can ask for on one day. */
-interface Shelf {
+interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
 }
 
-/** What makes the shelves of one audience. */
-interface Stock {
+/** What the views of one audience are built from. */
+interface CatalogSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly rules: AudienceRules;
   readonly env: AdapterEnv;
@@ -61,7 +61,7 @@ function anyCost(adapterId: string, model: string, price: TokenPriceSpec, env: A
  * A model of a server that serves any, as if its adapter listed it. `*` is the one that the operator names; while he
  * names none it is known, but served by nobody.
  */
-function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Stock): PricedListing | null {
+function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: CatalogSource): PricedListing | null {
   const split = splitSlug(slug);
   const adapter = split === null ? undefined : adapters.get(split.first);
   const spec = adapter?.spec[kind]?.anyModel;
@@ -87,30 +87,30 @@ function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: 
   );
 }
 
-function shelfOf(day: string, stock: Stock): Shelf {
+function viewOf(day: string, source: CatalogSource): DayView {
   const groups = (kind: Kind) => {
-    const named = [...stock.adapters.keys()]
-      .map((id) => anyListing(kind, `${id}/${NAMED_MODEL}`, day, stock))
+    const named = [...source.adapters.keys()]
+      .map((id) => anyListing(kind, `${id}/${NAMED_MODEL}`, day, source))
       .filter((listing) => listing !== null)
       .filter((listing) => kind === "chat" && listing.upstreamModel !== NAMED_MODEL);
-    return grouped([...pricedOn(day, kind, stock.adapters.values()), ...named]);
+    return grouped([...pricedOn(day, kind, source.adapters.values()), ...named]);
   };
   return {
     day,
-    models: new Map(groups("chat").map(([slug, group]) => [slug, soldModel(slug, group, stock.rules)])),
-    embeddings: new Map(groups("embeddings").map(([slug, group]) => [slug, soldEmbedding(slug, group, stock.rules)])),
+    models: new Map(groups("chat").map(([slug, group]) => [slug, soldModel(slug, group, source.rules)])),
+    embeddings: new Map(groups("embeddings").map(([slug, group]) => [slug, soldEmbedding(slug, group, source.rules)])),
   };
 }
 
-/** The shelf of the day, made anew when a day (UTC) begins. */
-function daily(clock: Clock, stock: Stock): () => Shelf {
-  let made: { readonly dayNumber: number; readonly shelf: Shelf } | null = null;
+/** Today's view, rebuilt when a day (UTC) begins. */
+function daily(clock: Clock, source: CatalogSource): () => DayView {
+  let made: { readonly dayNumber: number; readonly view: DayView } | null = null;
   return () => {
     const dayNumber = Math.floor(clock.epochMs() / DAY_MS);
     if (made?.dayNumber !== dayNumber) {
-      made = { dayNumber, shelf: shelfOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), stock) };
+      made = { dayNumber, view: viewOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), source) };
     }
-    return made.shelf;
+    return made.view;
   };
 }
 
@@ -122,7 +122,10 @@ function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
   );
 }
 
-function stocksOf(files: CatalogFiles, options: CatalogOptions): { readonly live: Stock; readonly sandbox: Stock } {
+function sourcesOf(
+  files: CatalogFiles,
+  options: CatalogOptions,
+): { readonly live: CatalogSource; readonly sandbox: CatalogSource } {
   const { env, sandboxOrigin, contact, markupPercent, allowLoss } = options;
   const live = new Map<string, Adapter>();
   const sandbox = new Map<string, Adapter>();
@@ -146,38 +149,38 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
   const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
   if (problems.length > 0) throw new CatalogError(problems);
 
-  const stocks = stocksOf(files, options);
-  const stockOf = (audience: Audience) => (audience.sandbox ? stocks.sandbox : stocks.live);
-  const liveShelf = daily(options.clock, stocks.live);
-  const sandboxShelf = daily(options.clock, stocks.sandbox);
-  const shelf = (audience: Audience) => (audience.sandbox ? sandboxShelf() : liveShelf());
+  const sources = sourcesOf(files, options);
+  const sourceOf = (audience: Audience) => (audience.sandbox ? sources.sandbox : sources.live);
+  const liveView = daily(options.clock, sources.live);
+  const sandboxView = daily(options.clock, sources.sandbox);
+  const view = (audience: Audience) => (audience.sandbox ? sandboxView() : liveView());
   const { tables, actionTiers } = files;
-  const actionsOf = ({ adapters, rules: { healthScope } }: Stock) =>
+  const actionsOf = ({ adapters, rules: { healthScope } }: CatalogSource) =>
     soldActions({ adapters, tables, tiers: actionTiers.values(), healthScope });
-  const liveActions = actionsOf(stocks.live);
-  const sandboxActions = actionsOf(stocks.sandbox);
+  const liveActions = actionsOf(sources.live);
+  const sandboxActions = actionsOf(sources.sandbox);
   const actions = (audience: Audience) => (audience.sandbox ? sandboxActions : liveActions);
 
   return {
-    adapters: (audience) => stockOf(audience).adapters,
+    adapters: (audience) => sourceOf(audience).adapters,
     tiers: tiersOf(files),
     actions: (audience) => [...actions(audience).values()],
     action: (id, audience) => actions(audience).get(id) ?? null,
-    models: (audience) => [...shelf(audience).models.values()],
-    embeddings: (audience) => [...shelf(audience).embeddings.values()],
+    models: (audience) => [...view(audience).models.values()],
+    embeddings: (audience) => [...view(audience).embeddings.values()],
     model(slug, audience) {
-      const today = shelf(audience);
+      const today = view(audience);
       const listed = today.models.get(slug);
       if (listed !== undefined) return listed;
-      const any = anyListing("chat", slug, today.day, stockOf(audience));
-      return any === null ? null : soldModel(any.slug, [any], stockOf(audience).rules);
+      const any = anyListing("chat", slug, today.day, sourceOf(audience));
+      return any === null ? null : soldModel(any.slug, [any], sourceOf(audience).rules);
     },
     embedding(slug, audience) {
-      const today = shelf(audience);
+      const today = view(audience);
       const listed = today.embeddings.get(slug);
       if (listed !== undefined) return listed;
-      const any = anyListing("embeddings", slug, today.day, stockOf(audience));
-      return any === null ? null : soldEmbedding(any.slug, [any], stockOf(audience).rules);
+      const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
+      return any === null ? null : soldEmbedding(any.slug, [any], sourceOf(audience).rules);
     },
   };
 }

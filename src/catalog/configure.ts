@@ -7,7 +7,7 @@ import type { CatalogFiles } from "./cross-check.ts";
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
 export type AdapterEnv = Readonly<Record<string, string | undefined>>;
 
-/** What play accounts' calls carry for a key; it is worth nothing anywhere. */
+/** What sandbox accounts' calls carry for a key; it is worth nothing anywhere. */
 const SANDBOX_KEY = "sandbox";
 const USER_AGENT = "Tollgate/0.1";
 
@@ -68,7 +68,7 @@ export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, co
   };
 }
 
-/** An adapter as play accounts see it: everything is configured, and everything is the sandbox, one path a vendor. */
+/** An adapter as sandbox accounts see it: everything is configured, and everything is the sandbox, one path a vendor. */
 export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: string | null): Adapter {
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
   const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));

@@ -99,7 +99,7 @@ function lengthsOf(prices: readonly TokenPrice[]): readonly number[] {
   return [...lengths].sort((a, b) => a - b);
 }
 
-/** The dearest of several prices in every bucket and for every prompt length: selling at it, no route makes a loss. */
+/** The dearest of several prices in every bucket and for every prompt length: selling at it, no candidate makes a loss. */
 export function dearest(prices: readonly [TokenPrice, ...TokenPrice[]], name: string): TokenPrice {
   const above = (promptTokens: number): TokenRates => {
     const all = prices.map((price) => ratesOf(price, promptTokens + 1));

@@ -4,23 +4,23 @@ import type { ActionOffer, Adapter, SoldAction } from "./catalog.ts";
 import type { ActionTierSpec } from "./tier.ts";
 
 /** What makes the actions of one audience. */
-export interface ActionStock {
+export interface ActionSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   /** By adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
   readonly tiers: Iterable<ActionTierSpec>;
-  /** Keeps the health of play accounts' routes apart from that of live ones. */
+  /** Keeps the health of sandbox accounts' candidates apart from that of live ones. */
   readonly healthScope: string;
 }
 
-function offerOf(adapter: Adapter, name: string, spec: ActionSpec, stock: ActionStock): ActionOffer {
+function offerOf(adapter: Adapter, name: string, spec: ActionSpec, source: ActionSource): ActionOffer {
   const id = `${adapter.id}/${name}`;
   return {
     adapter,
     id,
     spec,
-    table: spec.table === undefined ? null : (stock.tables.get(adapter.id) ?? null),
-    healthKey: `${stock.healthScope}${id}`,
+    table: spec.table === undefined ? null : (source.tables.get(adapter.id) ?? null),
+    healthKey: `${source.healthScope}${id}`,
     names: {},
     lacks: [],
   };
@@ -63,11 +63,11 @@ function soldByTier(tier: ActionTierSpec, offers: ReadonlyMap<string, ActionOffe
 }
 
 /** Every action by its id, in the order of ids. */
-export function soldActions(stock: ActionStock): ReadonlyMap<string, SoldAction> {
-  const offers = [...stock.adapters.values()].flatMap((adapter) =>
-    Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, stock)),
+export function soldActions(source: ActionSource): ReadonlyMap<string, SoldAction> {
+  const offers = [...source.adapters.values()].flatMap((adapter) =>
+    Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, source)),
   );
   const byId = new Map(offers.map((offer) => [offer.id, offer]));
-  const sold = [...offers.map(soldBy), ...[...stock.tiers].map((tier) => soldByTier(tier, byId))];
+  const sold = [...offers.map(soldBy), ...[...source.tiers].map((tier) => soldByTier(tier, byId))];
   return new Map(sold.sort((a, b) => (a.id < b.id ? -1 : 1)).map((one) => [one.id, one]));
 }

@@ -13,9 +13,9 @@ export interface SaleRules {
 
 /** The rules of a sale to one audience. */
 export interface AudienceRules extends SaleRules {
-  /** The adapters that are configured for live accounts: they make the price for play accounts as well. */
+  /** The adapters that are configured for live accounts: they make the price for sandbox accounts as well. */
   readonly liveIds: ReadonlySet<string>;
-  /** Keeps the health of play accounts' routes apart from that of live ones. */
+  /** Keeps the health of sandbox accounts' candidates apart from that of live ones. */
   readonly healthScope: string;
 }
 

@@ -3,21 +3,21 @@ import type { ActionFacts, JsonObject } from "./action.ts";
 
 export { z } from "zod";
 
-/** One candidate: a model by slug; every configured vendor of it is a route, the maker's own first. */
-export interface TierCandidate {
+/** One model of a tier, by slug; each configured vendor of it is a candidate, the maker's own first. */
+export interface TierModel {
   readonly model: string;
 }
 
 export interface TierSpec {
   /** What the tier is for, in a sentence people read in the price list. */
   readonly purpose: string;
-  readonly candidates: readonly [TierCandidate, ...TierCandidate[]];
-  /** How long a streamed route may take to its first content while another remains. */
+  readonly candidates: readonly [TierModel, ...TierModel[]];
+  /** How long a streamed candidate may take to its first content while another remains. */
   readonly firstTokenMsMax: number;
 }
 
 /** An action of a vendor that can serve the tier's params. */
-export interface ActionCandidate {
+export interface TierAction {
   /** `<adapter id>/<action>`. */
   readonly action: string;
   /** The tier's name of a param -> the action's. */
@@ -30,7 +30,7 @@ export interface ActionCandidate {
 export interface ActionTierSpec<P = Readonly<Record<string, unknown>>> extends ActionFacts<P> {
   /** `<service>/<action>`. */
   readonly sells: string;
-  readonly candidates: readonly [ActionCandidate, ...ActionCandidate[]];
+  readonly candidates: readonly [TierAction, ...TierAction[]];
   /** The param by which a caller asks for one candidate alone, by its adapter's id; then no other takes over. */
   readonly pinnedBy?: string;
   /** The field of `data` that names the adapter which served. */

@@ -1,4 +1,4 @@
-// Makes a Plan from a chat request: its routes in order, the most it can cost, its meter and its frame.
+// Makes a Plan from a chat request: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
@@ -9,7 +9,7 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { CallerRequest } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
-import type { ModelRoute, Upstream } from "../upstream/upstream.ts";
+import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
@@ -18,7 +18,7 @@ import { droppedHeader, isOwnServer } from "./dropped-header.ts";
 import { maxCostOf } from "./max-cost.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
-import { type QuotedCandidate, type QuotedPrompt, quoteOf } from "./quote.ts";
+import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 import type { TokenCounter } from "./token-counter.ts";
@@ -44,9 +44,6 @@ export interface ChatDeps {
   readonly clock: Clock;
   readonly settings: ChatSettings;
 }
-
-/** A model that can serve this very request, with the bounds of its quote. */
-type FitModel = QuotedCandidate;
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
 function keyOf({ request }: PlanCall, chat: ChatRequest): Plan["idempotency"] | GatewayError {
@@ -89,15 +86,15 @@ function fitModel(
     .filter(({ spec }) => partTokensMax(shape, spec.parts ?? {}, spec.contextTokens) !== null)
     .map((offer) => {
       const asked = isOwnServer(offer) ? chatCompletionsWire.request(chat.unsifted()) : make.asked;
-      return upstream.chatRoute(offer, { ...order, asked });
+      return upstream.chatCandidate(offer, { ...order, asked });
     });
-  const routes = made.filter((route) => typeof route !== "string");
-  if (routes.length === 0) {
-    const reason = made.find((route) => typeof route === "string") ?? "content of this kind is not taken";
+  const candidates = made.filter((one) => typeof one !== "string");
+  if (candidates.length === 0) {
+    const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
   const unsifted = chat.dropped.length > 0 && model.offers.some(isOwnServer);
-  return { model, routes, partTokens, outputTokensMax, unsifted };
+  return { model, candidates, partTokens, outputTokensMax, unsifted };
 }
 
 /** The field of the request that a reason names first; most are about what is in the messages. */
@@ -137,27 +134,29 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
   const asked = chatCompletionsWire.request(chat.body);
   const made = wanted.map((one) => fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }));
-  const candidates = made.filter((candidate) => typeof candidate !== "string");
-  if (candidates.length === 0 || unknownPart !== null) {
+  const models = made.filter((one) => typeof one !== "string");
+  if (models.length === 0 || unknownPart !== null) {
     const unknown = `content parts of type ${unknownPart} are not known here`;
     const why = unknownPart === null ? String(made[0]) : unknown;
     const param = fieldNamedIn(why, chat.body);
     return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
   }
-  const byRoute = new Map<Candidate, FitModel>(candidates.flatMap((one) => one.routes.map((route) => [route, one])));
+  const fitModels = new Map<Candidate, FitModel>(
+    models.flatMap((one) => one.candidates.map((candidate) => [candidate, one])),
+  );
   const plan: Plan = {
     operation: "chat",
     asked: chat.wanted.map(({ name }) => name).join(","),
     streamed: chat.stream,
     effect: "read",
-    quote: quoteOf(candidates, promptOf(chat, call), deps.counter),
+    quote: quoteOf(models, promptOf(chat, call), deps.counter),
     hold: { kind: "call" },
     whilePaused: false,
     maxCostNano,
     slots: [],
     inference: true,
     idempotency,
-    route: ladder([...byRoute.keys()].map(retrying)),
+    route: ladder([...fitModels.keys()].map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
@@ -165,13 +164,13 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
     // Who asks again under the same key wants the answer that was left, not another one.
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(served, reading, ended) {
-      const candidate = byRoute.get(served);
-      if (candidate === undefined) throw new Error("served by a route that is not the plan's");
-      const { partTokens, model } = candidate;
+      const fit = fitModels.get(served);
+      if (fit === undefined) throw new Error("served by a route that is not the plan's");
+      const { partTokens, model } = fit;
       const prompt = { text: () => readText(chat.body, CHAT_FIELDS), partTokens, messages: shape.messages };
-      return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
     prepare: null,
   };
   return {
@@ -179,7 +178,7 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
     keepAliveMs: keepAliveMs(call),
     headers: droppedHeader(
       chat.dropped,
-      candidates.every(({ routes }) => routes.every(({ offer }) => isOwnServer(offer))),
+      models.every(({ candidates }) => candidates.every(({ offer }) => isOwnServer(offer))),
     ),
     frame: chatCompletionsWire.frame({
       completionId,

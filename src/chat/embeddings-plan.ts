@@ -9,7 +9,7 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
-import type { ModelRoute } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/upstream.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
@@ -105,10 +105,10 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     outputTokensMax: 0,
     clocks,
   };
-  const routes = model.offers.map((offer) =>
-    upstream.embeddingRoute(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
+  const candidates = model.offers.map((offer) =>
+    upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
   );
-  if (routes.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
   const plan: Plan = {
     operation: "embeddings",
@@ -122,7 +122,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
         const tokens = affordable(free, ratesOf(model.sale, 0).input);
         return { affordable_input_tokens: Math.min(tokens ?? model.contextTokens, model.contextTokens) };
       },
-      upstreamNano: () => routes.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
+      upstreamNano: () => candidates.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
     },
     hold: { kind: "call" },
     whilePaused: false,
@@ -130,7 +130,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     slots: [],
     inference: true,
     idempotency: null,
-    route: ladder(routes.map(retrying)),
+    route: ladder(candidates.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
@@ -138,9 +138,9 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
-      return tokenCost(model, served as ModelRoute, reading, { ended, prompt, counter });
+      return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelRoute, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
     prepare: null,
   };
   return {
@@ -148,7 +148,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     keepAliveMs: null,
     headers: droppedHeader(
       sifted.dropped,
-      routes.every(({ offer }) => isOwnServer(offer)),
+      candidates.every(({ offer }) => isOwnServer(offer)),
     ),
     frame,
   };

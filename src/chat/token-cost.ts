@@ -4,7 +4,7 @@ import { costOfUsage } from "../catalog/price.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Attempt, Reading, TokenUsage } from "../route.ts";
-import type { ModelRoute } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** What a count of our own needs of the prompt. */
@@ -20,7 +20,7 @@ const TOKENS_PER_MESSAGE = 4;
 const BYTES_PER_TOKEN = 4;
 
 /** What an attempt that did not serve may have cost us: by its usage where that came, else by a rough count of its bytes. */
-export function attemptCost(served: ModelRoute, attempt: Attempt, bodyBytes: number): Nano {
+export function attemptCost(served: ModelCandidate, attempt: Attempt, bodyBytes: number): Nano {
   if (!attempt.accepted()) return ZERO;
   const { usage, upstreamCostNano, delivered } = attempt.reading();
   if (upstreamCostNano !== null) return upstreamCostNano;
@@ -37,7 +37,7 @@ export function attemptCost(served: ModelRoute, attempt: Attempt, bodyBytes: num
 
 function priced(
   model: SoldModel | SoldEmbedding,
-  served: ModelRoute,
+  served: ModelCandidate,
   usage: TokenUsage,
   reading: Reading,
   estimated: boolean,
@@ -65,7 +65,7 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
  */
 export function tokenCost(
   model: SoldModel | SoldEmbedding,
-  served: ModelRoute,
+  served: ModelCandidate,
   reading: Reading,
   { ended, prompt, counter }: { ended: "whole" | "left"; prompt: CountedPrompt; counter: TokenCounter },
 ): Cost | Promise<Cost> {

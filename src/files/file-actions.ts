@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { ActionFacts } from "../catalog/action.ts";
 import { type LocalAction, localAction } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
-import { FILE_BYTES_MAX } from "./desk.ts";
 import type { Files } from "./files.ts";
 import { keepFromUrl, type OpenPublic } from "./from-url.ts";
+import { FILE_BYTES_MAX } from "./lifecycle.ts";
 
 export interface FilesActionsParts {
   readonly files: Files;

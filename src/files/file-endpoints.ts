@@ -4,10 +4,10 @@ import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "..
 import { GatewayError } from "../errors.ts";
 import { byteRange } from "./byte-range.ts";
 import { attachment, CONTENT_HEADERS, safeMime } from "./content-headers.ts";
-import { FILE_BYTES_MAX, noSuchFile } from "./desk.ts";
 import type { FileRow } from "./file-rows.ts";
 import type { ByteRange } from "./file-store.ts";
 import type { Files } from "./files.ts";
+import { FILE_BYTES_MAX, noSuchFile } from "./lifecycle.ts";
 import { checkLink, type LinkMethod } from "./signed-links.ts";
 
 export interface FileEndpointParts {

@@ -29,7 +29,7 @@ export interface FileStore {
   write(id: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number | null): Promise<number>;
   /** Null: there is nothing of that id. */
   sizeOf(id: string): Promise<number | null>;
-  /** The bytes, to be gone through once; a range must lie within them. Null: there is nothing of that id. */
+  /** The bytes, as a single-use iterator; a range must lie within them. Null: there is nothing of that id. */
   read(id: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
   /** Nothing of that id is there afterwards, whether it was before or not. */
   delete(id: string): Promise<void>;

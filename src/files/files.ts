@@ -3,20 +3,20 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import { type FileRow, fileRows } from "./file-rows.ts";
+import type { FileStore } from "./file-store.ts";
+import { keep, receive } from "./intake.ts";
 import {
   claim,
-  type Desk,
   discard,
   LINK_SECONDS,
+  type LifecycleDeps,
   lookAgain,
   type NewFile,
   noSuchFile,
   QUOTA_BYTES_MAX,
   sweepFiles,
-} from "./desk.ts";
-import { type FileRow, fileRows } from "./file-rows.ts";
-import type { FileStore } from "./file-store.ts";
-import { keep, receive } from "./intake.ts";
+} from "./lifecycle.ts";
 import { createQuota } from "./quota.ts";
 import { signedPath } from "./signed-links.ts";
 
@@ -98,14 +98,14 @@ export type Files = ReturnType<typeof createFiles>;
 export function createFiles(parts: FilesParts) {
   const rows = fileRows(parts.records, parts.clock);
   const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
-  const desk: Desk = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
+  const deps: LifecycleDeps = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
   const links = createLinks(parts);
   const linked = async (row: FileRow): Promise<LinkedView> => ({ ...view(row), get_url: await links.get(row) });
 
   async function own(payer: string, id: string): Promise<FileRow | null> {
     const row = await rows.get(id);
     if (row === null || row.payer !== payer || row.state === "new") return null;
-    return lookAgain(desk, row);
+    return lookAgain(deps, row);
   }
 
   /** A page of a payer's files that are there. It may be shorter than `limit`; `next` says whether there is more. */
@@ -114,7 +114,7 @@ export function createFiles(parts: FilesParts) {
     let next = from;
     for (let pages = 0; pages < PAGES_MAX && files.length < limit; pages++) {
       const page = await rows.list(payer, limit - files.length, next);
-      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map((row) => lookAgain(desk, row)));
+      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map((row) => lookAgain(deps, row)));
       for (const row of now) if (row?.state === "stored") files.push(view(row));
       next = page.next;
       if (next === null) break;
@@ -122,27 +122,27 @@ export function createFiles(parts: FilesParts) {
     return { files, next };
   }
 
-  const sweep = () => sweepFiles(desk, parts.onBroken);
+  const sweep = () => sweepFiles(deps, parts.onBroken);
   const timer = setInterval(() => void sweep().catch(parts.onBroken), SWEEP_MS).unref();
 
   return {
-    /** Takes room for an upload, and says where its bytes go. */
-    async announce(payer: string, wish: NewFile): Promise<(LinkedView & { put_url: string }) | GatewayError> {
-      const row = await claim(desk, payer, wish);
+    /** Reserves quota for an upload, and says where its bytes go. */
+    async announce(payer: string, file: NewFile): Promise<(LinkedView & { put_url: string }) | GatewayError> {
+      const row = await claim(deps, payer, file);
       if (row instanceof GatewayError) return row;
       return { ...(await linked(row)), put_url: await links.put(row) };
     },
 
     /** Keeps bytes that were fetched; `sizeBytes` null: nobody knows how many. */
-    async keep(payer: string, wish: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>) {
-      const row = await keep(desk, payer, wish, bytes);
+    async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>) {
+      const row = await keep(deps, payer, file, bytes);
       return row instanceof GatewayError ? row : linked(row);
     },
 
     /** Keeps the answer of an action, too large for an envelope, as a file of its payer. */
     async keepBytes(payer: Pick<Payer, "id">, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
-      const wish = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
-      const row = await keep(desk, payer.id, wish, one(bytes));
+      const file = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
+      const row = await keep(deps, payer.id, file, one(bytes));
       return row instanceof GatewayError ? row : linked(row);
     },
 
@@ -157,13 +157,13 @@ export function createFiles(parts: FilesParts) {
       for (;;) {
         const row = await own(payer, id);
         if (row === null) return noSuchFile();
-        if (await discard(desk, row)) return view(row);
+        if (await discard(deps, row)) return view(row);
       }
     },
 
     /** The bytes of an announced upload, from whoever has its link. */
     receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
-      receive(desk, id, body, contentLength),
+      receive(deps, id, body, contentLength),
 
     /** A file for whoever has its link; null: there is none, or not yet. */
     async stored(id: string): Promise<FileRow | null> {

@@ -1,7 +1,7 @@
 // A file from an address that the caller names: fetched with care by whoever is handed in, and streamed to the store.
 import { GatewayError } from "../errors.ts";
-import { FILE_BYTES_MAX } from "./desk.ts";
 import type { Files, LinkedView } from "./files.ts";
+import { FILE_BYTES_MAX } from "./lifecycle.ts";
 
 const FETCH_MS_MAX = 100_000;
 const SOURCE_CHARS_MAX = 500;
@@ -22,7 +22,7 @@ export type OpenPublic = (
   bounds: { readonly bytesMax: number; readonly msMax: number; readonly signal: AbortSignal },
 ) => Promise<PublicAnswer | GatewayError>;
 
-export interface UrlWish {
+export interface UrlUpload {
   readonly url: string;
   readonly filename: string | null;
   readonly tags: readonly string[];
@@ -76,17 +76,17 @@ export async function keepFromUrl(
   files: Files,
   openPublic: OpenPublic,
   payer: string,
-  wish: UrlWish,
+  upload: UrlUpload,
 ): Promise<LinkedView | GatewayError> {
   const stop = new AbortController();
   const bounds = { bytesMax: FILE_BYTES_MAX, msMax: FETCH_MS_MAX, signal: stop.signal };
-  const answer = await openPublic(wish.url, bounds);
+  const answer = await openPublic(upload.url, bounds);
   if (answer instanceof GatewayError) return answer;
   try {
     const { status, headers, finalUrl, body } = answer;
     if (status !== 200) return unfit(`answered with status ${status}`);
-    const { tags, note } = wish;
-    const filename = wish.filename ?? nameOf(finalUrl);
+    const { tags, note } = upload;
+    const filename = upload.filename ?? nameOf(finalUrl);
     const mime = mimeOf(headers["content-type"]);
     const sizeBytes = sizeOf(headers);
     return await files.keep(payer, { filename, mime, tags, note, source: sourceOf(finalUrl), sizeBytes }, some(body));

@@ -1,7 +1,7 @@
 // How bytes come in: by a signed PUT, from an address, or as the answer of an action. Whole, within their bounds, or not at all.
 import { GatewayError } from "../errors.ts";
-import { claim, type Desk, discard, FILE_BYTES_MAX, type NewFile, noSuchFile, stored } from "./desk.ts";
 import type { FileRow } from "./file-rows.ts";
+import { claim, discard, FILE_BYTES_MAX, type LifecycleDeps, type NewFile, noSuchFile, stored } from "./lifecycle.ts";
 
 function badBody(detail: string): GatewayError {
   return new GatewayError("bad_request", { detail: { detail } });
@@ -46,66 +46,70 @@ function unexpected(row: FileRow | null): GatewayError | null {
  * Passes bytes on and, before they take their name, looks once more whether they are expected: of two processes that are sent
  * the same upload each knows but its own, and what one has acknowledged the other must not replace.
  */
-async function* whileExpected(desk: Desk, id: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* whileExpected(
+  deps: LifecycleDeps,
+  id: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   yield* bytes;
-  const refused = unexpected(await desk.rows.get(id));
+  const refused = unexpected(await deps.rows.get(id));
   if (refused !== null) throw refused;
 }
 
 /** Takes the bytes of an announced upload. `contentLength` is what the sender says of them; null: it does not. */
 export async function receive(
-  desk: Desk,
+  deps: LifecycleDeps,
   id: string,
   body: AsyncIterable<Uint8Array>,
   contentLength: number | null,
 ): Promise<FileRow | GatewayError> {
-  const row = await desk.rows.get(id);
+  const row = await deps.rows.get(id);
   const refused = unexpected(row);
   if (row === null || refused !== null) return refused ?? noSuchFile();
-  if (desk.busy.has(id)) return taken("This file is being uploaded just now.");
+  if (deps.busy.has(id)) return taken("This file is being uploaded just now.");
   if (contentLength !== null && contentLength !== row.sizeBytes)
     return badBody(`The body has ${contentLength} bytes, and ${row.sizeBytes} were announced.`);
-  desk.busy.add(id);
+  deps.busy.add(id);
   try {
-    await desk.store.write(id, whileExpected(desk, id, exactly(body, row.sizeBytes)), row.sizeBytes);
-    const kept = await stored(desk, row, row.sizeBytes);
+    await deps.store.write(id, whileExpected(deps, id, exactly(body, row.sizeBytes)), row.sizeBytes);
+    const kept = await stored(deps, row, row.sizeBytes);
     if (kept !== null) return kept;
     // The bytes of that name are no longer ours alone if another process was faster by a moment.
-    const now = await desk.rows.get(id);
-    if (now === null) await desk.store.delete(id);
+    const now = await deps.rows.get(id);
+    if (now === null) await deps.store.delete(id);
     return unexpected(now) ?? taken("This file is being uploaded just now.");
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
   } finally {
-    desk.busy.delete(id);
+    deps.busy.delete(id);
   }
 }
 
 /** Keeps bytes that we fetched or made. `sizeBytes` is null where nobody knows how many; then room for the largest file is needed. */
 export async function keep(
-  desk: Desk,
+  deps: LifecycleDeps,
   payer: string,
-  wish: Omit<NewFile, "sizeBytes"> & { readonly sizeBytes: number | null },
+  file: Omit<NewFile, "sizeBytes"> & { readonly sizeBytes: number | null },
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<FileRow | GatewayError> {
-  const bytesMax = wish.sizeBytes ?? FILE_BYTES_MAX;
+  const bytesMax = file.sizeBytes ?? FILE_BYTES_MAX;
   if (bytesMax > FILE_BYTES_MAX) return tooLarge();
-  const row = await claim(desk, payer, { ...wish, sizeBytes: bytesMax });
+  const row = await claim(deps, payer, { ...file, sizeBytes: bytesMax });
   if (row instanceof GatewayError) return row;
-  desk.busy.add(row.id);
+  deps.busy.add(row.id);
   let kept: FileRow | null = null;
   try {
-    const whole = wish.sizeBytes === null ? atMost(bytes, bytesMax, tooLarge) : exactly(bytes, bytesMax);
-    const sizeBytes = await desk.store.write(row.id, whole, wish.sizeBytes);
-    kept = await stored(desk, row, sizeBytes);
+    const whole = file.sizeBytes === null ? atMost(bytes, bytesMax, tooLarge) : exactly(bytes, bytesMax);
+    const sizeBytes = await deps.store.write(row.id, whole, file.sizeBytes);
+    kept = await stored(deps, row, sizeBytes);
     return kept ?? noSuchFile();
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
   } finally {
-    desk.busy.delete(row.id);
-    if (kept === null) await discard(desk, row);
+    deps.busy.delete(row.id);
+    if (kept === null) await discard(deps, row);
   }
 }
 

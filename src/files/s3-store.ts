@@ -49,16 +49,16 @@ function createSigner({ endpoint, bucket, region, accessKeyId, secretAccessKey, 
   const cache = new Map();
   return {
     urlOf: (id: string) => `${endpoint}/${encodeURIComponent(bucket)}/${id}`,
-    sign: (wish: { method: string; url: string; headers?: Record<string, string>; signQuery?: boolean }) =>
+    sign: (request: { method: string; url: string; headers?: Record<string, string>; signQuery?: boolean }) =>
       new AwsV4Signer({
-        ...wish,
+        ...request,
         accessKeyId,
         secretAccessKey,
         region,
         service: "s3",
         cache,
         // A link must bind the length of what is sent, which the signer would leave out.
-        allHeaders: wish.signQuery === true,
+        allHeaders: request.signQuery === true,
         datetime: new Date(clock.epochMs()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
       }).sign(),
   };

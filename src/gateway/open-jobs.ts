@@ -8,7 +8,7 @@ import type { RunDeps } from "../run/deps.ts";
 import { openRun } from "../run/inner-calls.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { OpenShop } from "./open-shop.ts";
+import type { OpenActions } from "./open-actions.ts";
 
 /** Whoever has not said for so long that it lives has died, and its jobs go to others. */
 const RUNNER_LEASE_MS = 20_000;
@@ -18,7 +18,7 @@ export interface OpenJobsParts {
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;
-  readonly shop: OpenShop;
+  readonly actionCatalog: OpenActions;
   readonly upstream: Upstream;
   readonly onBroken: KernelDeps["onBroken"];
 }
@@ -30,7 +30,7 @@ export interface OpenJobs {
 }
 
 /** Nothing runs before `jobs.start`. */
-export function openJobs({ stores, kinds, owner, shop, upstream, onBroken }: OpenJobsParts): OpenJobs {
+export function openJobs({ stores, kinds, owner, actionCatalog, upstream, onBroken }: OpenJobsParts): OpenJobs {
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
@@ -48,6 +48,12 @@ export function openJobs({ stores, kinds, owner, shop, upstream, onBroken }: Ope
     onBroken,
   });
   const kernel: KernelDeps = { clock, records, health: upstream.health, keeper: jobs.keeper, onBroken };
-  const run = openRun({ shop: shop.shop, upstream, records, kernel, keepBytes: shop.files.keepBytes });
+  const run = openRun({
+    actionCatalog: actionCatalog.actionCatalog,
+    upstream,
+    records,
+    kernel,
+    keepBytes: actionCatalog.files.keepBytes,
+  });
   return { jobs, kernel, run };
 }

@@ -18,9 +18,9 @@ import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { webEndpoints } from "../web/web-endpoints.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
+import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
-import type { OpenShop } from "./open-shop.ts";
 
 const CHAT_ATTEMPTS_MAX = 6;
 
@@ -28,7 +28,7 @@ export interface PublicEndpointsParts {
   readonly config: Config;
   readonly stores: Stores;
   readonly catalog: OpenCatalog;
-  readonly shop: OpenShop;
+  readonly actionCatalog: OpenActions;
   readonly callers: OpenCallers;
   readonly upstream: Upstream;
   readonly counter: TokenCounter;
@@ -91,14 +91,14 @@ function ownAccountEndpoints({ config, stores, callers }: PublicEndpointsParts):
 
 /** Throws where one of them retires sooner than it may. */
 export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[] {
-  const { catalog, shop, run, publicUrl } = parts;
-  const shelves = { shop: shop.shop, clock: systemClock };
+  const { catalog, actionCatalog, run, publicUrl } = parts;
+  const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const endpoints = [
     ...runEndpoints(run),
     ...modelEndpoints(parts),
-    ...findEndpoints(shelves),
-    ...webEndpoints({ ...shelves, catalog: catalog.current, publicUrl, payTo: null }),
-    ...inEnvelope([...shop.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
+    ...findEndpoints(daily),
+    ...webEndpoints({ ...daily, catalog: catalog.current, publicUrl, payTo: null }),
+    ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
   ];
   checkRetirements(endpoints);
   return endpoints;

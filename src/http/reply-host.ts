@@ -1,7 +1,7 @@
 // What an answer has around it: what all answers of a listener share, and the body that may still be coming in.
 import type { Clock } from "../clock.ts";
 import type { SlowClients } from "./slow-clients.ts";
-import type { Due } from "./turn-end.ts";
+import type { Due } from "./tick-end.ts";
 
 /** What all replies of one listener share. */
 export interface ReplyHost {
@@ -12,7 +12,7 @@ export interface ReplyHost {
   /** Whether connections end with the answer, because the listener is going away. */
   readonly draining: boolean;
   /** Calls back when this turn of the event loop has read what had come. */
-  readonly atTurnEnd: (due: Due) => void;
+  readonly atTickEnd: (due: Due) => void;
   /** Counts a reply that needs its connection no more. */
   finished(): void;
 }

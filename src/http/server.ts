@@ -21,7 +21,7 @@ import type { ReplyHost } from "./reply-host.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
 import { StreamBody, type StreamLimits } from "./stream-body.ts";
-import { turnEnd } from "./turn-end.ts";
+import { tickEnd } from "./tick-end.ts";
 import { UwsReply } from "./uws-reply.ts";
 
 export interface HttpOptions {
@@ -142,7 +142,7 @@ class Edge implements ReplyHost, StreamLimits {
   readonly clock: Clock;
   readonly slowClients: SlowClients;
   readonly stalledMsMax: number;
-  readonly atTurnEnd = turnEnd();
+  readonly atTickEnd = tickEnd();
   draining = false;
   /** New requests are turned away. */
   refusing = false;

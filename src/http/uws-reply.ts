@@ -4,7 +4,7 @@ import type { Reply } from "../endpoint.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
 import type { OpenBody, ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
-import { type Due, Gathered } from "./turn-end.ts";
+import { type Due, Gathered } from "./tick-end.ts";
 
 /**
  * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More than
@@ -133,7 +133,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   write(bytes: Uint8Array | string): boolean {
     if (this.closed || this.#res === null || this.#writeCorked === null || bytes.length === 0) return !this.#blocked;
     if (!this.#blocked && this.#head === null && this.#gather(bytes)) return true;
-    this.turnEnded();
+    this.tickEnded();
     if (this.#blocked) {
       this.#hold(bytes);
       return false;
@@ -144,7 +144,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   /** Writes what was gathered. Where the client has no room, its writer hears of it at the next part. */
-  turnEnded(): void {
+  tickEnded(): void {
     const gathered = this.#gathered?.take() ?? null;
     if (gathered === null || this.#res === null) return;
     this.#put(gathered);
@@ -153,7 +153,7 @@ export class UwsReply implements Reply, SlowClient, Due {
 
   end(bytes: Uint8Array | string = ""): void {
     if (this.closed || this.#res === null) return;
-    if (this.#gathered?.add(bytes) === false) this.turnEnded();
+    if (this.#gathered?.add(bytes) === false) this.tickEnded();
     const last = this.#gathered?.take() ?? bytes;
     this.#ended = true;
     if (last.length > 0 && (this.#blocked || last.length > SLICE_BYTES / 3)) {
@@ -294,7 +294,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     const gathered = this.#gathered;
     const isFirst = gathered?.isEmpty === true;
     if (gathered === null || !gathered.add(bytes)) return false;
-    if (isFirst) this.#host.atTurnEnd(this);
+    if (isFirst) this.#host.atTickEnd(this);
     return true;
   }
 

@@ -132,7 +132,7 @@ export class Supervisor {
     return mergeMetrics([own, this.#counted, ...now]);
   }
 
-  /** Replaces every child by a new one, one at a time, each old one leaving when the new one listens. A second wish waits for the first. */
+  /** Replaces every child by a new one, one at a time, each old one leaving when the new one listens. A second request waits for the first. */
   roll(): Promise<void> {
     if (this.#waitingRoll !== null) return this.#waitingRoll;
     const roll = this.#lastRoll.then(async () => {

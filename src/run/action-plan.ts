@@ -1,4 +1,5 @@
-// Makes a Plan from an action and its params, whoever asks for it: its quote, its routes, and what must be kept of its answer.
+// Makes a Plan from an action and its params, whoever asks for it: its quote, its candidates, and what must be kept of its answer.
+
 import { jobIdOf } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
@@ -6,14 +7,14 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import type { Audience, HoldSpec, Payer, Plan, Quote, Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
-import { type ActionRoute, actionMsMax } from "../upstream/action-route.ts";
+import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
+import type { CatalogAction } from "./action-catalog.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
 import { localCandidate } from "./local-candidate.ts";
 import type { CheckedCall } from "./read-call.ts";
-import type { ShopAction } from "./shop.ts";
-import { type OfferedCall, offeredCalls, routesOf, type SoldCall } from "./sold-routes.ts";
+import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
 import { foreignId, keepIssued } from "./vendor-ids.ts";
 
 const ATTEMPTS_MAX = 4;
@@ -67,9 +68,9 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
     const foreign = await foreignId(offer, params, { payer, records: deps.records });
     if (foreign !== null) return foreign;
   }
-  const byCandidate = routesOf(offered, call, { ...order, upstream: deps.upstream });
+  const byCandidate = candidatesOf(offered, call, { ...order, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
-  const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionRoute) ?? null;
+  const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
   return {
     candidates,
@@ -128,7 +129,7 @@ function holdOf({ action, params }: CheckedCall, { id, sandboxFault }: ActionOrd
   };
 }
 
-function slotsOf({ id, local }: ShopAction): readonly Slot[] {
+function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
   const launches = local?.launches;
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
 }

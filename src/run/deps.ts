@@ -6,11 +6,11 @@ import type { Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { ActionCatalog } from "./action-catalog.ts";
 import type { KeepBytes } from "./binary-answer.ts";
-import type { Shop } from "./shop.ts";
 
 export interface RunDeps {
-  readonly shop: Shop;
+  readonly actionCatalog: ActionCatalog;
   readonly upstream: Upstream;
   readonly records: Records;
   /** For the calls that functions of ours make. */

@@ -1,5 +1,6 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
 import type { Json, JsonObject, PriceSpec, TableEndpoint } from "../catalog/action.ts";
+import type { CatalogAction } from "./action-catalog.ts";
 import {
   type JsonSchema,
   paramNames,
@@ -9,7 +10,6 @@ import {
   type TableOf,
   tableOf,
 } from "./params-schema.ts";
-import type { ShopAction } from "./shop.ts";
 
 /** In cents; fractions of a cent are real. `cents` where the price is fixed, else the least and the most. */
 export interface PriceShown {
@@ -42,16 +42,16 @@ export interface Descriptor {
 }
 
 /** The path that a call of an action is sent to. */
-export function endpointOf({ id }: ShopAction): string {
+export function endpointOf({ id }: CatalogAction): string {
   return `/api/run/${id}`;
 }
 
-export function statusOf({ configured }: ShopAction): Descriptor["status"] {
+export function statusOf({ configured }: CatalogAction): Descriptor["status"] {
   return configured ? "available" : "not_configured";
 }
 
 /** The most that one call can cost, in cents. */
-export function priceCentsMax({ facts }: ShopAction): number {
+export function priceCentsMax({ facts }: CatalogAction): number {
   return facts.price.cents;
 }
 
@@ -75,12 +75,12 @@ export function rowPrice(row: TableEndpoint, price: PriceSpec): PriceShown {
   return { mode: "ranged", min_cents: each, max_cents, unit: row.per.unit, free_on_miss };
 }
 
-function tableNote({ param, count }: TableOf, action: ShopAction): string {
+function tableNote({ param, count }: TableOf, action: CatalogAction): string {
   const more = `GET ${endpointOf(action)}?${param}=...`;
   return `${param} is one of ${count} names; each has further params. ${more} describes one; core/discover finds them.`;
 }
 
-function build(action: ShopAction): Descriptor {
+function build(action: CatalogAction): Descriptor {
   const { facts, sold } = action;
   const table = tableOf(action);
   const note = action.configured ? undefined : sold?.offers[0]?.adapter.spec.waitsFor;
@@ -103,10 +103,10 @@ function build(action: ShopAction): Descriptor {
   };
 }
 
-const built = new WeakMap<ShopAction, Descriptor>();
+const built = new WeakMap<CatalogAction, Descriptor>();
 
 /** The descriptor of an action; made once. */
-export function descriptorOf(action: ShopAction): Descriptor {
+export function descriptorOf(action: CatalogAction): Descriptor {
   const known = built.get(action);
   if (known !== undefined) return known;
   const descriptor = build(action);
@@ -122,7 +122,7 @@ function sample(schema: { readonly type: string; readonly default?: Json; readon
 }
 
 /** The descriptor of one row of an action's table; null: there is no such row. */
-export function rowDescriptor(action: ShopAction, name: string): Descriptor | null {
+export function rowDescriptor(action: CatalogAction, name: string): Descriptor | null {
   const table = tableOf(action);
   const row = table === null || !Object.hasOwn(table.rows, name) ? undefined : table.rows[name];
   if (table === null || row === undefined) return null;
@@ -141,7 +141,7 @@ export function rowDescriptor(action: ShopAction, name: string): Descriptor | nu
 }
 
 /** A row of the index: enough to choose by, without the schema. */
-export function indexRow(action: ShopAction) {
+export function indexRow(action: CatalogAction) {
   const { service, facts } = action;
   const schema = paramsSchema(action);
   const required = requiredParams(schema);

@@ -4,12 +4,12 @@ import { goneError, isGone } from "../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
+import type { CatalogAction } from "./action-catalog.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
 import { noSuchAction, notFound } from "./nearest.ts";
-import { onShelf, type Shelves } from "./on-shelf.ts";
+import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import { type TableOf, tableOf } from "./params-schema.ts";
 import { answerWith, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
-import type { ShopAction } from "./shop.ts";
 import { nameIn } from "./table-params.ts";
 
 /** What anybody may see, with or without a key. */
@@ -22,7 +22,7 @@ interface Described {
 }
 
 /** The answer about one row, by any name that a call may give it; kept by its own name, of which there are not more than rows. */
-function rowAnswer(action: ShopAction, { rows }: Described, asked: string, table: TableOf) {
+function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, table: TableOf) {
   const name = nameIn(table.rows, asked) ?? asked;
   const known = rows.get(name);
   if (known !== undefined) return known;
@@ -35,10 +35,10 @@ function rowAnswer(action: ShopAction, { rows }: Described, asked: string, table
   return made;
 }
 
-function descriptorEndpoint(parts: Shelves): Endpoint {
-  const described = new WeakMap<ShopAction, Described>();
+function descriptorEndpoint(parts: DailyCatalog): Endpoint {
+  const described = new WeakMap<CatalogAction, Described>();
 
-  function answer(action: ShopAction, request: GatewayRequest): Answer | GatewayError {
+  function answer(action: CatalogAction, request: GatewayRequest): Answer | GatewayError {
     let known = described.get(action);
     if (known === undefined) {
       known = { whole: readyEnvelope(descriptorOf(action)), rows: new Map() };
@@ -56,8 +56,8 @@ function descriptorEndpoint(parts: Shelves): Endpoint {
     answer({ request }: Call) {
       const { service = "", action: name = "" } = request.params;
       const id = `${service}/${name}`;
-      const action = parts.shop.find(id, EVERYBODY);
-      if (action === null) return noSuchAction(id, parts.shop, EVERYBODY);
+      const action = parts.actionCatalog.find(id, EVERYBODY);
+      if (action === null) return noSuchAction(id, parts.actionCatalog, EVERYBODY);
       const { retires } = action.facts;
       if (retires !== undefined && isGone(retires, parts.clock.epochMs())) return goneError(retires);
       return answer(action, request);
@@ -70,8 +70,8 @@ function open(path: string) {
 }
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */
-export function findEndpoints(parts: Shelves): readonly Endpoint[] {
-  const index = onShelf(parts, (actions) => readyEnvelope(actions.map(indexRow)));
+export function findEndpoints(parts: DailyCatalog): readonly Endpoint[] {
+  const index = oncePerDay(parts, (actions) => readyEnvelope(actions.map(indexRow)));
   return [
     { ...open("/api/run"), answer: ({ request }) => answerWith(index(EVERYBODY), request) },
     descriptorEndpoint(parts),

@@ -81,10 +81,10 @@ class Calls implements CountedCalls {
   }
 
   async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<ActionPlan | GatewayError> {
-    const { shop } = this.#deps;
+    const { actionCatalog } = this.#deps;
     const audience: CatalogAudience = this.#audience;
-    const action = shop.find(id, audience);
-    if (action === null) return noSuchAction(id, shop, audience);
+    const action = actionCatalog.find(id, audience);
+    if (action === null) return noSuchAction(id, actionCatalog, audience);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
     if (!action.configured) return new GatewayError("upstream_not_configured", { detail: { detail: id } });

@@ -1,7 +1,7 @@
 // The names nearest to one that nobody knows, for a 404 that helps.
 import type { Audience } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
-import type { Shop } from "./shop.ts";
+import type { ActionCatalog } from "./action-catalog.ts";
 
 const NEAREST_MAX = 3;
 const LIKENESS_MIN = 0.35;
@@ -38,7 +38,7 @@ export function notFound(what: string, asked: string, names: readonly string[]):
 }
 
 /** There is no such action. */
-export function noSuchAction(id: string, shop: Shop, audience: Audience): GatewayError {
-  const names = shop.all(audience).map((action) => action.id);
+export function noSuchAction(id: string, actionCatalog: ActionCatalog, audience: Audience): GatewayError {
+  const names = actionCatalog.all(audience).map((action) => action.id);
   return notFound(`There is no action ${id.slice(0, 120)}`, id, names);
 }

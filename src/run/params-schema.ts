@@ -1,7 +1,7 @@
 // An action's params as JSON Schema, from the very zod object that validates them.
 import { z } from "zod";
 import type { EndpointTable, Json, TableEndpoint } from "../catalog/action.ts";
-import type { ShopAction } from "./shop.ts";
+import type { CatalogAction } from "./action-catalog.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -41,7 +41,7 @@ function withoutRefs(schema: unknown): unknown {
 }
 
 /** What a call of the action may send, before defaults are filled in. Rules across fields are not in it. */
-export function paramsSchema({ facts }: ShopAction): JsonSchema {
+export function paramsSchema({ facts }: CatalogAction): JsonSchema {
   const known = schemas.get(facts.params);
   if (known !== undefined) return known;
   const schema = convert(facts.params);
@@ -68,9 +68,9 @@ export interface TableOf {
   readonly count: number;
 }
 
-const tables = new WeakMap<ShopAction, TableOf | null>();
+const tables = new WeakMap<CatalogAction, TableOf | null>();
 
-function findTable({ sold }: ShopAction): TableOf | null {
+function findTable({ sold }: CatalogAction): TableOf | null {
   const by = sold?.offers[0]?.spec.table;
   if (sold === null || sold.table === null || by === undefined) return null;
   const all = Object.entries(sold.table);
@@ -79,7 +79,7 @@ function findTable({ sold }: ShopAction): TableOf | null {
 }
 
 /** The table of an action, or null where its params stand for themselves. */
-export function tableOf(action: ShopAction): TableOf | null {
+export function tableOf(action: CatalogAction): TableOf | null {
   const known = tables.get(action);
   if (known !== undefined) return known;
   const found = findTable(action);

@@ -6,13 +6,13 @@ import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
 import { parseJson } from "../wires/parse-json.ts";
+import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
 import { noSuchAction } from "./nearest.ts";
-import type { Shop, ShopAction } from "./shop.ts";
 import { type FieldIssue, namedRow } from "./table-params.ts";
 
 /** An action with params that it takes. */
 export interface CheckedCall {
-  readonly action: ShopAction;
+  readonly action: CatalogAction;
   /** As the action's schema made them: defaults filled in. Of a table's row, without the param that names it. */
   readonly params: Params;
   readonly row: TableEndpoint | null;
@@ -71,7 +71,7 @@ function maxCostOf(value: unknown): Nano | null | GatewayError {
 
 /** The params by the action's schema and, where it sells many endpoints, by the row that they name. */
 export function readParams(
-  action: ShopAction,
+  action: CatalogAction,
   given: Record<string, unknown>,
 ): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
   const parsed = action.facts.params.safeParse(given);
@@ -84,11 +84,11 @@ export function readParams(
 }
 
 /** Reads a call; what is wrong with it is said with the field's name. */
-export function readCall({ request, audience }: PlanCall, shop: Shop): ActionCall | GatewayError {
+export function readCall({ request, audience }: PlanCall, actionCatalog: ActionCatalog): ActionCall | GatewayError {
   const { service = "", action: name = "" } = request.params;
   const id = `${service}/${name}`;
-  const action = shop.find(id, audience);
-  if (action === null) return noSuchAction(id, shop, audience);
+  const action = actionCatalog.find(id, audience);
+  if (action === null) return noSuchAction(id, actionCatalog, audience);
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;

@@ -15,7 +15,7 @@ export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
       bodyBytesMax: BODY_BYTES_MAX,
       errors: envelopeErrors,
       retiresFor: ({ params: { service, action } }) =>
-        deps.shop.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
+        deps.actionCatalog.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
       plan: (call) => runPlan(call, deps),
     },
   ];

@@ -10,7 +10,7 @@ import { readCall } from "./read-call.ts";
 
 /** Checks a call of an action and makes its plan, or says what is wrong with it. */
 export async function runPlan({ request, audience }: PlanCall, deps: RunDeps): Promise<FramedPlan | GatewayError> {
-  const call = readCall({ request, audience }, deps.shop);
+  const call = readCall({ request, audience }, deps.actionCatalog);
   if (call instanceof GatewayError) return call;
   const idempotency = idempotencyOf(request, call.body);
   if (idempotency instanceof GatewayError) return idempotency;

@@ -1,14 +1,14 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
 import MiniSearch, { type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "../catalog/catalog.ts";
-import { onShelf, type Shelves } from "./on-shelf.ts";
+import type { CatalogAction } from "./action-catalog.ts";
+import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
-import { ALIKE_TERMS, termOf, wordsOf } from "./search-words.ts";
-import type { ShopAction } from "./shop.ts";
+import { SYNONYM_TERMS, termOf, wordsOf } from "./search-words.ts";
 
 /** An action, or one row of its table. */
 export interface Found {
-  readonly action: ShopAction;
+  readonly action: CatalogAction;
   /** The name of a row; null: the action itself. */
   readonly row: string | null;
   readonly score: number;
@@ -30,12 +30,12 @@ interface Entry {
 
 const FIELDS = ["name", "service", "keywords", "description", "params"] as const;
 const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5 };
-/** What an alike word counts, and a word that only begins or nearly is as one asked for. */
-const ALIKE_WEIGHT = 0.6;
-/** How much of a term asked for is found where only words near it are. */
-const ALIKE_COVERS = 0.3;
+/** Score weights for synonyms, prefix and fuzzy matches. */
+const SYNONYM_WEIGHT = 0.6;
 const WEIGHTS = { prefix: 0.4, fuzzy: 0.25 };
-/** Nobody is configured to serve it: at about the same score the others come first. */
+/** How much of a query term counts as found where only its synonyms are. */
+const SYNONYM_COVERAGE = 0.3;
+/** For actions that nobody is configured to serve: at about the same score the others come first. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
 /** How much of its action's score a row has beside its own. */
@@ -44,7 +44,7 @@ const PARENT_WEIGHT = 0.8;
 const ROWS_FIRST = 3;
 const QUERY_TERMS_MAX = 24;
 
-function actionEntry(id: number, action: ShopAction): Entry {
+function actionEntry(id: number, action: CatalogAction): Entry {
   const { facts } = action;
   return {
     id,
@@ -56,7 +56,7 @@ function actionEntry(id: number, action: ShopAction): Entry {
   };
 }
 
-function rowEntries(fromId: number, action: ShopAction): readonly (Entry & { row: string })[] {
+function rowEntries(fromId: number, action: CatalogAction): readonly (Entry & { row: string })[] {
   const rows = Object.entries(tableOf(action)?.rows ?? {});
   return rows.map(([row, { summary, params }], at) => ({
     id: fromId + at,
@@ -73,31 +73,31 @@ function rowEntries(fromId: number, action: ShopAction): readonly (Entry & { row
 interface Asked {
   /** What was asked for. */
   readonly terms: readonly string[];
-  /** Terms that mean something near, with the term asked for that each is near. */
-  readonly alike: ReadonlyMap<string, string>;
+  /** Synonyms, each with the query term that it stands for. */
+  readonly synonyms: ReadonlyMap<string, string>;
 }
 
 function askedFor(query: string): Asked {
   const terms = [...new Set(wordsOf(query).flatMap((word) => termOf(word) ?? []))].slice(0, QUERY_TERMS_MAX);
-  const near = terms.flatMap((term) => (ALIKE_TERMS.get(term) ?? []).map((other) => [other, term] as const));
-  return { terms, alike: new Map(near.filter(([other]) => !terms.includes(other))) };
+  const near = terms.flatMap((term) => (SYNONYM_TERMS.get(term) ?? []).map((other) => [other, term] as const));
+  return { terms, synonyms: new Map(near.filter(([other]) => !terms.includes(other))) };
 }
 
 /**
  * The library multiplies a score by the number of query terms that were found. What counts is how much of what was asked for
- * was found: four words near one that was asked for are still that one.
+ * was found: four synonyms of one query term still count as that one term.
  */
-function rescored({ score, queryTerms }: SearchResult, { terms, alike }: Asked): number {
+function rescored({ score, queryTerms }: SearchResult, { terms, synonyms }: Asked): number {
   const exact = terms.filter((term) => queryTerms.includes(term));
-  const near = new Set(queryTerms.flatMap((term) => alike.get(term) ?? []));
-  const covered = exact.length + ALIKE_COVERS * [...near].filter((term) => !exact.includes(term)).length;
+  const near = new Set(queryTerms.flatMap((term) => synonyms.get(term) ?? []));
+  const covered = exact.length + SYNONYM_COVERAGE * [...near].filter((term) => !exact.includes(term)).length;
   return (score / queryTerms.length) * covered;
 }
 
 /** Makes the index; some ten milliseconds for a thousand entries. */
-export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
+export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
   const known = new Set<string>();
-  const found: { readonly action: ShopAction; readonly row: string | null }[] = [];
+  const found: { readonly action: CatalogAction; readonly row: string | null }[] = [];
   const index = new MiniSearch<Entry>({
     fields: [...FIELDS],
     tokenize: (text) => [...wordsOf(text)],
@@ -125,7 +125,7 @@ export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
     weights: WEIGHTS,
     tokenize: (text) => text.split(" "),
     processTerm: (term) => term,
-    boostTerm: (_, at) => (at < asked ? 1 : ALIKE_WEIGHT),
+    boostTerm: (_, at) => (at < asked ? 1 : SYNONYM_WEIGHT),
     boostDocument: weight,
     prefix: (term, at) => at < asked && term.length > 3 && !known.has(term),
     fuzzy: (term, at) => (at < asked && term.length > 4 && !known.has(term) ? 0.2 : false),
@@ -133,7 +133,7 @@ export function searchIndex(actions: readonly ShopAction[]): SearchIndex {
   return {
     search(query, max) {
       const asked = askedFor(query);
-      const hits = index.search([...asked.terms, ...asked.alike.keys()].join(" "), options(asked.terms.length));
+      const hits = index.search([...asked.terms, ...asked.synonyms.keys()].join(" "), options(asked.terms.length));
       return spread(withParents(hits.map((hit) => ({ ...entryOf(hit.id), score: rescored(hit, asked) }))), max);
     },
   };
@@ -152,7 +152,7 @@ function withParents(hits: readonly Found[]): readonly Found[] {
  * rows are named is not named once more by itself.
  */
 function spread(hits: readonly Found[], max: number): readonly Found[] {
-  const rowsOf = new Map<ShopAction, number>();
+  const rowsOf = new Map<CatalogAction, number>();
   const first: Found[] = [];
   const later: Found[] = [];
   for (const hit of hits) {
@@ -166,7 +166,7 @@ function spread(hits: readonly Found[], max: number): readonly Found[] {
 }
 
 /** Searches what an audience sees today. */
-export function searchIn(shelves: Shelves): (audience: Audience, query: string, max: number) => readonly Found[] {
-  const index = onShelf(shelves, searchIndex);
+export function searchIn(daily: DailyCatalog): (audience: Audience, query: string, max: number) => readonly Found[] {
+  const index = oncePerDay(daily, searchIndex);
   return (audience, query, max) => index(audience).search(query, max);
 }

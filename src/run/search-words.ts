@@ -32,7 +32,7 @@ const SAME: readonly string[] = [
 ];
 
 /** Words that mean something near when somebody looks for an action. Each is found by the others, at less weight. */
-const ALIKE: readonly string[] = [
+const SYNONYMS: readonly string[] = [
   "image illustration drawing",
   "video movie film animation",
   "speech narration speak",
@@ -125,9 +125,9 @@ export function termOf(word: string): string | null {
   return FIRST_OF_SAME.get(stemmed) ?? stemmed;
 }
 
-function alikeByTerm(): ReadonlyMap<string, readonly string[]> {
+function synonymsByTerm(): ReadonlyMap<string, readonly string[]> {
   const byTerm = new Map<string, readonly string[]>();
-  for (const group of ALIKE) {
+  for (const group of SYNONYMS) {
     const terms = [...new Set(group.split(" ").flatMap((word) => termOf(word) ?? []))];
     for (const term of terms) {
       byTerm.set(term, [...(byTerm.get(term) ?? []), ...terms.filter((other) => other !== term)]);
@@ -137,4 +137,4 @@ function alikeByTerm(): ReadonlyMap<string, readonly string[]> {
 }
 
 /** Terms that mean something near a term. */
-export const ALIKE_TERMS = alikeByTerm();
+export const SYNONYM_TERMS = synonymsByTerm();

@@ -2,7 +2,7 @@
 import { FAILURES } from "../failures.ts";
 
 /** What comes instead of the usual answer. */
-export type ActionPlay =
+export type ResponseScript =
   | { readonly kind: "answer" }
   /** The vendor's refusal, in words that go with the status. */
   | { readonly kind: "refuse"; readonly status: number; readonly retryAfterS?: number }
@@ -25,17 +25,17 @@ export type ActionPlay =
   | { readonly kind: "endless"; readonly bytes: number };
 
 export interface ActionConduct {
-  readonly play: ActionPlay;
-  /** Only the first time in a call that it would strike. */
+  readonly script: ResponseScript;
+  /** It applies only the first time in a call. */
   readonly once: boolean;
   readonly delayMs: number;
   /** How often a poll is told that it is too early. */
   readonly notReady: number;
-  /** The one step that it strikes, 0 for the action's own request; null: each of them. */
+  /** The one step that it applies to, 0 for the action's own request; null: each of them. */
   readonly step: number | null;
 }
 
-export const USUAL: ActionConduct = { play: { kind: "answer" }, once: false, delayMs: 0, notReady: 0, step: null };
+export const USUAL: ActionConduct = { script: { kind: "answer" }, once: false, delayMs: 0, notReady: 0, step: null };
 
 export interface ActionFault {
   /** `<n>` and `<ms>` stand for a whole number, `<verdict>` for a word. */
@@ -51,11 +51,11 @@ const RETRY_AFTER_S = 1;
 function refuses(status: number, does: string, more: { retryAfterS?: number; once?: boolean } = {}): ActionFault {
   const { once = false, ...words } = more;
   const name = `${status}${once ? "-once" : ""}`;
-  return { name, does, conduct: () => ({ once, play: { kind: "refuse", status, ...words } }) };
+  return { name, does, conduct: () => ({ once, script: { kind: "refuse", status, ...words } }) };
 }
 
-function plays(name: string, does: string, play: ActionPlay, once = false): ActionFault {
-  return { name, does, conduct: () => ({ play, once }) };
+function scripted(name: string, does: string, script: ResponseScript, once = false): ActionFault {
+  return { name, does, conduct: () => ({ script, once }) };
 }
 
 export const ACTION_FAULTS: readonly ActionFault[] = [
@@ -71,25 +71,29 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   refuses(500, "500 every time."),
   refuses(503, "503 every time."),
   refuses(503, "503 on the first attempt of a call.", { once: true }),
-  plays("timeout", "Takes the request and never answers.", { kind: "silent" }),
+  scripted("timeout", "Takes the request and never answers.", { kind: "silent" }),
   {
     name: "slow-<ms>",
     does: "The answer comes after so many milliseconds.",
     conduct: (value) => ({ delayMs: Number(value) }),
   },
-  plays("reset", "TCP reset before any byte.", { kind: "reset" }),
-  plays("reset-once", "TCP reset before any byte on the first attempt of a call.", { kind: "reset" }, true),
-  plays("cut", "Half of the body, then the connection ends.", { kind: "half", end: "closed" }),
-  plays("stall", "Half of the body, then nothing.", { kind: "half", end: "silence" }),
-  plays("short", "The whole body, but Content-Length promises more; then the connection ends.", { kind: "short" }),
-  plays("html", "A 200 with an HTML page.", { kind: "page" }),
-  plays("error-200", 'A 200 with an error as the adapter\'s rules know it; where they know none, `{"error": ...}`.', {
-    kind: "error",
-  }),
-  plays("empty", "A 200 without a body.", { kind: "empty" }),
-  plays("malformed", "A 200 with half of the JSON, as a whole body.", { kind: "malformed" }),
-  plays("redirect", "302 to another host.", { kind: "redirect", to: "elsewhere" }),
-  plays(
+  scripted("reset", "TCP reset before any byte.", { kind: "reset" }),
+  scripted("reset-once", "TCP reset before any byte on the first attempt of a call.", { kind: "reset" }, true),
+  scripted("cut", "Half of the body, then the connection ends.", { kind: "half", end: "closed" }),
+  scripted("stall", "Half of the body, then nothing.", { kind: "half", end: "silence" }),
+  scripted("short", "The whole body, but Content-Length promises more; then the connection ends.", { kind: "short" }),
+  scripted("html", "A 200 with an HTML page.", { kind: "page" }),
+  scripted(
+    "error-200",
+    'A 200 with an error as the adapter\'s rules know it; where they know none, `{"error": ...}`.',
+    {
+      kind: "error",
+    },
+  ),
+  scripted("empty", "A 200 without a body.", { kind: "empty" }),
+  scripted("malformed", "A 200 with half of the JSON, as a whole body.", { kind: "malformed" }),
+  scripted("redirect", "302 to another host.", { kind: "redirect", to: "elsewhere" }),
+  scripted(
     "redirect-once",
     "302 to the same address on the first attempt of a call.",
     { kind: "redirect", to: "itself" },
@@ -98,14 +102,14 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   {
     name: "large-<n>mb",
     does: "A good answer with a field of so many MiB more.",
-    conduct: (value) => ({ play: { kind: "padded", bytes: Number(value) * MIB } }),
+    conduct: (value) => ({ script: { kind: "padded", bytes: Number(value) * MIB } }),
   },
-  plays("huge", "An answer of 10 GiB.", { kind: "endless", bytes: ENDLESS_BYTES }),
-  plays("miss", "An answer that the action's rules take for a miss.", { kind: "means", verdict: "miss" }),
+  scripted("huge", "An answer of 10 GiB.", { kind: "endless", bytes: ENDLESS_BYTES }),
+  scripted("miss", "An answer that the action's rules take for a miss.", { kind: "means", verdict: "miss" }),
   {
     name: "means-<verdict>",
     does: "An answer that the adapter's rules take for this class of failure, such as `means-provider_billing`.",
-    conduct: (verdict) => ({ play: { kind: "means", verdict } }),
+    conduct: (verdict) => ({ script: { kind: "means", verdict } }),
   },
   {
     name: "poll-<n>",
@@ -125,7 +129,7 @@ const PATTERNS = ACTION_FAULTS.map((fault) => {
 });
 
 /**
- * The conduct that the header asks for, such as `503-once` or `slow-200`; `500@2` strikes the second step alone. Null: there
+ * The conduct that the header asks for, such as `503-once` or `slow-200`; `500@2` applies to the second step alone. Null: there
  * is no such fault.
  */
 export function actionConductOf(header: string): ActionConduct | null {

@@ -7,8 +7,8 @@ export interface ActionCall {
   swaps: Swaps;
   /** The requests that have come, by the number of their step. */
   readonly steps: Set<number>;
-  /** A fault that strikes once has struck. */
-  struck: boolean;
+  /** A fault that applies once has been applied. */
+  applied: boolean;
   polls: number;
 }
 
@@ -37,7 +37,7 @@ export function createActionMemory(): ActionMemory {
     call(name) {
       const known = calls.get(name);
       if (known !== undefined) return known;
-      const begun: ActionCall = { swaps: new Map(), steps: new Set(), struck: false, polls: 0 };
+      const begun: ActionCall = { swaps: new Map(), steps: new Set(), applied: false, polls: 0 };
       makeRoom(calls, CALLS_MAX);
       calls.set(name, begun);
       return begun;

@@ -4,7 +4,7 @@ import type { Json, RequestSpec } from "../catalog/action.ts";
 import type { Auth } from "../catalog/adapter.ts";
 import { type Captures, matchTarget } from "./action-path.ts";
 import type { ActionPlace } from "./action-vendors.ts";
-import type { Arrival } from "./scene.ts";
+import type { Arrival } from "./scenario.ts";
 
 /** Why the vendor does not take a request. */
 export class RequestRefusal {

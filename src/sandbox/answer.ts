@@ -1,11 +1,11 @@
-// Composes an answer before any wire is chosen: thinking, text or tool calls, why it ended, and the usage.
+// Composes an answer before any dialect is chosen: thinking, text or tool calls, why it ended, and the usage.
 import { type Ask, askSeed, type Directives, directivesOf, promptTokens, type Schema } from "./ask.ts";
 import type { Conduct } from "./faults.ts";
 import { instanceOf } from "./instance.ts";
 import { idFrom, piecesOf, type Random, randomFrom, wordsFrom } from "./vocabulary.ts";
 
 export interface Call {
-  /** Random letters and digits; wires put their own prefix before it. */
+  /** Random letters and digits; dialects put their own prefix before it. */
   readonly id: string;
   readonly name: string;
   readonly input: unknown;

@@ -1,4 +1,4 @@
-// A request in any of the three wires, read down to what the sandbox's answer depends on.
+// A request in any of the three dialects, read down to what the sandbox's answer depends on.
 import { piecesOf, seedOf } from "./vocabulary.ts";
 
 /** One message, or one text to embed: its text, and how many parts of it are images or files. */
@@ -19,7 +19,7 @@ export interface Tool {
 export interface Ask {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether usage is to be sent in a stream; wires that send it unasked say true. */
+  /** Whether usage is to be sent in a stream; dialects that send it unasked say true. */
   readonly usageAsked: boolean;
   readonly turns: readonly Turn[];
   readonly outputTokensMax: number | null;
@@ -47,7 +47,7 @@ export interface Directives {
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
   readonly parallel: boolean;
-  /** Names the conversation for faults that strike once. */
+  /** Names the conversation for faults that apply once. */
   readonly id: string | null;
 }
 
@@ -89,7 +89,7 @@ export function jsonTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-/** What faults that strike once remember: the model and the messages, or the name that `[[id: ...]]` gives them. */
+/** What faults that apply once remember: the model and the messages, or the name that `[[id: ...]]` gives them. */
 export function conversationOf(ask: Ask): string {
   return `${ask.model} ${directivesOf(ask.turns).id ?? askSeed(ask)}`;
 }

@@ -7,8 +7,8 @@ export interface Conduct {
   readonly refuse: Refusal | null;
   /** `silent` never answers, `reset` breaks the connection before any byte. */
   readonly connection: "answer" | "silent" | "reset";
-  /** When `refuse` and `connection` strike: always, on the first attempt only, or for some time after the first one. */
-  readonly strikes: "always" | "once" | { readonly forMs: number };
+  /** When `refuse` and `connection` apply: always, on the first attempt only, or for some time after the first one. */
+  readonly when: "always" | "once" | { readonly forMs: number };
   /** Refuses only requests whose last message is the assistant's. */
   readonly onlyPrefill: boolean;
   readonly headersAfterMs: number;
@@ -39,7 +39,7 @@ export interface Conduct {
 export const HEALTHY: Conduct = {
   refuse: null,
   connection: "answer",
-  strikes: "always",
+  when: "always",
   onlyPrefill: false,
   headersAfterMs: 0,
   firstTokenAfterMs: 0,
@@ -78,12 +78,12 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "429-once",
     does: "429 with Retry-After: 2 on the first attempt of a conversation; the next one passes, and then it starts anew.",
-    conduct: () => refusing("rate_limited", { retryAfterS: 2 }, { strikes: "once" }),
+    conduct: () => refusing("rate_limited", { retryAfterS: 2 }, { when: "once" }),
   },
   {
     name: "429-once-after-<n>",
     does: "As 429-once, with Retry-After: n.",
-    conduct: (n) => refusing("rate_limited", { retryAfterS: n }, { strikes: "once" }),
+    conduct: (n) => refusing("rate_limited", { retryAfterS: n }, { when: "once" }),
   },
   { name: "429", does: "429 every time, without Retry-After.", conduct: () => refusing("rate_limited") },
   {
@@ -94,7 +94,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "500-once",
     does: "500 on the first attempt of a conversation; the next one passes.",
-    conduct: () => refusing("server_error", {}, { strikes: "once" }),
+    conduct: () => refusing("server_error", {}, { when: "once" }),
   },
   { name: "500", does: "500 every time.", conduct: () => refusing("server_error") },
   { name: "503", does: "503 every time.", conduct: () => refusing("overloaded") },
@@ -102,7 +102,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "flap-<n>",
     does: "503 for the first n seconds after a conversation's first attempt, healthy from then on.",
-    conduct: (n) => refusing("overloaded", {}, { strikes: { forMs: n * 1_000 } }),
+    conduct: (n) => refusing("overloaded", {}, { when: { forMs: n * 1_000 } }),
   },
   { name: "401", does: "401: the vendor says that the key is bad.", conduct: () => refusing("bad_key") },
   { name: "402", does: "402: the vendor says that the account is empty.", conduct: () => refusing("no_credit") },
@@ -118,7 +118,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "reset-once",
     does: "TCP reset before any byte on the first attempt of a conversation; the next one passes.",
-    conduct: () => ({ connection: "reset", strikes: "once" }),
+    conduct: () => ({ connection: "reset", when: "once" }),
   },
   { name: "reset", does: "TCP reset before any byte, every time.", conduct: () => ({ connection: "reset" }) },
   { name: "silent", does: "Takes the request and never answers.", conduct: () => ({ connection: "silent" }) },

@@ -1,6 +1,6 @@
-// What the sandbox says when it refuses: one row per reason, with each wire's own words for it.
+// What the sandbox says when it refuses: one row per reason, with each dialect's own words for it.
 
-/** The machine-readable words of one refusal in each wire. */
+/** The machine-readable words of one refusal in each dialect. */
 interface RefusalRow {
   readonly status: number;
   readonly message: string;
@@ -121,11 +121,11 @@ export function refusalStatus(refusal: Refusal): number {
   return refusal.status ?? REFUSALS[refusal.kind].status;
 }
 
-/** The words of a refusal in one wire. */
-export function refusalWords<Wire extends "chatCompletions" | "messages" | "generateContent">(
+/** The words of a refusal in one dialect. */
+export function refusalWords<Dialect extends "chatCompletions" | "messages" | "generateContent">(
   refusal: Refusal,
-  wire: Wire,
-): RefusalRow[Wire] & { readonly message: string } {
+  dialect: Dialect,
+): RefusalRow[Dialect] & { readonly message: string } {
   const row: RefusalRow = REFUSALS[refusal.kind];
-  return { ...row[wire], message: refusal.message ?? row[wire].message ?? row.message };
+  return { ...row[dialect], message: refusal.message ?? row[dialect].message ?? row.message };
 }

@@ -1,18 +1,18 @@
-// The sandbox upstream: vendors' wires without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
+// The sandbox upstream: vendors' dialects without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
 // It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../clock.ts";
 import { type ActionMemory, createActionMemory } from "./action-memory.ts";
-import { playAction } from "./action-play.ts";
-import { actionSceneOf, isActionArrival } from "./action-scene.ts";
+import { actionScenarioOf, isActionArrival } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
-import { type Account, type Books, type BooksReport, createBooks } from "./books.ts";
+import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
+import { type Connection, createConnection } from "./connection.ts";
 import { guide } from "./guide.ts";
-import { createLine, type Line } from "./line.ts";
-import { playPage, playStream, playWhole } from "./play.ts";
 import { refusalStatus } from "./refusals.ts";
-import { type Arrival, type Scene, sceneOf } from "./scene.ts";
-import { createStrikes, type Strikes } from "./strikes.ts";
+import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
+import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
+import { writeActionAnswer } from "./write-action-answer.ts";
+import { writePage, writeStream, writeWhole } from "./write-answer.ts";
 
 export interface SandboxOptions {
   readonly host: string;
@@ -31,64 +31,73 @@ export interface Sandbox {
   /** Breaks what is running and frees the port. */
   close(): Promise<void>;
   /** What it has served, by its own count. */
-  books(): BooksReport;
+  books(): CallLogReport;
 }
 
 interface Deps {
   readonly clock: Clock;
-  readonly books: Books;
-  readonly strikes: Strikes;
+  readonly callLog: CallLog;
+  readonly scriptedFaults: ScriptedFaults;
   readonly vendors: () => Vendors;
   readonly memory: ActionMemory;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
-function openAccount(books: Books, scene: Scene, requestId: string): Account {
-  const usage = scene.act.kind === "answer" ? scene.act.answer.usage : null;
-  return books.open({
+function openLoggedCall(callLog: CallLog, scenario: Scenario, requestId: string): LoggedCall {
+  const usage = scenario.act.kind === "answer" ? scenario.act.answer.usage : null;
+  return callLog.open({
     requestId: requestId || null,
-    adapter: scene.adapter,
-    model: scene.ask?.model ?? "",
+    adapter: scenario.adapter,
+    model: scenario.ask?.model ?? "",
     action: null,
     step: null,
-    stream: scene.ask?.stream ?? false,
+    stream: scenario.ask?.stream ?? false,
     status: 200,
     tokensIn: usage?.promptTokens ?? 0,
     cachedTokensIn: usage?.cachedTokens ?? 0,
   });
 }
 
-async function perform(scene: Scene, line: Line, account: Account, clock: Clock): Promise<void> {
-  const { act, conduct, wire } = scene;
-  const stage = { line, conduct, wire, account, clock };
+async function perform(
+  scenario: Scenario,
+  connection: Connection,
+  loggedCall: LoggedCall,
+  clock: Clock,
+): Promise<void> {
+  const { act, conduct, dialect } = scenario;
+  const context = { connection, conduct, dialect, loggedCall, clock };
   if (act.kind === "silent") return;
   if (act.kind === "reset") {
-    account.end("cut", 0);
-    return line.reset();
+    loggedCall.end("cut", 0);
+    return connection.reset();
   }
   if (act.kind === "refuse") {
     const { refusal } = act;
     const retryAfter = refusal.retryAfterS === undefined ? {} : { "retry-after": String(refusal.retryAfterS) };
-    account.end("refused", refusalStatus(refusal));
+    loggedCall.end("refused", refusalStatus(refusal));
     const headers = { "content-type": "application/json", ...retryAfter };
-    return line.send(refusalStatus(refusal), headers, JSON.stringify(wire.error(refusal)));
+    return connection.send(refusalStatus(refusal), headers, JSON.stringify(dialect.error(refusal)));
   }
-  await line.sleep(conduct.headersAfterMs);
-  if (conduct.content === "page") return playPage(stage);
-  if (act.reading.ask.stream) return playStream(stage, act.reading.events(act.answer, conduct));
-  return playWhole(stage, act.reading.whole(act.answer, conduct), act.answer.usage.outputTokens);
+  await connection.sleep(conduct.headersAfterMs);
+  if (conduct.content === "page") return writePage(context);
+  if (act.reading.ask.stream) return writeStream(context, act.reading.events(act.answer, conduct));
+  return writeWhole(context, act.reading.whole(act.answer, conduct), act.answer.usage.outputTokens);
 }
 
-/** The sandbox's own pages: what it can do, and its books. */
-function ownPage(request: IncomingMessage, response: ServerResponse, { books, strikes, memory }: Deps): boolean {
+/** The sandbox's own pages: what it can do, and its call log. */
+function ownPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { callLog, scriptedFaults, memory }: Deps,
+): boolean {
   const page = `${request.method} ${request.url}`;
   if (page === "GET /") response.setHeader("content-type", "text/plain; charset=utf-8").end(guide());
   else if (page === "GET /_sandbox/books") {
-    response.setHeader("content-type", "application/json").end(JSON.stringify(books.report()));
+    response.setHeader("content-type", "application/json").end(JSON.stringify(callLog.report()));
   } else if (page === "POST /_sandbox/reset") {
-    books.reset();
-    strikes.reset();
+    callLog.reset();
+    scriptedFaults.reset();
     memory.reset();
     response.writeHead(204).end();
   } else return false;
@@ -114,23 +123,23 @@ function elsewhereOf({ host = "" }: IncomingMessage["headers"], adapter: string)
 }
 
 async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
-  const scene = actionSceneOf(arrival, deps.vendors(), deps.memory);
-  const { adapter, action, at } = scene;
-  const account = deps.books.open({
+  const scenario = actionScenarioOf(arrival, deps.vendors(), deps.memory);
+  const { adapter, action, at } = scenario;
+  const loggedCall = deps.callLog.open({
     requestId: String(request.headers["x-request-id"] ?? "") || null,
     adapter,
     model: `${adapter}/${action}`,
     action,
     step: at,
     stream: false,
-    status: scene.words.status,
+    status: scenario.words.status,
     tokensIn: 0,
     cachedTokensIn: 0,
   });
-  const onClose = (whole: boolean) => account.end(whole ? "whole" : "aborted");
-  const line = createLine(request, response, { pieceBytes: 0, onClose });
+  const onClose = (whole: boolean) => loggedCall.end(whole ? "whole" : "aborted");
+  const connection = createConnection(request, response, { pieceBytes: 0, onClose });
   const elsewhere = elsewhereOf(request.headers, adapter);
-  await playAction(scene, { line, account, elsewhere, address: request.url ?? "/" });
+  await writeActionAnswer(scenario, { connection, loggedCall, elsewhere, address: request.url ?? "/" });
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, deps: Deps): Promise<void> {
@@ -139,26 +148,32 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
   if (isActionArrival(arrival)) return serveAction(arrival, request, response, deps);
-  const scene = sceneOf(arrival, deps.strikes);
-  const account = openAccount(deps.books, scene, String(request.headers["x-request-id"] ?? ""));
-  const line = createLine(request, response, {
-    pieceBytes: scene.conduct.pieceBytes,
-    onClose: (whole) => account.end(whole ? "whole" : "aborted"),
+  const scenario = scenarioOf(arrival, deps.scriptedFaults);
+  const loggedCall = openLoggedCall(deps.callLog, scenario, String(request.headers["x-request-id"] ?? ""));
+  const connection = createConnection(request, response, {
+    pieceBytes: scenario.conduct.pieceBytes,
+    onClose: (whole) => loggedCall.end(whole ? "whole" : "aborted"),
   });
-  await perform(scene, line, account, deps.clock);
+  await perform(scenario, connection, loggedCall, deps.clock);
 }
 
 /**
- * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the wire that the path's end names, or, with
+ * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the dialect that the path's end names, or, with
  * the gateway's header that names an action, that action's;
  * `GET /` lists what it can do, `GET /_sandbox/books` what it has served.
  * Throws where the port is taken.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const clock = options.clock ?? systemClock;
-  const books = createBooks(clock);
+  const callLog = createCallLog(clock);
   const vendors = options.adapters ?? (() => new Map());
-  const deps: Deps = { clock, books, strikes: createStrikes(clock), vendors, memory: createActionMemory() };
+  const deps: Deps = {
+    clock,
+    callLog,
+    scriptedFaults: createScriptedFaults(clock),
+    vendors,
+    memory: createActionMemory(),
+  };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {
     // What fails here is a client that left while sending: its socket is all there is to clean up.
@@ -179,6 +194,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
-    books: () => books.report(),
+    books: () => callLog.report(),
   };
 }

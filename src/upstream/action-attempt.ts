@@ -1,4 +1,4 @@
-// One try of an action at one vendor: its requests as steps or by a script, each answer held against the rules.
+// One attempt at an action of one vendor: its requests as steps or by a script, each answer held against the rules.
 import type { Dispatcher } from "undici";
 import type { Params, RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
@@ -13,7 +13,7 @@ import { type ActionResult, runSteps } from "./run-steps.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
-import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
+import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 
 // Whoever keeps the ids of an answer imports it from here.
 
@@ -35,8 +35,8 @@ export interface ActionAttemptOptions {
   readonly build: (spec: RequestSpec, parts: BuildParts) => WireRequest;
   /** The bytes before an answer that is passed on as it comes; null: none is. */
   readonly preamble: Buffer | null;
-  /** A turn at the vendor, whose pace may ask for a wait. */
-  readonly turn: (wish: Wish) => Turn | NoTurn;
+  /** Asks the vendor's rate limiter for a permit, which may say how long to wait first. */
+  readonly acquire: (request: PermitRequest) => Permit | NoPermit;
   /** For the whole of it, in milliseconds. */
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
@@ -178,7 +178,7 @@ class ActionAttempt implements Attempt {
   }
 }
 
-/** Starts an attempt: it begins once the vendor's pace allows. */
+/** Starts an attempt: its first request leaves once the vendor's rate limiter permits it. */
 export function openActionAttempt(options: ActionAttemptOptions, sink: AnswerSink): Attempt {
   const attempt = new ActionAttempt(options, sink);
   // What a sink throws is its own affair, and must not end the process.

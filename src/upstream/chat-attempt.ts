@@ -1,4 +1,4 @@
-// One try of one chat route: sends the request, reads what comes by the call's lane, and tells the relay.
+// One attempt at one chat candidate: sends the request, reads what comes by the call's lane, and tells the relay.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";

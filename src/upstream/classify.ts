@@ -56,7 +56,7 @@ function byStatus(status: number): FailureKind {
   return "provider_malformed";
 }
 
-/** A 404 is about the model, or about something the caller named in the request; then the route is as good as before. */
+/** A 404 is about the model, or about something the caller named in the request; then the candidate is as healthy as before. */
 const NAMED_BY_CALLER = /\b(file|document|image|container|previous response)\b/;
 
 function kindOf(status: number, error: VendorError): FailureKind {

@@ -40,7 +40,7 @@ export class EventWriter implements EventOut {
     if (held.over) return;
     held.choice(event.choice, event.kind === "finish");
     const bytes = this.#encoder.encode(event);
-    // Of what the caller's wire says nothing, the caller has seen nothing either: it commits to no route.
+    // Of what the caller's wire says nothing, the caller has seen nothing either: it commits to no candidate.
     if (bytes.length > 0) held.raw(bytes, kindOf(event));
     const text = textOf(event);
     if (text !== "") held.deliveredText(text);

@@ -13,7 +13,7 @@ const HELD_BYTES_MAX = 1024 * 1024;
 const CHOICES_MAX = 128;
 
 /**
- * Knows no wire. Preamble is held until content comes, so that another route can still take
+ * Knows no wire. Preamble is held until content comes, so that another candidate can still take
  * over unseen; finish events are held until the end, because they are part of what the ledger's commit precedes.
  */
 export class HeldStream implements BytesOut {

@@ -11,12 +11,12 @@ export interface KeyRing {
 /** A ring of one or more keys. A vendor that needs none has the one empty key. */
 export function createKeyRing(keys: readonly string[], clock: Clock): KeyRing {
   const slots = keys.map((key) => ({ key, untilMs: 0 }));
-  let turn = 0;
+  let next = 0;
   return {
     take() {
       const nowMs = clock.elapsedMs();
       for (let tried = 0; tried < slots.length; tried++) {
-        const slot = slots[turn++ % slots.length];
+        const slot = slots[next++ % slots.length];
         if (slot !== undefined && slot.untilMs <= nowMs) return slot.key;
       }
       return slots.reduce((best, slot) => (slot.untilMs < best.untilMs ? slot : best)).key;

@@ -1,11 +1,11 @@
-// The way out: connections, keys and route health of this process, and the routes that use them.
+// The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Agent } from "undici";
 import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
-import { type ActionOrder, type ActionRoute, actionRoute } from "./action-route.ts";
+import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
@@ -16,7 +16,7 @@ import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
-import { createVendorPace } from "./vendor-pace.ts";
+import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 
 const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
   "chat-completions": chatCompletions,
@@ -29,15 +29,15 @@ const READ_ON_MS_MAX = 60_000;
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
 
-/** The clocks of one route, in milliseconds. */
-export interface RouteClocks {
-  /** To first content (of a stream) or to the whole answer, while another route remains. */
+/** The clocks of one candidate, in milliseconds. */
+export interface CandidateClocks {
+  /** To first content (of a stream) or to the whole answer, while another candidate remains. */
   readonly firstTokenMsMax: number;
   readonly lastFirstTokenMsMax: number;
   readonly gapMsMax: number;
 }
 
-/** What a request to a model wants of a route. */
+/** What a request to a model wants of a candidate. */
 export interface ModelOrder {
   readonly requestId: string;
   readonly completionId: string;
@@ -46,7 +46,7 @@ export interface ModelOrder {
   readonly servedSlug: string;
   readonly contextTokens: number;
   readonly outputTokensMax: number;
-  readonly clocks: RouteClocks;
+  readonly clocks: CandidateClocks;
 }
 
 export type ChatOrder = ModelOrder & CallerSide;
@@ -56,15 +56,15 @@ export type EmbeddingOrder = ModelOrder & { readonly body: Json };
 
 export interface Upstream {
   readonly health: RouteHealth;
-  /** The route of one offer, or the reason why the offer cannot serve this request. */
-  chatRoute(offer: Offer, order: ChatOrder): ModelRoute | string;
-  embeddingRoute(offer: EmbeddingOffer, order: EmbeddingOrder): ModelRoute;
-  actionRoute(offer: ActionOffer, order: ActionOrder): ActionRoute;
+  /** The candidate of one offer, or the reason why the offer cannot serve this request. */
+  chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
+  embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
+  actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   close(): Promise<void>;
 }
 
-/** A route to a model, with what its cost is computed from. */
-export interface ModelRoute extends Candidate {
+/** A candidate that serves a model, with what its cost is computed from. */
+export interface ModelCandidate extends Candidate {
   readonly offer: Offer | EmbeddingOffer;
   readonly contextTokens: number;
 }
@@ -104,7 +104,7 @@ export function createUpstream(clock: Clock): Upstream {
     return vendor;
   }
 
-  /** A failure that is our key's fault rests the key; the route may go again at once where another is fit. */
+  /** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
   function restKey(ring: KeyRing, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
@@ -112,11 +112,11 @@ export function createUpstream(clock: Clock): Upstream {
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function routeOf(
+  function candidateOf(
     offer: Offer | EmbeddingOffer,
     order: ModelOrder,
     { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
-  ): ModelRoute {
+  ): ModelCandidate {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
@@ -130,7 +130,7 @@ export function createUpstream(clock: Clock): Upstream {
       readOnMsMax,
       pointlessAfter: (failed, kind) => {
         if (kind !== "caller_context_length") return false;
-        return failed.model === order.servedSlug || order.contextTokens < (failed as ModelRoute).contextTokens;
+        return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const key = ring.take();
@@ -156,22 +156,22 @@ export function createUpstream(clock: Clock): Upstream {
     clock,
     ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
     restKey,
-    pace: createVendorPace(clock),
+    limiter: createVendorRateLimiter(clock),
   };
 
   return {
     health,
-    actionRoute: (offer, order) => actionRoute(offer, order, actionParts),
-    chatRoute(offer, order) {
+    actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
+    chatCandidate(offer, order) {
       const { mayBeEmpty } = order.asked;
       const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
       const lane = laneOf(DIALECTS[offer.chat.dialect], order, context);
       if (typeof lane === "string") return lane;
-      return routeOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
+      return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
-    embeddingRoute(offer, order) {
+    embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return routeOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
     },
     close: () => dispatcher.destroy(),
   };

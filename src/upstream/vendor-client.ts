@@ -1,4 +1,4 @@
-// Asks a vendor on behalf of one call: each exchange waits for its turn and comes back as a whole answer, all by one deadline.
+// Asks a vendor on behalf of one call: each exchange waits for a permit and comes back as a whole answer, all by one deadline.
 import type { Dispatcher } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
@@ -8,10 +8,10 @@ import type { VendorAnswer } from "./read-answer.ts";
 import type { Splice } from "./splice.ts";
 import { VendorExchange } from "./vendor-exchange.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
-import type { NoTurn, Turn, Wish } from "./vendor-pace.ts";
+import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 
 export interface Question {
-  /** Called when the turn has come. Throws UnbuildableRequest. */
+  /** Called once the permit is due. Throws UnbuildableRequest. */
   build(): WireRequest;
   readonly redirectsMax: number;
   /** It is not sent before so many milliseconds have passed. */
@@ -22,15 +22,15 @@ export interface Question {
 
 export interface VendorClientOptions {
   readonly adapter: Adapter;
-  /** A turn at the vendor, whose pace may ask for a wait. */
-  readonly turn: (wish: Wish) => Turn | NoTurn;
+  /** Asks the vendor's rate limiter for a permit, which may say how long to wait first. */
+  readonly acquire: (request: PermitRequest) => Permit | NoPermit;
   /** For all that is asked together, in milliseconds. */
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
 }
 
-/** What can be stopped: a wait for a turn, or an exchange. */
+/** What can be stopped: a wait for a permit, or an exchange. */
 interface Running {
   abort(): void;
   pause?(): void;
@@ -57,7 +57,7 @@ export class VendorClient {
   async ask(question: Question): Promise<VendorAnswer> {
     const isFirst = this.answers === 0;
     try {
-      await this.#waitForTurn(question.afterMs);
+      await this.#waitForPermit(question.afterMs);
       const request = this.#build(question, isFirst);
       const answer = await this.#exchange(request, question);
       this.answers++;
@@ -92,20 +92,21 @@ export class VendorClient {
     return this.#endsMs - this.#options.clock.elapsedMs();
   }
 
-  async #waitForTurn(afterMs: number): Promise<void> {
+  async #waitForPermit(afterMs: number): Promise<void> {
     for (let earliestMs = afterMs; ; earliestMs = 0) {
       if (this.#over) throw cancelled();
       const leftMs = this.#leftMs;
-      const turn = this.#options.turn({ waitMsMax: leftMs, afterMs: earliestMs });
-      if (turn.holds === null || turn.waitMs >= leftMs) throw outOfTime(turn.waitMs > earliestMs ? turn.waitMs : null);
-      if (turn.waitMs <= 0) return;
-      await this.#sleep(turn);
-      // The vendor may have asked to be left alone since the turn was given.
-      if (turn.holds()) return;
+      const permit = this.#options.acquire({ waitMsMax: leftMs, afterMs: earliestMs });
+      if (permit.valid === null || permit.waitMs >= leftMs)
+        throw outOfTime(permit.waitMs > earliestMs ? permit.waitMs : null);
+      if (permit.waitMs <= 0) return;
+      await this.#sleep(permit);
+      // The vendor may have asked to be left alone since the permit was given.
+      if (permit.valid()) return;
     }
   }
 
-  #sleep(turn: Turn): Promise<void> {
+  #sleep(permit: Permit): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timer);
@@ -114,14 +115,14 @@ export class VendorClient {
       const waiting: Running = {
         abort() {
           end();
-          turn.giveBack();
+          permit.cancel();
           reject(cancelled());
         },
       };
       const timer = setTimeout(() => {
         end();
         resolve();
-      }, turn.waitMs);
+      }, permit.waitMs);
       this.#running.add(waiting);
     });
   }
@@ -160,9 +161,9 @@ export class VendorClient {
   }
 }
 
-/** There is no time left to ask the vendor: because of its pace, for so many ms, or because of what was to be waited for. */
-function outOfTime(paceMs: number | null): VendorFailure {
-  const kind = paceMs === null ? "provider_timeout" : "provider_rate_limited";
+/** No time is left to ask the vendor: its rate limiter asks for `limiterMs`, or (null) the wait before it was too long. */
+function outOfTime(limiterMs: number | null): VendorFailure {
+  const kind = limiterMs === null ? "provider_timeout" : "provider_rate_limited";
   const failure = failureOfKind(kind, "the vendor could not be asked in time");
-  return new VendorFailure({ ...failure, retryAfterMs: paceMs, mayHaveRun: false });
+  return new VendorFailure({ ...failure, retryAfterMs: limiterMs, mayHaveRun: false });
 }

@@ -1,9 +1,9 @@
 // GET /api/catalog: everything that is sold, as one JSON: services with their actions, models and tiers.
 import type { Audience, Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
+import type { CatalogAction } from "../run/action-catalog.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import { requiredParams } from "../run/params-schema.ts";
-import type { ShopAction } from "../run/shop.ts";
 
 /** What one maker sells. */
 export interface ServiceShown {
@@ -11,12 +11,12 @@ export interface ServiceShown {
   readonly name: string;
   /** The maker's own pages; null where there are none. */
   readonly docs: string | null;
-  readonly actions: readonly ShopAction[];
+  readonly actions: readonly CatalogAction[];
 }
 
 /** The actions by service, in the order of their names. A service of several vendors has its id for a name. */
-export function servicesOf(actions: readonly ShopAction[]): readonly ServiceShown[] {
-  const services = new Map<string, ShopAction[]>();
+export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceShown[] {
+  const services = new Map<string, CatalogAction[]>();
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
   return [...services].map(([service, own]) => {
     const adapters = new Set(own.flatMap(({ sold }) => sold?.offers.map(({ adapter }) => adapter) ?? [null]));
@@ -26,14 +26,14 @@ export function servicesOf(actions: readonly ShopAction[]): readonly ServiceShow
   });
 }
 
-function actionRow(action: ShopAction) {
+function actionRow(action: CatalogAction) {
   const { service: _, params, ...shown } = descriptorOf(action);
   const { example: __, payable_by: ___, ...row } = shown;
   return { ...row, price_cents: action.facts.price.cents, required_params: requiredParams(params) };
 }
 
 /** `{services, models, tiers}`; models and tiers as `GET /api/llm/v1/pricing` has them. */
-export function catalogJson(actions: readonly ShopAction[], catalog: Catalog, audience: Audience) {
+export function catalogJson(actions: readonly CatalogAction[], catalog: Catalog, audience: Audience) {
   const services = servicesOf(actions).map(({ actions: own, ...service }) => ({
     ...service,
     available: own.some(({ configured }) => configured),

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { CATEGORIES } from "../catalog/action.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
+import type { CatalogAction } from "../run/action-catalog.ts";
 import { type Descriptor, descriptorOf, rowPrice } from "../run/descriptor.ts";
 import { type TableOf, tableOf } from "../run/params-schema.ts";
-import type { ShopAction } from "../run/shop.ts";
 import { servicesOf } from "./catalog-json.ts";
 import { Html, html } from "./html.ts";
 import { curl, fullPriceWords, paramsShown, priceWords } from "./words.ts";
@@ -38,7 +38,7 @@ export const PAGE_HEADERS = {
 };
 
 export interface PageParts {
-  readonly actions: readonly ShopAction[];
+  readonly actions: readonly CatalogAction[];
   readonly catalog: Catalog;
   readonly publicUrl: string;
 }
@@ -53,7 +53,7 @@ function paramsTable({ params, table }: Descriptor): Html {
   return html`<table class="params"><thead><tr><th>Param</th><th>Type</th><th>Notes</th></tr></thead><tbody>${rows}</tbody></table>${more}`;
 }
 
-function tableRows(action: ShopAction, { param, rows, count }: TableOf): Html {
+function tableRows(action: CatalogAction, { param, rows, count }: TableOf): Html {
   const items = Object.entries(rows).map(
     ([name, row]) =>
       html`<li><code>${name}</code><span>${row.summary}</span>${fullPriceWords(rowPrice(row, action.facts.price))}</li>`,
@@ -75,7 +75,7 @@ function facts({ effect, price, endpoint, deprecated, status_note }: Descriptor)
   ]}</dl>`;
 }
 
-function actionEntry(action: ShopAction, serviceName: string, publicUrl: string): Html {
+function actionEntry(action: CatalogAction, serviceName: string, publicUrl: string): Html {
   const shown = descriptorOf(action);
   const { keywords = [] } = action.facts;
   const words = [action.id, serviceName, shown.description, shown.category, ...keywords].join(" ").toLowerCase();

@@ -1,7 +1,7 @@
 // GET /llms.txt: a short guide for agents: how to find, price, bound and call an action.
-import type { ShopAction } from "../run/shop.ts";
+import type { CatalogAction } from "../run/action-catalog.ts";
 
-function byCategory(actions: readonly ShopAction[]): string {
+function byCategory(actions: readonly CatalogAction[]): string {
   const services = new Map<string, Set<string>>();
   for (const { service, facts } of actions) {
     services.set(facts.category, (services.get(facts.category) ?? new Set()).add(service));
@@ -13,7 +13,7 @@ function byCategory(actions: readonly ShopAction[]): string {
 }
 
 /** The guide, in Markdown. */
-export function llmsText(actions: readonly ShopAction[], publicUrl: string): string {
+export function llmsText(actions: readonly CatalogAction[], publicUrl: string): string {
   return `# Tollgate
 
 > One HTTP interface to many metered actions (search, scraping, records, media, files) and to language models.

@@ -1,7 +1,8 @@
 // GET /openapi.json: OpenAPI 3.1 of every action with one fixed price, and of the other public endpoints in brief.
+
+import type { CatalogAction } from "../run/action-catalog.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { JsonSchema } from "../run/params-schema.ts";
-import type { ShopAction } from "../run/shop.ts";
 import { COMPONENTS, OTHER_PATHS } from "./openapi-parts.ts";
 import { dollars } from "./words.ts";
 
@@ -41,7 +42,7 @@ const RESPONSES = {
   "500": ref("responses", "UpstreamError"),
 };
 
-function operation(action: ShopAction, payTo: string | null) {
+function operation(action: CatalogAction, payTo: string | null) {
   const { service, action: name, description, category, price, params, example, deprecated } = descriptorOf(action);
   const cents = price.cents ?? 0;
   const withoutKey = payTo !== null && cents > 0;
@@ -70,7 +71,7 @@ const GUIDANCE =
   "error code and a hint. More: /llms.txt.";
 
 /** The document for what can be called today. */
-export function openApiDocument(actions: readonly ShopAction[], { publicUrl, payTo }: OpenApiParts) {
+export function openApiDocument(actions: readonly CatalogAction[], { publicUrl, payTo }: OpenApiParts) {
   const fixed = actions.filter(({ facts }) => facts.price.mode === "fixed");
   const paths = fixed.map((action) => [descriptorOf(action).endpoint, { post: operation(action, payTo) }] as const);
   const categories = [...new Set(fixed.map(({ facts }) => facts.category))].sort();

@@ -1,17 +1,18 @@
 // The public pages and documents: the catalog for people and programs, the guide for agents, the OpenAPI document.
+
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Endpoint } from "../endpoint.ts";
+import type { CatalogAction } from "../run/action-catalog.ts";
 import { EVERYBODY } from "../run/find-endpoints.ts";
-import { onShelf, type Shelves } from "../run/on-shelf.ts";
+import { type DailyCatalog, oncePerDay } from "../run/once-per-day.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";
-import type { ShopAction } from "../run/shop.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { catalogJson } from "./catalog-json.ts";
 import { catalogPage, PAGE_HEADERS } from "./catalog-page.ts";
 import { llmsText } from "./llms-text.ts";
 import { openApiDocument } from "./openapi.ts";
 
-export interface WebParts extends Shelves {
+export interface WebParts extends DailyCatalog {
   readonly catalog: () => Catalog;
   /** Where we are reached, without a slash at the end; asked when the first answer is made. */
   readonly publicUrl: () => string;
@@ -23,8 +24,8 @@ export interface WebParts extends Shelves {
 export function webEndpoints(parts: WebParts): readonly Endpoint[] {
   const { catalog, publicUrl, payTo } = parts;
 
-  function page(path: string, make: (actions: readonly ShopAction[]) => ReadyAnswer): Endpoint {
-    const ready = onShelf(parts, make);
+  function page(path: string, make: (actions: readonly CatalogAction[]) => ReadyAnswer): Endpoint {
+    const ready = oncePerDay(parts, make);
     return {
       method: "GET",
       path,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/catalog/action.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { Payer } from "../../src/plan.ts";
-import { offeredCalls } from "../../src/run/sold-routes.ts";
+import { offeredCalls } from "../../src/run/sold-candidates.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const BOTH = { FIRECRAWL_API_KEY: "k", CRW_API_KEY: "k" };

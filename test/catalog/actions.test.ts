@@ -64,7 +64,7 @@ async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: 
   const restore = (json: string) => json;
   const order = { soldId: offer.id, params, row, requestId: "req_1", restore, preamble: null, sandbox: null };
   return new Promise((resolve) => {
-    const route = upstream.actionRoute({ ...offer, adapter, spec }, order);
+    const route = upstream.actionCandidate({ ...offer, adapter, spec }, order);
     const attempt = route.open(
       {
         content: () => {},

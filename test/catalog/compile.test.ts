@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { manualClock } from "../../src/clock.ts";
 import { usdPerMillionText } from "../../src/money.ts";
-import { anyServer, catalogOf, LIVE, PLAY, priced, tier, vendor } from "./stock.ts";
+import { anyServer, catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
 const KEYS = { MAKER_API_KEY: "k1", ROUTER_API_KEY: "k2", OTHER_API_KEY: "k3" };
 
@@ -56,8 +56,8 @@ describe("the offers of a model", () => {
   test("leave out who is dearer than the sale price, unless losses are allowed or the markup covers them", () => {
     const maker = vendor({ one: priced("2", "8") }, { maker: "maker" });
     const router = vendor({ "maker/one": priced("2", "8.4") });
-    const stock = { adapters: { maker, router } };
-    const serving = (options: object) => providersOf(catalogOf(stock, options).model("maker/one", LIVE));
+    const parts = { adapters: { maker, router } };
+    const serving = (options: object) => providersOf(catalogOf(parts, options).model("maker/one", LIVE));
     expect(serving({ env: KEYS })).toEqual(["maker"]);
     expect(serving({ env: KEYS, allowLoss: true })).toEqual(["maker", "router"]);
     expect(serving({ env: KEYS, markupPercent: 5 })).toEqual(["maker", "router"]);
@@ -90,13 +90,13 @@ describe("the offers of a model", () => {
     });
     const router = vendor({ "lab/open": sized(32_000, 8_000, 100) });
     const other = vendor({ "lab/open": { ...sized(64_000, 4_000, 50), parts: { fileTokensMax: 7 } } });
-    const stock = { adapters: { router, other } };
-    expect(catalogOf(stock, { env: KEYS }).model("lab/open", LIVE)).toMatchObject({
+    const parts = { adapters: { router, other } };
+    expect(catalogOf(parts, { env: KEYS }).model("lab/open", LIVE)).toMatchObject({
       contextTokens: 64_000,
       outputTokensMax: 8_000,
       parts: { imageTokensMax: 100, fileTokensMax: 7 },
     });
-    expect(catalogOf(stock, { env: { ROUTER_API_KEY: "k" } }).model("lab/open", LIVE)?.contextTokens).toBe(32_000);
+    expect(catalogOf(parts, { env: { ROUTER_API_KEY: "k" } }).model("lab/open", LIVE)?.contextTokens).toBe(32_000);
   });
 });
 
@@ -170,34 +170,34 @@ describe("play accounts", () => {
 });
 
 describe("servers of the operator's own", () => {
-  const stock = { adapters: { any: anyServer() }, tiers: { cheap: tier("any/*") } };
+  const parts = { adapters: { any: anyServer() }, tiers: { cheap: tier("any/*") } };
   const BASE = { ANY_BASE_URL: "http://127.0.0.1:11434/v1" };
 
   test("are configured by their address alone, and serve any model for nothing", () => {
-    expect(catalogOf(stock).model("any/llama3.2:3b", LIVE)?.offers).toEqual([]);
-    const model = catalogOf(stock, { env: BASE }).model("any/llama3.2:3b", LIVE);
+    expect(catalogOf(parts).model("any/llama3.2:3b", LIVE)?.offers).toEqual([]);
+    const model = catalogOf(parts, { env: BASE }).model("any/llama3.2:3b", LIVE);
     expect(model).toMatchObject({ slug: "any/llama3.2:3b", sale: { input: 0, output: 0 } });
     expect(model?.offers[0]).toMatchObject({ upstreamModel: "llama3.2:3b", adapter: { keys: [] } });
     for (const name of ["", "two words", "line\nbreak", "x".repeat(201), "caf\u00e9"]) {
-      expect(catalogOf(stock, { env: BASE }).model(`any/${name}`, LIVE)).toBeNull();
+      expect(catalogOf(parts, { env: BASE }).model(`any/${name}`, LIVE)).toBeNull();
     }
   });
 
   test("keep slashes in the names of models", () => {
-    const model = catalogOf(stock, { env: BASE }).model("any/meta-llama/Llama-3.3", LIVE);
+    const model = catalogOf(parts, { env: BASE }).model("any/meta-llama/Llama-3.3", LIVE);
     expect(model?.offers[0]?.upstreamModel).toBe("meta-llama/Llama-3.3");
   });
 
   test("cost what the environment says, with its own price version", () => {
     const env = { ...BASE, ANY_PROMPT_USD_PER_MILLION: "0.1", ANY_COMPLETION_USD_PER_MILLION: "0.4" };
-    const sale = catalogOf(stock, { env, markupPercent: 50 }).model("any/m", LIVE)?.sale;
+    const sale = catalogOf(parts, { env, markupPercent: 50 }).model("any/m", LIVE)?.sale;
     expect(sale).toMatchObject({ input: 150_000, output: 600_000, version: "any:m@0.1/0.4+50%" });
   });
 
   test("stand in a tier for the model that the operator names, and for none while he names none", () => {
-    expect(catalogOf(stock, { env: BASE }).model("any/*", LIVE)?.offers).toEqual([]);
-    expect(catalogOf(stock, { env: BASE }).models(LIVE)).toEqual([]);
-    const named = catalogOf(stock, { env: { ...BASE, ANY_MODEL: "llama3.2" } });
+    expect(catalogOf(parts, { env: BASE }).model("any/*", LIVE)?.offers).toEqual([]);
+    expect(catalogOf(parts, { env: BASE }).models(LIVE)).toEqual([]);
+    const named = catalogOf(parts, { env: { ...BASE, ANY_MODEL: "llama3.2" } });
     expect(named.model("any/*", LIVE)).toMatchObject({ slug: "any/llama3.2", offers: [{ upstreamModel: "llama3.2" }] });
     expect(named.models(LIVE).map((model) => model.slug)).toEqual(["any/llama3.2"]);
   });

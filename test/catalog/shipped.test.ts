@@ -3,7 +3,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { manualClock } from "../../src/clock.ts";
 import { usdPerMillionText } from "../../src/money.ts";
-import { LIVE, PLAY, TODAY_MS } from "./stock.ts";
+import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 const KEYS = [
   "OPENROUTER_API_KEY",

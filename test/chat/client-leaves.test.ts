@@ -28,7 +28,7 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-interface Wish {
+interface AskedChat {
   readonly model: string;
   readonly text?: string;
   readonly fields?: Record<string, unknown>;
@@ -37,7 +37,7 @@ interface Wish {
 
 async function ask(
   account: TestAccount,
-  { model, text = "hello", fields = {}, stream = true }: Wish,
+  { model, text = "hello", fields = {}, stream = true }: AskedChat,
 ): Promise<RawClient> {
   const client = await rawClient(port);
   const body = { model, messages: [{ role: "user", content: text }], stream, ...fields };

@@ -59,8 +59,8 @@ test("after a failed sync the gateway ends, and the next one has every charge th
     await gateway.kill();
     disk.dispose();
   });
-  const wish = { name: "a", kind: "sandbox", credit_cents: 1_000 };
-  const { api_key: key, account_id: accountId } = await gateway.admin("POST", "/admin/v1/accounts", wish);
+  const newAccount = { name: "a", kind: "sandbox", credit_cents: 1_000 };
+  const { api_key: key, account_id: accountId } = await gateway.admin("POST", "/admin/v1/accounts", newAccount);
   const body = { model: "sandbox/ok", max_tokens: 20, messages: [{ role: "user", content: "hello" }] };
   const call = () => callChat(body, { url: gateway.url, key: String(key) });
   const told = await Promise.all([call(), call(), call()]);

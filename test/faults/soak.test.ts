@@ -1,7 +1,7 @@
 // Everything is killed, frozen, slowed and cut at random under load; at the end the provider's own books are held against the ledger.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import type { BookRow } from "../../src/sandbox/books.ts";
+import type { CallLogRow } from "../../src/sandbox/call-log.ts";
 import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
 import {
   expectNothingHeld,
@@ -70,14 +70,14 @@ const TROUBLES: Readonly<Record<string, (ground: Ground) => Promise<unknown>>> =
 
 /** Reads the provider's books before they drop their oldest rows. */
 function keepBooks(fleet: Fleet) {
-  const rows = new Map<number, BookRow>();
+  const rows = new Map<number, CallLogRow>();
   const read = () => {
     for (const row of fleet.sandbox.books().requests) rows.set(row.number, row);
   };
   const timer = setInterval(read, BOOKS_READ_MS);
   onTestFinished(() => clearInterval(timer));
   return {
-    close(): readonly BookRow[] {
+    close(): readonly CallLogRow[] {
       clearInterval(timer);
       read();
       return [...rows.values()];
@@ -85,11 +85,11 @@ function keepBooks(fleet: Fleet) {
   };
 }
 
-const nanoOf = ({ tokensIn, tokensOut }: BookRow) => tokensIn * NANO_IN + tokensOut * NANO_OUT;
+const nanoOf = ({ tokensIn, tokensOut }: CallLogRow) => tokensIn * NANO_IN + tokensOut * NANO_OUT;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /** Where the provider served a whole answer, its cost was charged to the nano, or it is the operator's and nobody was told of it. */
-function expectBooksAgree(rows: readonly BookRow[], charges: readonly FleetCharge[], told: ReadonlySet<string>) {
+function expectBooksAgree(rows: readonly CallLogRow[], charges: readonly FleetCharge[], told: ReadonlySet<string>) {
   const charged = new Map(charges.map((charge) => [charge.request_id, charge.charged_nano_usd]));
   const served = new Map(Object.entries(Object.groupBy(rows, (row) => row.requestId ?? "")));
   const invented = charges.filter(({ request_id }) => !served.has(request_id));

@@ -6,26 +6,26 @@ import { GatewayError } from "../../src/errors.ts";
 import { filesActions } from "../../src/files/file-actions.ts";
 import type { LinkedView } from "../../src/files/files.ts";
 import { head, type Outside, redirect, say, startOutside } from "../upstream/outside.ts";
-import { openDesk, type TestDesk } from "./open-desk.ts";
+import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { whole } from "./store-contract.ts";
 
 const PAYER = "acct:a";
 const MIB = 1024 * 1024;
-let desk: TestDesk;
+let testFiles: TestFiles;
 let outside: Outside;
 
 beforeEach(async () => {
-  desk = await openDesk();
+  testFiles = await openTestFiles();
   outside = await startOutside();
 });
 afterEach(async () => {
   await outside.close();
-  await desk.close();
+  await testFiles.close();
 });
 
 /** Runs the action as the gateway does, with checked params. */
 async function run(params: Record<string, unknown>): Promise<LinkedView | GatewayError> {
-  const actions = filesActions({ files: desk.files, openPublic: outside.fetch.open });
+  const actions = filesActions({ files: testFiles.files, openPublic: outside.fetch.open });
   const action = actions.find((one) => one.action === "upload_from_url");
   const call = { payer: { id: PAYER } } as unknown as LocalCall;
   return (await action?.run(action.params.parse(params), call)) as LinkedView | GatewayError;
@@ -33,13 +33,13 @@ async function run(params: Record<string, unknown>): Promise<LinkedView | Gatewa
 
 async function stored(file: LinkedView | GatewayError): Promise<string | null> {
   if (file instanceof GatewayError) throw file;
-  return whole(await desk.files.read(file.file_id, null));
+  return whole(await testFiles.files.read(file.file_id, null));
 }
 
 async function nothingKept(): Promise<void> {
-  expect(desk.onDisk()).toEqual([]);
-  expect((await desk.files.list(PAYER, { tags: [], query: "" }, 10, null)).files).toEqual([]);
-  const all = await desk.files.announce(PAYER, {
+  expect(testFiles.onDisk()).toEqual([]);
+  expect((await testFiles.files.list(PAYER, { tags: [], query: "" }, 10, null)).files).toEqual([]);
+  const all = await testFiles.files.announce(PAYER, {
     ...{ filename: "all", mime: null, tags: [], note: null, source: "upload", sizeBytes: 2048 * MIB },
   });
   expect(all).not.toBeInstanceOf(GatewayError);

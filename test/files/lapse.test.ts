@@ -6,7 +6,7 @@ import { openDiskStore } from "../../src/files/disk-store.ts";
 import type { FileStore } from "../../src/files/file-store.ts";
 import type { Files } from "../../src/files/files.ts";
 import { openS3Store } from "../../src/files/s3-store.ts";
-import { openDesk, type TestDesk } from "./open-desk.ts";
+import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
 import { parts, whole } from "./store-contract.ts";
 
@@ -15,24 +15,24 @@ const HOUR_MS = 3_600_000;
 const PAYER = "acct:a";
 const OTHER = "acct:b";
 
-let desk: TestDesk;
+let testFiles: TestFiles;
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-async function opened(openStore?: (folder: string) => Promise<FileStore>): Promise<TestDesk> {
-  desk = await openDesk(openStore);
-  cleanups.push(desk.close);
-  return desk;
+async function opened(openStore?: (folder: string) => Promise<FileStore>): Promise<TestFiles> {
+  testFiles = await openTestFiles(openStore);
+  cleanups.push(testFiles.close);
+  return testFiles;
 }
 
-const wish = (sizeBytes: number) => ({
+const newFile = (sizeBytes: number) => ({
   ...{ filename: "a", mime: null, tags: [], note: null, source: "upload", sizeBytes },
 });
 
 async function announce(files: Files, sizeBytes: number, payer = PAYER) {
-  const made = await files.announce(payer, wish(sizeBytes));
+  const made = await files.announce(payer, newFile(sizeBytes));
   if (made instanceof GatewayError) throw made;
   return made;
 }
@@ -41,7 +41,7 @@ async function announce(files: Files, sizeBytes: number, payer = PAYER) {
 async function room(files: Files, payer = PAYER): Promise<number> {
   const ids: string[] = [];
   for (;;) {
-    const made = await files.announce(payer, wish(100 * MIB));
+    const made = await files.announce(payer, newFile(100 * MIB));
     if (made instanceof GatewayError) break;
     ids.push(made.file_id);
   }
@@ -61,13 +61,13 @@ describe("an upload that never comes", () => {
     expect(await room(files)).toBe(20);
     expect(await files.get(PAYER, file_id)).toMatchObject({ code: "not_found" });
     expect(await files.receive(file_id, parts("x"), null)).toMatchObject({ code: "not_found" });
-    expect(desk.broken).toEqual([]);
+    expect(testFiles.broken).toEqual([]);
   });
 
   test("lapses also when the process that announced it died", async () => {
     const { files, clock } = await opened();
     await announce(files, 100 * MIB);
-    const next = await desk.restart();
+    const next = await testFiles.restart();
     clock.advance(HOUR_MS);
     expect(await next.sweep()).toBe(1);
     expect(await room(next)).toBe(20);
@@ -119,7 +119,7 @@ describe("an upload that never comes", () => {
     clock.advance(24 * HOUR_MS);
     expect(await files.sweep()).toBe(0);
     expect(await whole(await files.read(file_id, null))).toBe("kept");
-    expect((await desk.records.list("file-due", "files", 10, null)).rows).toEqual([]);
+    expect((await testFiles.records.list("file-due", "files", 10, null)).rows).toEqual([]);
   });
 });
 
@@ -128,7 +128,7 @@ describe("a process that dies", () => {
     const { files, clock, store } = await opened();
     const { file_id } = await announce(files, 100);
     await store.write(file_id, parts("x".repeat(100)), 100);
-    const next = await desk.restart();
+    const next = await testFiles.restart();
     expect(await next.receive(file_id, parts("y".repeat(100)), 100)).toMatchObject({ state: "stored" });
     expect(await whole(await next.read(file_id, null))).toBe("y".repeat(100));
     clock.advance(HOUR_MS);
@@ -146,10 +146,10 @@ describe("a process that dies", () => {
     const { file_id } = await announce(files, 100 * MIB);
     await expect(files.delete(PAYER, file_id)).rejects.toThrow("it died");
     dies = false;
-    const next = await desk.restart();
-    await desk.store.write(file_id, parts("left behind"), 11);
+    const next = await testFiles.restart();
+    await testFiles.store.write(file_id, parts("left behind"), 11);
     await next.sweep();
-    expect(desk.onDisk()).toEqual([]);
+    expect(testFiles.onDisk()).toEqual([]);
     expect(await room(next)).toBe(20);
   });
 
@@ -187,7 +187,7 @@ describe("a store that fails", () => {
     for (let at = 0; at < 3; at++) broken = (await announce(files, 100 * MIB)).file_id;
     clock.advance(HOUR_MS);
     expect(await files.sweep()).toBe(2);
-    expect(desk.broken).toHaveLength(1);
+    expect(testFiles.broken).toHaveLength(1);
     broken = "";
     await files.sweep();
     expect(await room(files)).toBe(20);
@@ -210,7 +210,7 @@ describe("what is kept for an action", () => {
 
   test("of unknown size gives back the room that it did not need", async () => {
     const { files } = await opened();
-    const { sizeBytes: _, ...facts } = wish(0);
+    const { sizeBytes: _, ...facts } = newFile(0);
     expect(await files.keep(PAYER, { ...facts, sizeBytes: null }, parts("small"))).toMatchObject({ size_bytes: 5 });
     expect(await room(files)).toBe(20);
     expect(await room(files)).toBe(20);
@@ -218,7 +218,7 @@ describe("what is kept for an action", () => {
 
   test("that breaks off, or is too large, leaves nothing", async () => {
     const { files } = await opened();
-    const { sizeBytes: _, ...facts } = wish(0);
+    const { sizeBytes: _, ...facts } = newFile(0);
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield Buffer.alloc(8 * MIB);
     }
@@ -228,7 +228,7 @@ describe("what is kept for an action", () => {
     expect(await files.keep(PAYER, { ...facts, sizeBytes: 101 * MIB }, parts("x"))).toMatchObject({
       code: "body_too_large",
     });
-    expect(desk.onDisk()).toEqual([]);
+    expect(testFiles.onDisk()).toEqual([]);
     expect(await room(files)).toBe(20);
   });
 });
@@ -236,7 +236,7 @@ describe("what is kept for an action", () => {
 describe("with a store that takes bytes itself", () => {
   let s3: TestS3;
 
-  async function openedOnS3(): Promise<TestDesk> {
+  async function openedOnS3(): Promise<TestFiles> {
     s3 = await startS3();
     cleanups.push(s3.close);
     // The server's own clock does not move with ours, and it takes no signature of tomorrow.

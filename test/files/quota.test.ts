@@ -2,19 +2,19 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type FileRow, type FileRows, fileRows } from "../../src/files/file-rows.ts";
 import { createQuota, type Quota } from "../../src/files/quota.ts";
-import { openDesk, type TestDesk } from "./open-desk.ts";
+import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 
 const PAYER = "acct:a";
-let desk: TestDesk;
+let testFiles: TestFiles;
 let rows: FileRows;
 let quota: Quota;
 
 beforeEach(async () => {
-  desk = await openDesk();
-  rows = fileRows(desk.records, desk.clock);
-  quota = createQuota(desk.records, rows, 100);
+  testFiles = await openTestFiles();
+  rows = fileRows(testFiles.records, testFiles.clock);
+  quota = createQuota(testFiles.records, rows, 100);
 });
-afterEach(() => desk.close());
+afterEach(() => testFiles.close());
 
 async function row(id: string, sizeBytes: number): Promise<FileRow> {
   const facts = {

@@ -2,20 +2,20 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { GatewayError } from "../../src/errors.ts";
 import type { Files } from "../../src/files/files.ts";
-import { openDesk, type TestDesk } from "./open-desk.ts";
+import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { whole } from "./store-contract.ts";
 
-let desk: TestDesk;
+let testFiles: TestFiles;
 let processes: readonly [Files, Files];
 beforeEach(async () => {
-  desk = await openDesk();
-  processes = [desk.files, await desk.restart()];
+  testFiles = await openTestFiles();
+  processes = [testFiles.files, await testFiles.restart()];
 });
-afterEach(() => desk.close());
+afterEach(() => testFiles.close());
 
 async function announced(): Promise<string> {
-  const wish = { filename: "a", mime: null, tags: [], note: null, source: "upload", sizeBytes: 3 };
-  const made = await desk.files.announce("acct:a", wish);
+  const newFile = { filename: "a", mime: null, tags: [], note: null, source: "upload", sizeBytes: 3 };
+  const made = await testFiles.files.announce("acct:a", newFile);
   if (made instanceof GatewayError) throw made;
   return made.file_id;
 }
@@ -35,7 +35,7 @@ test("one of two that end together is stored, the other is told so, and the byte
     const id = await announced();
     const answers = await Promise.all(processes.map((files) => files.receive(id, bytes("abc"), 3)));
     expect(answers.map(codeOf).sort()).toEqual(["conflict", "stored"]);
-    expect(await whole(await desk.files.read(id, null))).toBe("abc");
+    expect(await whole(await testFiles.files.read(id, null))).toBe("abc");
   }
 });
 
@@ -46,7 +46,7 @@ test("one that ends later changes nothing of what is there", async () => {
   expect(codeOf(await processes[0].receive(id, bytes("abc"), 3))).toBe("stored");
   first.resolve();
   expect(codeOf(await late)).toBe("conflict");
-  expect(await whole(await desk.files.read(id, null))).toBe("abc");
+  expect(await whole(await testFiles.files.read(id, null))).toBe("abc");
 });
 
 test("one that ends after the file was deleted leaves no bytes", async () => {
@@ -56,5 +56,5 @@ test("one that ends after the file was deleted leaves no bytes", async () => {
   await processes[0].delete("acct:a", id);
   deleted.resolve();
   expect(codeOf(await late)).toBe("not_found");
-  expect(desk.onDisk()).toEqual([]);
+  expect(testFiles.onDisk()).toEqual([]);
 });

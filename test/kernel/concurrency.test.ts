@@ -4,7 +4,7 @@ import { NANO_PER_CENT } from "../../src/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type GatedSandbox, startGatedSandbox } from "../support/gated-sandbox.ts";
 import {
-  type AccountWish,
+  type AccountOptions,
   eventually,
   startTestGateway,
   type TestAccount,
@@ -78,8 +78,8 @@ async function burst(account: TestAccount, key: string) {
   return { passed, refused };
 }
 
-async function openAccount(wish: AccountWish = {}): Promise<TestAccount> {
-  return gateway.account({ creditCents: 100_000, ...wish });
+async function openAccount(options: AccountOptions = {}): Promise<TestAccount> {
+  return gateway.account({ creditCents: 100_000, ...options });
 }
 
 /** 100 went through whole, each was charged what the upstream counted, nothing is held, and nothing is missing. */

@@ -61,8 +61,8 @@ describe("a client that leaves before anything was sent upstream", () => {
 
   it("while its hold is being placed: the same", async () => {
     const placing = gate();
-    const reserve: Stage["stores"]["ledger"]["reserve"] = async (wish) => {
-      const held = await stage.stores.ledger.reserve(wish);
+    const reserve: Stage["stores"]["ledger"]["reserve"] = async (request) => {
+      const held = await stage.stores.ledger.reserve(request);
       await placing.opened;
       return held;
     };
@@ -152,10 +152,10 @@ describe("a client that leaves an attempt", () => {
   it("whose charge is being written: it is charged once, and nothing more is said", async () => {
     const posting = gate();
     const begun = gate();
-    const post: Stage["stores"]["ledger"]["post"] = async (wish) => {
+    const post: Stage["stores"]["ledger"]["post"] = async (request) => {
       begun.open();
       await posting.opened;
-      return stage.stores.ledger.post(wish);
+      return stage.stores.ledger.post(request);
     };
     const run = stage.begin({ ledger: { post } });
     const attempt = await run.attempt(0);

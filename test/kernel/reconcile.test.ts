@@ -1,7 +1,7 @@
 // A mixed load, and then four books side by side: what clients saw, what the upstream served, the ledger, the metrics.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/money.ts";
-import type { BookRow } from "../../src/sandbox/books.ts";
+import type { CallLogRow } from "../../src/sandbox/call-log.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -70,7 +70,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 let made: readonly Made[];
 let charges: readonly Transaction[];
-let served: ReadonlyMap<string, readonly BookRow[]>;
+let served: ReadonlyMap<string, readonly CallLogRow[]>;
 
 function planCall(random: () => number, at: number): Planned {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -155,8 +155,8 @@ beforeAll(async () => {
     return quiet ? true : undefined;
   }, "all calls to end");
   charges = (await transactions(1_000)).filter(({ kind }) => kind === "charge");
-  const rows = new Map<string, BookRow[]>();
-  for (const row of (await gateway.books()).requests as unknown as BookRow[]) {
+  const rows = new Map<string, CallLogRow[]>();
+  for (const row of (await gateway.books()).requests as unknown as CallLogRow[]) {
     const id = row.requestId ?? "";
     rows.set(id, [...(rows.get(id) ?? []), row]);
   }

@@ -49,8 +49,8 @@ async function balanceCents({ key }: TestAccount): Promise<number> {
   return Number((await api(key, "GET", "/account")).json.balance_cents);
 }
 
-async function agent({ key }: TestAccount, wish: Record<string, unknown> = {}): Promise<{ id: string; key: string }> {
-  const { json } = await api(key, "POST", "/agents", wish);
+async function agent({ key }: TestAccount, fields: Record<string, unknown> = {}): Promise<{ id: string; key: string }> {
+  const { json } = await api(key, "POST", "/agents", fields);
   return { id: String(json.id), key: String(json.api_key) };
 }
 

@@ -134,8 +134,8 @@ async function holdsLeft(): Promise<readonly string[]> {
 describe("a ledger that fails", () => {
   it("at the hold: 503, nothing goes upstream, and a hold that was placed all the same is released", async () => {
     const before = await spentNano();
-    const reserve: Ledger["reserve"] = async (wish) => {
-      await stores.ledger.reserve(wish);
+    const reserve: Ledger["reserve"] = async (request) => {
+      await stores.ledger.reserve(request);
       throw AWAY;
     };
     expect(told(await send(endpointPlaying(whole), depsWith({ ledger: { reserve } })))).toEqual([
@@ -150,9 +150,9 @@ describe("a ledger that fails", () => {
 
   it("at the hold, saying that one of its name is open already: 500, and that one stays whose it is", async () => {
     const before = await spentNano();
-    const reserve: Ledger["reserve"] = async (wish) => {
-      await stores.ledger.reserve(wish);
-      return stores.ledger.reserve(wish);
+    const reserve: Ledger["reserve"] = async (request) => {
+      await stores.ledger.reserve(request);
+      return stores.ledger.reserve(request);
     };
     expect(told(await send(endpointPlaying(whole), depsWith({ ledger: { reserve } })))).toEqual([
       500,

@@ -13,7 +13,7 @@ import type { Part } from "../support/scripted-child.ts";
 
 const FILE = fileURLToPath(new URL("../support/scripted-child.ts", import.meta.url));
 
-interface Wish {
+interface SupervisorSetting {
   readonly count?: number;
   readonly part?: Part;
   readonly patience?: Partial<Patience>;
@@ -36,7 +36,7 @@ function startedIn(dataDir: string) {
 }
 
 async function supervised(
-  { count = 2, part = "good", patience = {}, drainMsMax = 5_000 }: Wish = {},
+  { count = 2, part = "good", patience = {}, drainMsMax = 5_000 }: SupervisorSetting = {},
   dataDir = newFolder(),
 ) {
   const play = (next: Part): void => writeFileSync(join(dataDir, "part"), next);
@@ -153,7 +153,7 @@ test("where a new one does not come up the old ones stay", async () => {
   expect(supervisor.ready()).toBe(2);
 });
 
-test("wishes to replace all that come while it is done are one wish", async () => {
+test("requests to replace all that come while it is done are one", async () => {
   const { supervisor, started } = await supervised({ count: 1 });
   await Promise.all([supervisor.roll(), supervisor.roll(), supervisor.roll()]);
   expect(started()).toHaveLength(2);

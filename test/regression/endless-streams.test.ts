@@ -53,7 +53,7 @@ interface Seen {
 
 /** What one attempt tells its sink. */
 function attempt(dialect: Offer["chat"]["dialect"], firstMs = FIRST_MS_MAX): Promise<Seen> {
-  const route = upstream.chatRoute(offerOf(dialect), {
+  const route = upstream.chatCandidate(offerOf(dialect), {
     asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
     answers: chatAnswers({ id: "c", createdS: 0, model: "vendor/m" }),
     requestId: "req_1",

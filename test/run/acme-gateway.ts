@@ -1,6 +1,6 @@
 // A gateway whose catalog has two vendors of the test's own, and calls to it as an agent makes them.
 import { fileURLToPath } from "node:url";
-import { type AccountWish, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { type AccountOptions, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 export interface RunAnswer {
@@ -13,7 +13,7 @@ export interface RunAnswer {
 export interface AcmeGateway extends TestGateway {
   readonly vendor: VendorServer;
   /** A live account: its calls reach the vendor. */
-  live(wish?: AccountWish): Promise<TestAccount>;
+  live(options?: AccountOptions): Promise<TestAccount>;
   run(
     account: TestAccount | string,
     action: string,
@@ -56,7 +56,7 @@ export async function startAcmeGateway(
   return {
     ...gateway,
     vendor,
-    live: (wish = {}) => gateway.account({ kind: "personal", ...wish }),
+    live: (options = {}) => gateway.account({ kind: "personal", ...options }),
     async run(account, action, params = {}, headers = {}) {
       const key = typeof account === "string" ? account : account.key;
       const response = await fetch(`${gateway.url}/api/run/${action}`, {

@@ -41,8 +41,8 @@ beforeEach(() => {
   gateway.vendor.answers({ body: { results: ["a"] } });
 });
 
-const run = async (wish = {}) => {
-  const account = await gateway.live({ creditCents: 100, ...wish });
+const run = async (options = {}) => {
+  const account = await gateway.live({ creditCents: 100, ...options });
   return { account, answer: await gateway.run(account, "core/composed") };
 };
 

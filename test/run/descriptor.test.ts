@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { descriptorOf, indexRow, rowDescriptor } from "../../src/run/descriptor.ts";
 import { nearest } from "../../src/run/nearest.ts";
-import { inShop } from "./small-shop.ts";
+import { inSmallCatalog } from "./small-catalog.ts";
 
 describe("a descriptor", () => {
   test("says what the action gives, takes and costs, and how to call it", () => {
-    expect(descriptorOf(inShop("finders/search"))).toEqual({
+    expect(descriptorOf(inSmallCatalog("finders/search"))).toEqual({
       service: "finders",
       action: "search",
       endpoint: "/api/run/finders/search",
@@ -32,7 +32,7 @@ describe("a descriptor", () => {
   });
 
   test("of a ranged price has the least and the most, and what one counts", () => {
-    expect(descriptorOf(inShop("finders/profiles")).price).toEqual({
+    expect(descriptorOf(inSmallCatalog("finders/profiles")).price).toEqual({
       mode: "ranged",
       min_cents: 1,
       max_cents: 25,
@@ -42,7 +42,7 @@ describe("a descriptor", () => {
   });
 
   test("of a capped price has its cap; of a retiring action the days", () => {
-    const { price, effect, deprecated } = descriptorOf(inShop("finders/order"));
+    const { price, effect, deprecated } = descriptorOf(inSmallCatalog("finders/order"));
     expect(price).toEqual({ mode: "capped", min_cents: 0, max_cents: 100, free_on_miss: false });
     expect(effect).toBe("write");
     expect(deprecated).toEqual({
@@ -53,26 +53,26 @@ describe("a descriptor", () => {
   });
 
   test("says why nobody serves it", () => {
-    const { status, status_note } = descriptorOf(inShop("clips/fetch"));
+    const { status, status_note } = descriptorOf(inSmallCatalog("clips/fetch"));
     expect(status).toBe("not_configured");
     expect(status_note).toBe("It is paid by a way that does not exist yet.");
   });
 
   test("of an action with a table counts the endpoints that go by its method and says how to read of one", () => {
-    const { params, table } = descriptorOf(inShop("clips/fetch"));
+    const { params, table } = descriptorOf(inSmallCatalog("clips/fetch"));
     expect(params).toMatchObject({ properties: { endpoint: { type: "string" } }, required: ["endpoint"] });
     expect(table).toMatchObject({ param: "endpoint", count: 2 });
     expect(table?.note).toContain("GET /api/run/clips/fetch?endpoint=");
   });
 
   test("is made once", () => {
-    expect(descriptorOf(inShop("finders/search"))).toBe(descriptorOf(inShop("finders/search")));
+    expect(descriptorOf(inSmallCatalog("finders/search"))).toBe(descriptorOf(inSmallCatalog("finders/search")));
   });
 });
 
 describe("the descriptor of a row of a table", () => {
   test("has the row's own params, and the action's price where the row has none", () => {
-    const row = rowDescriptor(inShop("clips/fetch"), "/v1/clips/comments");
+    const row = rowDescriptor(inSmallCatalog("clips/fetch"), "/v1/clips/comments");
     expect(row).toMatchObject({
       endpoint: "/api/run/clips/fetch",
       description: "Comments under a clip",
@@ -92,7 +92,7 @@ describe("the descriptor of a row of a table", () => {
   });
 
   test("is priced by what it counts", () => {
-    expect(rowDescriptor(inShop("clips/fetch"), "/v1/clips/download")?.price).toEqual({
+    expect(rowDescriptor(inSmallCatalog("clips/fetch"), "/v1/clips/download")?.price).toEqual({
       mode: "ranged",
       min_cents: 0.5,
       max_cents: 30,
@@ -102,12 +102,12 @@ describe("the descriptor of a row of a table", () => {
   });
 
   test.each(["/v1/clips/publish", "/v1/none", "__proto__", "constructor"])("is not there for %s", (name) => {
-    expect(rowDescriptor(inShop("clips/fetch"), name)).toBeNull();
+    expect(rowDescriptor(inSmallCatalog("clips/fetch"), name)).toBeNull();
   });
 });
 
 test("a row of the index is enough to choose by", () => {
-  expect(indexRow(inShop("finders/search"))).toEqual({
+  expect(indexRow(inSmallCatalog("finders/search"))).toEqual({
     service: "finders",
     action: "search",
     endpoint: "/api/run/finders/search",

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { searchIndex } from "../../src/run/search-index.ts";
 import { stem, wordsOf } from "../../src/run/search-words.ts";
-import { LIVE } from "../catalog/stock.ts";
+import { LIVE } from "../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { INTENTS } from "./intents.ts";
-import { inShop, smallShop } from "./small-shop.ts";
+import { inSmallCatalog, smallCatalog } from "./small-catalog.ts";
 
 const FIRST = 3;
 
@@ -46,7 +46,7 @@ describe("what agents ask for, in their own words", () => {
 
 describe("the search", () => {
   test("puts what can be had before what cannot, where both fit alike", () => {
-    const one = inShop("finders/search");
+    const one = inSmallCatalog("finders/search");
     const other = { ...one, id: "others/search", service: "others", configured: false };
     for (const order of [
       [one, other],
@@ -58,7 +58,7 @@ describe("the search", () => {
   });
 
   test("finds the rows of a table by what they do, and names them", () => {
-    const [first] = searchIndex(smallShop.all(LIVE)).search("what people comment on a clip", 5);
+    const [first] = searchIndex(smallCatalog.all(LIVE)).search("what people comment on a clip", 5);
     expect(first).toMatchObject({ row: "/v1/clips/comments" });
     expect(first?.action.id).toBe("clips/fetch");
   });
@@ -73,9 +73,9 @@ describe("the search", () => {
         ];
       }),
     );
-    const clips = inShop("clips/fetch");
+    const clips = inSmallCatalog("clips/fetch");
     const crowded = { ...clips, sold: clips.sold === null ? null : { ...clips.sold, table: rows } };
-    const found = searchIndex([crowded, inShop("finders/profiles"), inShop("finders/search")]).search(
+    const found = searchIndex([crowded, inSmallCatalog("finders/profiles"), inSmallCatalog("finders/search")]).search(
       "find pages with clips",
       50,
     );
@@ -93,13 +93,13 @@ describe("the search", () => {
     ["since", "finders/search", "a param"],
     ["clips", "clips/fetch", "its service"],
   ])("finds %s: %s, by %s", (query, id) => {
-    const [first] = searchIndex(smallShop.all(LIVE)).search(query, 3);
+    const [first] = searchIndex(smallCatalog.all(LIVE)).search(query, 3);
     expect(first?.action.id).toBe(id);
     expect(first?.score).toBeGreaterThan(0);
   });
 
   test("forgives a slip of the pen, accents, case and an ending", () => {
-    const index = searchIndex(smallShop.all(LIVE));
+    const index = searchIndex(smallCatalog.all(LIVE));
     for (const query of ["PAGES", "páge", "finding web page"]) {
       expect(index.search(query, 3)[0]?.action.id, query).toBe("finders/search");
     }
@@ -109,7 +109,7 @@ describe("the search", () => {
   });
 
   test("finds nothing for words that say nothing", () => {
-    expect(searchIndex(smallShop.all(LIVE)).search("what is it that I want", 5)).toEqual([]);
+    expect(searchIndex(smallCatalog.all(LIVE)).search("what is it that I want", 5)).toEqual([]);
   });
 });
 

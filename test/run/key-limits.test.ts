@@ -11,13 +11,13 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 /** An agent key of the account, and a way to change it. */
-async function agentKey(account: TestAccount, wish: Record<string, unknown>) {
+async function agentKey(account: TestAccount, fields: Record<string, unknown>) {
   const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
   const send = async (method: string, path: string, body: unknown) => {
     const response = await fetch(`${gateway.url}${path}`, { method, headers, body: JSON.stringify(body) });
     return (await response.json()) as Record<string, unknown>;
   };
-  const made = await send("POST", "/api/v1/agents", { label: "agent", ...wish });
+  const made = await send("POST", "/api/v1/agents", { label: "agent", ...fields });
   return {
     key: String(made.api_key),
     patch: (change: Record<string, unknown>) => send("PATCH", `/api/v1/agents/${made.id}`, change),

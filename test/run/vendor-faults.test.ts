@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BookRow } from "../../src/sandbox/books.ts";
+import type { CallLogRow } from "../../src/sandbox/call-log.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 const PRICE_CENTS = 3;
@@ -67,8 +67,8 @@ async function expectVoid(account: TestAccount): Promise<void> {
 }
 
 /** The requests that reached the vendor's stand-in for a call, by the stand-in's own count. */
-async function asked(told: Told): Promise<BookRow[]> {
-  const { requests } = (await gateway.books()) as unknown as { requests: BookRow[] };
+async function asked(told: Told): Promise<CallLogRow[]> {
+  const { requests } = (await gateway.books()) as unknown as { requests: CallLogRow[] };
   return requests.filter(({ requestId }) => requestId === told.headers.get("x-request-id"));
 }
 

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ACTION_FAULTS, actionConductOf } from "../../src/sandbox/action-faults.ts";
-import { json, startStandIns } from "./action-stock.ts";
+import { json, startStandIns } from "./action-stand-ins.ts";
 import { rawCall, send, until } from "./raw-client.ts";
 
 const { sandbox, ask, search } = await startStandIns();

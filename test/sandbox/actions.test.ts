@@ -1,6 +1,6 @@
 // What a vendor's stand-in takes and answers: addresses, keys and bodies checked strictly, ids made, remembered and echoed.
 import { afterAll, describe, expect, it } from "vitest";
-import { JOB, json, startStandIns } from "./action-stock.ts";
+import { JOB, json, startStandIns } from "./action-stand-ins.ts";
 
 const { sandbox, ask, search } = await startStandIns();
 afterAll(() => sandbox.close());

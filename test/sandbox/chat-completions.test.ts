@@ -1,4 +1,4 @@
-// The good paths of the chat-completions wire, through the official client.
+// The good paths of the chat-completions dialect, through the official client.
 import OpenAI from "openai";
 import { get_encoding } from "tiktoken";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

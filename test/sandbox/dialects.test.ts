@@ -1,4 +1,4 @@
-// The gateway's own dialects against the sandbox's strict wires: every feature of OpenAI's wire, there and back.
+// The gateway's own dialects against the sandbox's strict dialects: every feature of OpenAI's, there and back.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";

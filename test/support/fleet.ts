@@ -113,8 +113,8 @@ export async function startFleet(
     kill,
     start,
     async account(creditCents) {
-      const wish = { name: "load", kind: "sandbox", credit_cents: creditCents };
-      const made = await first().admin("POST", "/admin/v1/accounts", wish);
+      const body = { name: "load", kind: "sandbox", credit_cents: creditCents };
+      const made = await first().admin("POST", "/admin/v1/accounts", body);
       await first().admin("PATCH", `/admin/v1/accounts/${made.account_id}`, FAR);
       return { accountId: String(made.account_id), key: String(made.api_key) };
     },

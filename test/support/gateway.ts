@@ -14,7 +14,7 @@ export interface TestAccount {
   readonly client: OpenAI;
 }
 
-export interface AccountWish {
+export interface AccountOptions {
   readonly kind?: "personal" | "business" | "sandbox";
   readonly creditCents?: number;
   readonly requestsPerMinute?: number;
@@ -26,7 +26,7 @@ export interface TestGateway extends Gateway {
   /** The folder of everything it keeps. */
   readonly dataDir: string;
   /** An account with a key, by way of the admin listener. */
-  account(wish?: AccountWish): Promise<TestAccount>;
+  account(options?: AccountOptions): Promise<TestAccount>;
   admin(method: string, path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
   /** The log lines of requests so far, parsed. */
   records(): Record<string, unknown>[];
@@ -108,13 +108,16 @@ export async function startTestGateway(
     records,
     record: (requestId) =>
       eventually(() => records().find(({ request_id }) => request_id === requestId), `the record of ${requestId}`),
-    async account({ kind = "sandbox", creditCents = 1_000, ...wish } = {}) {
+    async account({ kind = "sandbox", creditCents = 1_000, ...options } = {}) {
       const made = await admin("POST", "/admin/v1/accounts", { name: "test", kind, credit_cents: creditCents });
       if (made.status !== 201 && made.status !== 200) throw new Error(JSON.stringify(made));
       const accountId = String(made.json.account_id);
       await admin("PATCH", `/admin/v1/accounts/${accountId}`, {
-        inference_cap_cents: wish.inferenceCapCents ?? 100_000,
-        rate_limit: { requests_per_minute: wish.requestsPerMinute ?? 1_000_000, in_flight: wish.inFlight ?? 10_000 },
+        inference_cap_cents: options.inferenceCapCents ?? 100_000,
+        rate_limit: {
+          requests_per_minute: options.requestsPerMinute ?? 1_000_000,
+          in_flight: options.inFlight ?? 10_000,
+        },
       });
       const key = String(made.json.api_key);
       const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/api/llm/v1`, maxRetries: 0 });

@@ -228,9 +228,9 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
     const ledger = { ...stores.ledger, ...changes };
     return {
       ...ledger,
-      reserve: (wish) => {
+      reserve: (request) => {
         moves.push("reserve");
-        return ledger.reserve(wish);
+        return ledger.reserve(request);
       },
       post: (posting) => {
         moves.push(`post ${posting.amountNano}`);

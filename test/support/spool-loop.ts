@@ -24,7 +24,7 @@ export interface SpoolPlan {
   readonly rounds: number;
   readonly processes: number;
   readonly stage: StartStage;
-  /** Names of the stage's strikes, and `kill a process`; one of them in each round, and none again before all have come. */
+  /** Names of the stage's faults, and `kill a process`; one of them in each round, and none again before all have come. */
   readonly faults: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function* dealt(faults: readonly string[], random: Random): Generator<string, ne
 }
 
 async function strike(stage: SpoolStage, fault: string): Promise<void> {
-  const happen = stage.strikes[fault];
+  const happen = stage.faults[fault];
   if (happen === undefined) throw new Error(`"${fault}" cannot happen to this store`);
   await happen();
 }

@@ -16,7 +16,7 @@ export interface SpoolStage {
   /** Where those find it who only look. */
   readonly sideUrl: string;
   /** What can happen to the store, by name; answers when it is over. */
-  readonly strikes: Readonly<Record<string, () => Promise<void>>>;
+  readonly faults: Readonly<Record<string, () => Promise<void>>>;
   /** Nothing happens any more. */
   calm(): void;
   dispose(): Promise<void>;
@@ -74,7 +74,7 @@ export function singleRedis({ appendfsync, syncMs }: SingleOptions): StartStage 
       await wait(lastsMs() / 2);
       await redis.start();
     };
-    const diskStrikes = (own: FrailDisk) => ({
+    const diskFaults = (own: FrailDisk) => ({
       "lose its power": () => away(() => losePower(redis, own)),
       async "lose its power in a long sync"() {
         own.slow(LONG_SYNC_MS);
@@ -88,10 +88,10 @@ export function singleRedis({ appendfsync, syncMs }: SingleOptions): StartStage 
     return {
       url: `redis://127.0.0.1:${proxy.port}`,
       sideUrl: redis.url,
-      strikes: {
+      faults: {
         "kill redis": () => away(redis.kill),
         "lose its tail": () => away(() => loseTail(redis, random)),
-        ...(disk === null ? {} : diskStrikes(disk)),
+        ...(disk === null ? {} : diskFaults(disk)),
         async "freeze redis"() {
           redis.freeze();
           await wait(lastsMs());
@@ -131,7 +131,7 @@ export const replicatedCluster: StartStage = async () => {
   return {
     url: cluster.url,
     sideUrl: cluster.url,
-    strikes: {
+    faults: {
       async "kill a master"() {
         if (victims.length === 0) victims = await cluster.masters();
         const master = victims.shift();

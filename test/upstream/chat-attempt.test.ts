@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Attempt, AttemptFailure } from "../../src/route.ts";
-import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
+import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import { eventually } from "../support/gateway.ts";
@@ -44,8 +44,8 @@ function offerOf(adapter: Partial<Adapter>): Offer {
   };
 }
 
-function chatRoute(upstream: Upstream, adapter: Partial<Adapter>): ModelRoute {
-  const route = upstream.chatRoute(offerOf(adapter), {
+function chatCandidate(upstream: Upstream, adapter: Partial<Adapter>): ModelCandidate {
+  const route = upstream.chatCandidate(offerOf(adapter), {
     asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
     answers: chatAnswers({ id: "c", createdS: 0, model: "vendor/m" }),
     requestId: "req_1",
@@ -63,7 +63,7 @@ function chatRoute(upstream: Upstream, adapter: Partial<Adapter>): ModelRoute {
 
 async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
   const upstream = createUpstream(systemClock);
-  const route = chatRoute(upstream, adapter);
+  const route = chatCandidate(upstream, adapter);
   try {
     return await new Promise((resolve, reject) => {
       const sink = { content: reject, done: reject, failed: resolve };
@@ -96,7 +96,7 @@ it("a key that cannot be a header is a failure, not an exception", async () => {
 it("a request is accepted once it has been written whole, until it is refused or for ever", async () => {
   const vendor = await startVendor();
   const upstream = createUpstream(systemClock);
-  const route = chatRoute(upstream, { origin: vendor.url });
+  const route = chatCandidate(upstream, { origin: vendor.url });
   const refused = Promise.withResolvers<AttemptFailure>();
   const sink = { content() {}, done() {}, failed: refused.resolve };
   try {

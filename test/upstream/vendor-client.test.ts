@@ -7,8 +7,8 @@ import { systemClock } from "../../src/clock.ts";
 import { UnbuildableRequest, type WireRequest } from "../../src/upstream/build-request.ts";
 import { type Question, VendorClient } from "../../src/upstream/vendor-client.ts";
 import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
-import type { NoTurn, Turn } from "../../src/upstream/vendor-pace.ts";
-import { catalogOf, LIVE } from "../catalog/stock.ts";
+import type { NoPermit, Permit } from "../../src/upstream/vendor-rate-limiter.ts";
+import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -31,7 +31,7 @@ const spec: AdapterSpec = {
   },
 };
 
-const NOW: Turn = { waitMs: 0, holds: () => true, giveBack() {} };
+const NOW: Permit = { waitMs: 0, valid: () => true, cancel() {} };
 let vendor: VendorServer;
 let adapter: Adapter;
 const dispatcher = new Agent();
@@ -51,8 +51,8 @@ afterAll(async () => {
   await vendor.close();
 });
 
-function client(turn: () => Turn | NoTurn = () => NOW, msMax = 2_000): VendorClient {
-  return new VendorClient({ adapter, turn, msMax, dispatcher, clock: systemClock });
+function client(acquire: () => Permit | NoPermit = () => NOW, msMax = 2_000): VendorClient {
+  return new VendorClient({ adapter, acquire, msMax, dispatcher, clock: systemClock });
 }
 
 function question(more: Partial<WireRequest> = {}, rest: Partial<Question> = {}): Question {
@@ -129,9 +129,9 @@ describe("an exchange", () => {
 });
 
 describe("a call that ends early", () => {
-  it("gives back the turn that it waited for, and sends nothing", async () => {
+  it("cancels the permit that it waited for, and sends nothing", async () => {
     let given = 0;
-    const asking = client(() => ({ waitMs: 1_000, holds: () => true, giveBack: () => void given++ }));
+    const asking = client(() => ({ waitMs: 1_000, valid: () => true, cancel: () => void given++ }));
     const failure = failureOf(asking.ask(question()));
     asking.abort();
     expect(await failure).toMatchObject({ kind: "caller_cancelled" });
@@ -183,8 +183,8 @@ describe("a request", () => {
     expect(asking.accepted).toBe(true);
   });
 
-  it("is not accepted while it waits for its turn, or for a connection that is not made", async () => {
-    const waiting = client(() => ({ waitMs: 1_000, holds: () => true, giveBack() {} }));
+  it("is not accepted while it waits for its permit, or for a connection that is not made", async () => {
+    const waiting = client(() => ({ waitMs: 1_000, valid: () => true, cancel() {} }));
     const waited = failureOf(waiting.ask(question()));
     expect(waiting.accepted).toBe(false);
     waiting.abort();

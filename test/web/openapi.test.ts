@@ -3,11 +3,11 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
 import { type JsonSchema, requiredParams, tableOf } from "../../src/run/params-schema.ts";
-import { createShop, type ShopAction } from "../../src/run/shop.ts";
 import { bodySchema, openApiDocument } from "../../src/web/openapi.ts";
-import { LIVE } from "../catalog/stock.ts";
+import { LIVE } from "../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
@@ -32,18 +32,18 @@ type SpecData = Record<string, unknown>;
 let gateway: TestGateway;
 let document: Document;
 let catalog: Catalog;
-let actions: readonly ShopAction[];
+let actions: readonly CatalogAction[];
 
 beforeAll(async () => {
   gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
   document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
   catalog = await shippedCatalog({ sandboxOrigin: null });
-  actions = createShop(() => catalog, []).all(LIVE);
+  actions = openActionCatalog(() => catalog, []).all(LIVE);
 });
 
 afterAll(() => gateway.stop());
 
-function shownBy(action: ShopAction): Operation | undefined {
+function shownBy(action: CatalogAction): Operation | undefined {
   return document.paths[`/api/run/${action.id}`]?.post;
 }
 
@@ -125,15 +125,15 @@ interface Judges {
   readonly openapi: ValidateFunction;
 }
 
-const judges = new Map<ShopAction, Judges>();
+const judges = new Map<CatalogAction, Judges>();
 
-function judgesOf(action: ShopAction): Judges {
+function judgesOf(action: CatalogAction): Judges {
   const known = judges.get(action) ?? makeJudges(action);
   judges.set(action, known);
   return known;
 }
 
-function makeJudges(action: ShopAction): Judges {
+function makeJudges(action: CatalogAction): Judges {
   const { params } = descriptorOf(action);
   const shown = shownBy(action)?.requestBody?.content["application/json"].schema;
   return {

@@ -6,7 +6,7 @@ import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
 import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../src/route.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import { createUpstream, type ModelRoute, type Upstream } from "../../src/upstream/upstream.ts";
+import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
 import { type ToyBody, toyWire } from "../fixtures/toy-wire.ts";
 import { COST, openStage } from "../support/scripted-plan.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
@@ -60,10 +60,15 @@ const CHARGE = {
 };
 
 /** The route of one question in the toy wire. */
-function routeOf(dialect: DialectName, body: ToyBody, stream: boolean, origin = `${sandbox.url}/sandbox`): ModelRoute {
+function routeOf(
+  dialect: DialectName,
+  body: ToyBody,
+  stream: boolean,
+  origin = `${sandbox.url}/sandbox`,
+): ModelCandidate {
   const clocks = { firstTokenMsMax: 20_000, lastFirstTokenMsMax: 20_000, gapMsMax: 20_000 };
   const head = { id: "toy-1", createdS: 1, model: "maker/ok" };
-  const route = upstream.chatRoute(offerOf(dialect, origin), {
+  const route = upstream.chatCandidate(offerOf(dialect, origin), {
     asked: toyWire.request(body),
     answers: toyWire.answers(head),
     requestId: "req_1",

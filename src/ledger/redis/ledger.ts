@@ -84,7 +84,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     const key = accountKey(accountId);
     const told = argumentsOf("credit", { id, kind, amount, reference, detail });
     const reply = await run("credit", key, [...time().args, ...told]);
-    // Whoever is refused here and repeats it is told of the first.
+    // A retry gets the first attempt's result.
     await copies.taken(key);
     return reply;
   }

@@ -1,4 +1,4 @@
-// Ends of calls that found no room in the spool: they are in memory until they have, so that a forgetful store can be told again.
+// Settlements the spool could not persist, kept in memory so they can be replayed if Redis loses them.
 import { setTimeout as pause } from "node:timers/promises";
 import { type Delivery, isAway, noteOf } from "./delivery.ts";
 import type { Spool } from "./file.ts";

@@ -111,7 +111,7 @@ export interface Dialect {
   error(body: unknown): VendorError;
   /**
    * Why this request cannot be put into this vendor's wire (a content part it has no place for, a field whose meaning
-   * would be lost); null where it can. The route is then skipped, or the request refused where no other is left.
+   * would be lost); null where it can. The candidate is then skipped, or the request refused where no other is left.
    */
   unsupported(request: NeutralRequest, context: ChatContext): string | null;
 }

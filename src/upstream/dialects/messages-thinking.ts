@@ -52,7 +52,7 @@ function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
 }
 
 /**
- * What the caller's wish to have the model think becomes for this model. Where thinking cannot go with the rest of
+ * What the caller's request for thinking becomes for this model. Where thinking cannot go with the rest of
  * the request (a forced tool, too small a bound on output), the rest wins and the model answers without.
  */
 export function thinkingOf(

@@ -171,14 +171,14 @@ export async function play(store: TestStore, steps: readonly Step[], account: st
     if (at > 0) await store.ledger.createKey(account, newKey(keyId));
     model.keys.set(keyId, { paused: false, ...NO_LIMITS });
   }
-  const scene: Scene = { store, model, account, at: 0, made: 0, asked: new Map(), count };
+  const state: RunState = { store, model, account, at: 0, made: 0, asked: new Map(), count };
   try {
-    await playSteps(scene, steps);
+    await playSteps(state, steps);
     model.epochMs = clock.epochMs();
     if (model instanceof SharedModelAccount) countLate(model, count);
     await compare(store.ledger, model, account);
   } finally {
-    await endHolds(store.ledger, account, scene.made);
+    await endHolds(store.ledger, account, state.made);
   }
 }
 
@@ -196,14 +196,14 @@ async function endHolds(ledger: Ledger, account: string, made: number): Promise<
   }
 }
 
-async function playSteps(scene: Scene, steps: readonly Step[]): Promise<void> {
-  const { count } = scene;
+async function playSteps(state: RunState, steps: readonly Step[]): Promise<void> {
+  const { count } = state;
   for (const [at, step] of steps.entries()) {
-    const [said, expected] = await take(Object.assign(scene, { at }), step);
+    const [said, expected] = await take(Object.assign(state, { at }), step);
     expect(said, `step ${at}: ${JSON.stringify(step)}`).toEqual(expected);
     if (said && typeof said === "object" && "outcome" in said) {
       count(`${step.do} ${"repeat" in said && said.repeat ? "repeat" : said.outcome}`);
-      if ("holdId" in said) count(`${said.outcome} after ${endOf(scene.model, String(said.holdId))}`);
+      if ("holdId" in said) count(`${said.outcome} after ${endOf(state.model, String(said.holdId))}`);
     }
   }
 }
@@ -217,7 +217,7 @@ function keyIds(account: string): string[] {
   return [`${account}.key`, `${account}.key1`, `${account}.key2`];
 }
 
-interface Scene {
+interface RunState {
   readonly store: TestStore;
   readonly model: ModelAccount;
   readonly account: string;
@@ -231,12 +231,12 @@ interface Scene {
 }
 
 /** One step on both sides: what the ledger said, and what it should have. */
-async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknown]> {
-  const { store, model, account, at } = scene;
+async function take(state: RunState, step: Step): Promise<readonly [unknown, unknown]> {
+  const { store, model, account, at } = state;
   const { ledger, clock } = store;
   const ref = (ago: number): HoldRef => ({
     accountId: account,
-    holdId: `${account}.h${Math.max(0, scene.made - 1 - ago)}`,
+    holdId: `${account}.h${Math.max(0, state.made - 1 - ago)}`,
   });
   const keyId = (number: number) => keyIds(account)[number] as string;
   model.epochMs = clock.epochMs();
@@ -245,9 +245,9 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
     case "reserve": {
       const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() + step.skewMs };
       const request = holdRequest(hold, { ...step.how, keyId: keyId(step.key), amountNano: nano(step.amount) });
-      if (step.hold === -1) scene.made += 1;
+      if (step.hold === -1) state.made += 1;
       const said = await ledger.reserve(request);
-      if (said.outcome !== "exists") scene.asked.set(hold.holdId, request);
+      if (said.outcome !== "exists") state.asked.set(hold.holdId, request);
       return [said, model.reserve(request)];
     }
     case "post": {
@@ -260,19 +260,19 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
       for (let call = 0; call < step.count; call++) {
         const hold = { ...ref(-1), cents: 0, nowMs: clock.epochMs() };
         const placed = holdRequest(hold, { keyId: keyId(step.key), inference: false });
-        scene.made += 1;
-        scene.asked.set(hold.holdId, placed);
+        state.made += 1;
+        state.asked.set(hold.holdId, placed);
         const request = postRequest({ ...hold, cents: 2 });
         said.push(await ledger.reserve(placed), await ledger.post(request));
         expected.push(model.reserve(placed), model.post(request));
       }
-      if (said.some((one) => typeof one === "object" && one !== null && "strict" in one)) scene.count("strict since");
+      if (said.some((one) => typeof one === "object" && one !== null && "strict" in one)) state.count("strict since");
       return [said, expected];
     }
     case "settle": {
       if (store.sharedLedger === null || !(model instanceof SharedModelAccount)) return [null, null];
       const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() };
-      const origin = scene.asked.get(hold.holdId) ?? holdRequest(hold, { keyId: keyId(0), amountNano: nano(2 * CENT) });
+      const origin = state.asked.get(hold.holdId) ?? holdRequest(hold, { keyId: keyId(0), amountNano: nano(2 * CENT) });
       const request = postRequest(hold, { amountNano: nano(step.amount) });
       const why = model.holdState(hold.holdId) === null ? "orphan" : "late";
       return [
@@ -316,13 +316,13 @@ async function take(scene: Scene, step: Step): Promise<readonly [unknown, unknow
       return [await ledger.refund(of, id, "test"), model.refund(of, id)];
     }
     default:
-      return change(scene, step, keyId);
+      return change(state, step, keyId);
   }
 }
 
 type Change = Extract<Step, { do: "freeze" | "cap" | "strict" | "key" | "deleteKey" | "time" }>;
 
-async function change({ store, model, account }: Scene, step: Change, keyId: (number: number) => string) {
+async function change({ store, model, account }: RunState, step: Change, keyId: (number: number) => string) {
   const { ledger, clock } = store;
   switch (step.do) {
     case "freeze":

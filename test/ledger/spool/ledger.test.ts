@@ -242,9 +242,9 @@ describe("late settle after sweep", () => {
       {
         wrap: (store) => ({
           ...store,
-          post(wish) {
+          post(request) {
             tries++;
-            return store.post(wish);
+            return store.post(request);
           },
         }),
       },

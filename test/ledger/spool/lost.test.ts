@@ -135,7 +135,7 @@ describe("the spool", () => {
       {
         wrap: (store) => ({
           ...store,
-          post: (wish) => (wish.holdId === "tx_1" && away ? Promise.reject(unavailable) : store.post(wish)),
+          post: (request) => (request.holdId === "tx_1" && away ? Promise.reject(unavailable) : store.post(request)),
         }),
       },
     );

@@ -7,13 +7,13 @@ import type { Files } from "../files/files.ts";
 import { openFiles } from "../files/open-files.ts";
 import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
+import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
 import { discoverAction } from "../run/discover.ts";
 import { searchIn } from "../run/search-index.ts";
-import { createShop, type Shop } from "../run/shop.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 
-export interface OpenShopParts {
+export interface OpenActionsParts {
   readonly config: Config;
   readonly log: Log;
   readonly records: Records;
@@ -24,8 +24,8 @@ export interface OpenShopParts {
   readonly moreActions: readonly LocalAction[];
 }
 
-export interface OpenShop {
-  readonly shop: Shop;
+export interface OpenActions {
+  readonly actionCatalog: ActionCatalog;
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
   /** Of our own actions. */
@@ -34,7 +34,7 @@ export interface OpenShop {
 }
 
 /** Rejects where the store of files cannot be opened. */
-export async function openShop(parts: OpenShopParts): Promise<OpenShop> {
+export async function openActions(parts: OpenActionsParts): Promise<OpenActions> {
   const { config, log, records, catalog, publicUrl, moreActions } = parts;
   const clock = systemClock;
   const publicFetch = createPublicFetch();
@@ -46,13 +46,13 @@ export async function openShop(parts: OpenShopParts): Promise<OpenShop> {
     openPublic: publicFetch.open,
     onBroken: (err) => log.logger.error({ err }, "files"),
   });
-  // The action that searches the shop is itself in it.
+  // The action that searches the actionCatalog is itself in it.
   const discover = discoverAction((...asked) => search(...asked));
   const localActions = [discover, ...actions, ...moreActions];
-  const shop = createShop(catalog.current, localActions);
-  const search = searchIn({ shop, clock });
+  const actionCatalog = openActionCatalog(catalog.current, localActions);
+  const search = searchIn({ actionCatalog, clock });
   return {
-    shop,
+    actionCatalog,
     files,
     fileEndpoints: endpoints,
     localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),

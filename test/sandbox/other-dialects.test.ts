@@ -1,4 +1,4 @@
-// The messages and generateContent wires as a vendor's client sees them: answers, strictness and the core faults.
+// The messages and generateContent dialects as a vendor's client sees them: answers, strictness and the core faults.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { eventData, type RawAnswer, rawCall } from "./raw-client.ts";
@@ -43,7 +43,7 @@ const WEATHER = { type: "object", properties: { city: { type: "string" } }, requ
 const TOOL = { name: "weather", input_schema: WEATHER };
 const DECLARED = { tools: [{ functionDeclarations: [{ name: "weather", parameters: WEATHER }] }] };
 
-describe("the messages wire", () => {
+describe("the messages dialect", () => {
   it("streams blocks between a start and an end, all of them named", async () => {
     const answer = await messages("ok", { stream: true, max_tokens: 3 });
     const all = events(answer);
@@ -182,7 +182,7 @@ describe("the messages wire", () => {
   });
 });
 
-describe("the generateContent wire", () => {
+describe("the generateContent dialect", () => {
   it("streams candidates with usage on each, and says nothing at the end", async () => {
     const answer = await generate("ok", { generationConfig: { maxOutputTokens: 3 } }, true);
     expect(answer.body.replaceAll("\r\n", "")).not.toContain("\n");

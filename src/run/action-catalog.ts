@@ -3,8 +3,8 @@ import type { ActionFacts, JsonObject } from "../catalog/action.ts";
 import type { Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 
-/** An action in the shop. Exactly one of `sold` and `local` serves it. */
-export interface ShopAction {
+/** An action that can be called. Exactly one of `sold` and `local` serves it. */
+export interface CatalogAction {
   /** `<service>/<action>`. */
   readonly id: string;
   readonly service: string;
@@ -17,50 +17,50 @@ export interface ShopAction {
   readonly local: LocalAction | null;
 }
 
-export interface Shop {
-  /** In the order of ids. The same array for as long as the catalog is the same. */
-  all(audience: Audience): readonly ShopAction[];
+export interface ActionCatalog {
+  /** In the order of ids. The same array until the catalog is replaced. */
+  all(audience: Audience): readonly CatalogAction[];
   /** By `<service>/<action>`; null: no such action. */
-  find(id: string, audience: Audience): ShopAction | null;
+  find(id: string, audience: Audience): CatalogAction | null;
 }
 
 /** What one audience sees of one catalog. */
-interface Shelf {
+interface CatalogView {
   readonly catalog: Catalog;
-  readonly all: readonly ShopAction[];
-  readonly byId: ReadonlyMap<string, ShopAction>;
+  readonly all: readonly CatalogAction[];
+  readonly byId: ReadonlyMap<string, CatalogAction>;
 }
 
-function fromCatalog(sold: SoldAction): ShopAction {
+function fromCatalog(sold: SoldAction): CatalogAction {
   const { id, service, action, facts, exampleParams, configured } = sold;
   return { id, service, action, facts, exampleParams, configured, sold, local: null };
 }
 
-function fromUs(local: LocalAction): ShopAction {
+function fromUs(local: LocalAction): CatalogAction {
   const { service, action, example } = local;
   const id = `${service}/${action}`;
   return { id, service, action, facts: local, exampleParams: example.params, configured: true, sold: null, local };
 }
 
-function shelfOf(catalog: Catalog, locals: readonly LocalAction[], audience: Audience): Shelf {
+function viewOf(catalog: Catalog, locals: readonly LocalAction[], audience: Audience): CatalogView {
   const all = [...catalog.actions(audience).map(fromCatalog), ...locals.map(fromUs)];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
 
-/** Opens the shop over the catalog in force; a new catalog makes new shelves. */
-export function createShop(catalog: () => Catalog, locals: readonly LocalAction[]): Shop {
-  const shelves = new Map<boolean, Shelf>();
-  function shelf(audience: Audience): Shelf {
+/** Lists the actions of the catalog in force. The views are built lazily, and again when the catalog is replaced. */
+export function openActionCatalog(catalog: () => Catalog, locals: readonly LocalAction[]): ActionCatalog {
+  const views = new Map<boolean, CatalogView>();
+  function view(audience: Audience): CatalogView {
     const current = catalog();
-    const known = shelves.get(audience.sandbox);
+    const known = views.get(audience.sandbox);
     if (known?.catalog === current) return known;
-    const fresh = shelfOf(current, locals, audience);
-    shelves.set(audience.sandbox, fresh);
+    const fresh = viewOf(current, locals, audience);
+    views.set(audience.sandbox, fresh);
     return fresh;
   }
   return {
-    all: (audience) => shelf(audience).all,
-    find: (id, audience) => shelf(audience).byId.get(id) ?? null,
+    all: (audience) => view(audience).all,
+    find: (id, audience) => view(audience).byId.get(id) ?? null,
   };
 }

@@ -1,7 +1,7 @@
-// One request's connection as the player sees it: writes with backpressure, sleeps that a leaving client wakes, rude endings.
+// One request's connection: writes with backpressure, sleeps that end when the client leaves, and abrupt endings (FIN, reset).
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-export interface Line {
+export interface Connection {
   /** The client has left, or the answer has ended. */
   readonly closed: boolean;
   /** Sends the head of a streamed answer at once. */
@@ -25,11 +25,11 @@ function writePieces(response: ServerResponse, bytes: Buffer, size: number, writ
 }
 
 /** `pieceBytes` above zero writes everything in pieces of that size, each a chunk of the transfer coding of its own. */
-export function createLine(
+export function createConnection(
   request: IncomingMessage,
   response: ServerResponse,
   options: { readonly pieceBytes: number; readonly onClose: (whole: boolean) => void },
-): Line {
+): Connection {
   let closed = false;
   const wakers = new Set<() => void>();
   response.on("close", () => {

@@ -5,23 +5,23 @@ const GATHERED_BYTES_MAX = 4 * 1024;
 
 /** Someone with something to do then. */
 export interface Due {
-  turnEnded(): void;
+  tickEnded(): void;
 }
 
-/** Returns a function that calls whoever is given to it once, at the end of the turn, one after the other. */
-export function turnEnd(): (due: Due) => void {
+/** Returns a function that calls whoever is given to it once, at the end of this turn of the event loop, one after the other. */
+export function tickEnd(): (due: Due) => void {
   let waiting: Due[] = [];
   const run = (): void => {
     const due = waiting;
     waiting = [];
-    for (const one of due) one.turnEnded();
+    for (const one of due) one.tickEnded();
   };
   return (due) => {
     if (waiting.push(due) === 1) setImmediate(run);
   };
 }
 
-/** The small parts of a stream that were written in one turn. */
+/** The small parts of a stream that were written in one turn of the event loop. */
 export class Gathered {
   #parts: Uint8Array[] = [];
   #bytes = 0;

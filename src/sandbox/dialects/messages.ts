@@ -1,8 +1,8 @@
-// The messages wire: content blocks, named events and errors as its vendor writes them.
+// The messages dialect: content blocks, named events and errors as its vendor writes them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
+import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
-import type { Wire, WireEvent, WireReading } from "../wire.ts";
 import { type MessagesRequest, readMessagesRequest, signatureOf } from "./messages-request.ts";
 
 const STOP_REASONS = {
@@ -106,15 +106,15 @@ function whole(request: MessagesRequest, answer: Answer, conduct: Conduct): Reco
 }
 
 function event(
-  kind: WireEvent["kind"],
+  kind: DialectEvent["kind"],
   tokens: number,
   data: { readonly type: string } & Record<string, unknown>,
-): WireEvent {
+): DialectEvent {
   return { name: data.type, data: JSON.stringify(data), tokens, kind };
 }
 
-/** Usage comes first with the message and last with its ending; on every event only as far as this wire has room for it. */
-function* events(request: MessagesRequest, answer: Answer, conduct: Conduct): Generator<WireEvent> {
+/** Usage comes first with the message and last with its ending; on every event only as far as this dialect has room for it. */
+function* events(request: MessagesRequest, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
   const choice = answer.choices[0];
   const first = conduct.usage === "finish" ? { input_tokens: 0, output_tokens: 0 } : startUsage(answer.usage);
   const message = { ...messageHead(request, answer), content: [], stop_reason: null, stop_sequence: null };
@@ -144,12 +144,12 @@ function error(refusal: Refusal) {
   return { type: "error", error: { type, message }, request_id: "req_sandbox" };
 }
 
-export const messages: Wire = {
+export const messages: Dialect = {
   path: /\/messages$/,
   marks: ["x-api-key"],
   lineEnd: "\n",
   hasCredential: ({ headers }) => Boolean(headers["x-api-key"]),
-  read(json, { headers }): WireReading | Refusal {
+  read(json, { headers }): DialectReading | Refusal {
     if (!Object.keys(headers).some((name) => VERSION_HEADER.test(name))) {
       return { kind: "invalid", message: "the version header is required" };
     }

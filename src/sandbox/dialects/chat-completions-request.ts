@@ -1,8 +1,8 @@
 // Reads a chat-completions request as strictly as its vendors do, down to what the answer depends on.
 import { z } from "zod";
 import { type Ask, jsonTokens, type Schema, type Turn } from "../ask.ts";
+import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
-import { refuse, schemaRefusal } from "../wire.ts";
 
 const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
 const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });

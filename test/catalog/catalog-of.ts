@@ -37,7 +37,7 @@ export function tier(...models: readonly [string, ...string[]]): TierSpec {
   return { purpose: "A test.", firstTokenMsMax: 1_000, candidates: [first ?? { model: "" }, ...rest] };
 }
 
-export interface Stock {
+export interface CatalogParts {
   readonly adapters: Readonly<Record<string, AdapterSpec>>;
   readonly tiers?: Readonly<Record<string, TierSpec>>;
   readonly actionTiers?: Readonly<Record<string, ActionTierSpec>>;
@@ -45,13 +45,13 @@ export interface Stock {
 }
 
 /** Live keys are those of `env`; the sandbox is at `http://sandbox.test`. */
-export function catalogOf(stock: Stock, options: Partial<CatalogOptions> = {}): Catalog {
+export function catalogOf(parts: CatalogParts, options: Partial<CatalogOptions> = {}): Catalog {
   return compileCatalog(
     {
-      adapters: new Map(Object.entries(stock.adapters)),
-      tiers: new Map(Object.entries(stock.tiers ?? {})),
-      actionTiers: new Map(Object.entries(stock.actionTiers ?? {})),
-      tables: new Map(Object.entries(stock.tables ?? {})),
+      adapters: new Map(Object.entries(parts.adapters)),
+      tiers: new Map(Object.entries(parts.tiers ?? {})),
+      actionTiers: new Map(Object.entries(parts.actionTiers ?? {})),
+      tables: new Map(Object.entries(parts.tables ?? {})),
     },
     {
       env: {},

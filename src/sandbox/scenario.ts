@@ -1,23 +1,23 @@
 // Reads one request and decides what will happen to it, before anything is answered.
 import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
+import type { Dialect, DialectReading, Target } from "./dialect.ts";
+import { chatCompletions } from "./dialects/chat-completions.ts";
+import { embeddings } from "./dialects/embeddings.ts";
+import { generateContent } from "./dialects/generate-content.ts";
+import { messages } from "./dialects/messages.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
-import type { Strikes } from "./strikes.ts";
-import type { Target, Wire, WireReading } from "./wire.ts";
-import { chatCompletions } from "./wires/chat-completions.ts";
-import { embeddings } from "./wires/embeddings.ts";
-import { generateContent } from "./wires/generate-content.ts";
-import { messages } from "./wires/messages.ts";
+import type { ScriptedFaults } from "./scripted-faults.ts";
 
 export type Act =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
   | { readonly kind: "reset" }
   | { readonly kind: "silent" }
-  | { readonly kind: "answer"; readonly reading: WireReading; readonly answer: Answer };
+  | { readonly kind: "answer"; readonly reading: DialectReading; readonly answer: Answer };
 
-export interface Scene {
-  readonly wire: Wire;
+export interface Scenario {
+  readonly dialect: Dialect;
   /** The adapter the path belongs to. */
   readonly adapter: string;
   /** What was asked, where the request could be read. */
@@ -33,17 +33,17 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const WIRES: readonly Wire[] = [chatCompletions, embeddings, messages, generateContent];
+const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;
 
 /** By the path's end; where that says nothing, by the vendor's own headers, so that the error comes in its shape. */
-function wireOf({ url, headers }: Target): { wire: Wire; known: boolean } {
-  const wire = WIRES.find((one) => one.path.test(url.pathname));
-  if (wire) return { wire, known: true };
-  const marked = WIRES.find((one) => one.marks.some((mark) => headers[mark] !== undefined));
-  return { wire: marked ?? chatCompletions, known: false };
+function dialectOf({ url, headers }: Target): { dialect: Dialect; known: boolean } {
+  const dialect = DIALECTS.find((one) => one.path.test(url.pathname));
+  if (dialect) return { dialect, known: true };
+  const marked = DIALECTS.find((one) => one.marks.some((mark) => headers[mark] !== undefined));
+  return { dialect: marked ?? chatCompletions, known: false };
 }
 
 function jsonOf(body: Buffer): unknown {
@@ -54,13 +54,13 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-function readingOf(wire: Wire, { method, target, body }: Arrival): WireReading | Refusal {
+function readingOf(dialect: Dialect, { method, target, body }: Arrival): DialectReading | Refusal {
   if (method !== "POST") return { kind: "no_path" };
   if (body === null) return { kind: "too_large" };
-  if (!wire.hasCredential(target)) return { kind: "bad_key" };
+  if (!dialect.hasCredential(target)) return { kind: "bad_key" };
   const json = jsonOf(body);
   if (json === undefined) return { kind: "invalid", message: "The request body is not valid JSON." };
-  return wire.read(json, target);
+  return dialect.read(json, target);
 }
 
 function conductFor(ask: Ask, adapter: string): Conduct | null {
@@ -70,28 +70,28 @@ function conductFor(ask: Ask, adapter: string): Conduct | null {
 }
 
 /** What the conduct makes of a good request. */
-function actOf(reading: WireReading, conduct: Conduct, strikes: Strikes): Act {
+function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: ScriptedFaults): Act {
   const { ask } = reading;
   const answer = (): Act => ({ kind: "answer", reading, answer: answerTo(ask, conduct) });
   const spared = conduct.onlyPrefill && ask.turns.at(-1)?.role !== "assistant";
   const faulty = conduct.refuse !== null || conduct.connection !== "answer";
-  if (spared || !faulty || !strikes.strike(conversationOf(ask), conduct.strikes)) return answer();
+  if (spared || !faulty || !scriptedFaults.applies(conversationOf(ask), conduct.when)) return answer();
   if (conduct.refuse) return { kind: "refuse", refusal: conduct.refuse };
   return conduct.connection === "answer" ? answer() : { kind: conduct.connection };
 }
 
-/** Remembers the attempt in `strikes` where its fault asks for that. */
-export function sceneOf(arrival: Arrival, strikes: Strikes): Scene {
-  const { wire, known } = wireOf(arrival.target);
+/** Counts the attempt in `scriptedFaults` where its fault applies only for a while. */
+export function scenarioOf(arrival: Arrival, scriptedFaults: ScriptedFaults): Scenario {
+  const { dialect, known } = dialectOf(arrival.target);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
-  const refused = (refusal: Refusal, ask: Ask | null): Scene => {
-    return { wire, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };
+  const refused = (refusal: Refusal, ask: Ask | null): Scenario => {
+    return { dialect, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };
   };
   if (!known) return refused({ kind: "no_path" }, null);
-  const reading = readingOf(wire, arrival);
+  const reading = readingOf(dialect, arrival);
   if ("kind" in reading) return refused(reading, null);
   const { ask } = reading;
   const conduct = conductFor(ask, adapter);
   if (conduct === null) return refused({ kind: "no_model", message: `The model ${ask.model} does not exist.` }, ask);
-  return { wire, adapter, ask, conduct, act: actOf(reading, conduct, strikes) };
+  return { dialect, adapter, ask, conduct, act: actOf(reading, conduct, scriptedFaults) };
 }

@@ -1,8 +1,8 @@
 // Reads a generateContent request as strictly as its vendor does: unknown fields and JSON Schema it has no words for are refused.
 import { z } from "zod";
 import { type Ask, jsonTokens, type Schema, type Turn } from "../ask.ts";
+import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
-import { refuse, schemaRefusal } from "../wire.ts";
 
 const object = z.record(z.string(), z.unknown());
 const base64 = z.string().regex(/^[\w+/-]+={0,2}$/, "Base64 decoding failed");

@@ -1,4 +1,4 @@
-// What a wire format must do for the sandbox: read a request strictly, and write answers, events and errors as its vendors do.
+// What a dialect must do for the sandbox: read a request strictly, and write answers, events and errors as its vendors do.
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
@@ -7,8 +7,8 @@ import type { Conduct } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
 
 /** One server-sent event. `tokens` is how many tokens of output its data bears. */
-export interface WireEvent {
-  /** Its event name, in wires that name them. */
+export interface DialectEvent {
+  /** Its event name, in dialects that name them. */
   readonly name: string | null;
   readonly data: string;
   readonly tokens: number;
@@ -22,24 +22,24 @@ export interface Target {
 }
 
 /** A request that was read and found good. */
-export interface WireReading {
+export interface DialectReading {
   readonly ask: Ask;
   /** The whole body of a unary answer. */
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
   /** The events of a stream, made as they are needed. */
-  events(answer: Answer, conduct: Conduct): Iterable<WireEvent>;
+  events(answer: Answer, conduct: Conduct): Iterable<DialectEvent>;
 }
 
-export interface Wire {
+export interface Dialect {
   /** Matches the end of the paths it is spoken at. */
   readonly path: RegExp;
-  /** Requests with one of these headers mean this wire, whatever their path. */
+  /** Requests with one of these headers mean this dialect, whatever their path. */
   readonly marks: readonly string[];
   readonly lineEnd: "\n" | "\r\n";
   hasCredential(target: Target): boolean;
-  read(body: unknown, target: Target): WireReading | Refusal;
+  read(body: unknown, target: Target): DialectReading | Refusal;
   error(refusal: Refusal): Record<string, unknown>;
-  errorEvent(refusal: Refusal): WireEvent;
+  errorEvent(refusal: Refusal): DialectEvent;
 }
 
 /** The first thing a schema finds wrong, as a refusal that names the field. */

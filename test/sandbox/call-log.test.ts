@@ -1,8 +1,8 @@
-// The sandbox's own count, and what it serves beside the vendors' wires.
+// The sandbox's own count, and what it serves beside the vendors' dialects.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ACTION_FAULTS } from "../../src/sandbox/action-faults.ts";
-import type { BooksReport } from "../../src/sandbox/books.ts";
+import type { CallLogReport } from "../../src/sandbox/call-log.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
 import { DIRECTIVES } from "../../src/sandbox/guide.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -33,7 +33,7 @@ describe("the books", () => {
     await rawCall(request("cut-after-40"));
     await rawCall(request("503"));
     await rawCall(request("reset"));
-    const books = (await (await fetch(`${sandbox.url}/_sandbox/books`)).json()) as BooksReport;
+    const books = (await (await fetch(`${sandbox.url}/_sandbox/books`)).json()) as CallLogReport;
     expect(books.requests).toMatchObject([
       { model: "ok", stream: true, status: 200, ended: "whole", tokensIn: 4, tokensOut: 60 },
       { model: "ok", stream: false, status: 200, ended: "whole", tokensIn: 4, tokensOut: 60 },
@@ -84,7 +84,7 @@ describe("the books", () => {
   });
 });
 
-describe("beside the wires", () => {
+describe("beside the dialects", () => {
   it("the front page lists every fault and directive", async () => {
     const page = await (await fetch(sandbox.url)).text();
     const lines = page.split("\n").map((line) => line.trim().replace(/ {2,}/, " "));

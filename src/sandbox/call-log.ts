@@ -1,10 +1,10 @@
-// The sandbox's own count of what it served, kept apart from the gateway's so that the two can be compared.
+// The sandbox's own log of what it served, kept apart from the gateway's so that the two can be compared.
 import type { Clock } from "../clock.ts";
 
 /** How a request ended. `refused`: an error instead of an answer; `cut`: a fault broke it; `aborted`: the client left. */
 export type Ended = "open" | "whole" | "cut" | "aborted" | "refused";
 
-export interface BookRow {
+export interface CallLogRow {
   readonly number: number;
   /** What the caller's `x-request-id` said. */
   readonly requestId: string | null;
@@ -37,31 +37,31 @@ export interface Totals {
   tokensOut: number;
 }
 
-export interface BooksReport {
+export interface CallLogReport {
   readonly totals: Readonly<Totals>;
   /** By model, as it was named in the request, and by action. */
   readonly models: Readonly<Record<string, Readonly<Totals>>>;
   /** The newest last; the oldest are dropped beyond ten thousand, the totals keep counting them. */
-  readonly requests: readonly Readonly<BookRow>[];
+  readonly requests: readonly Readonly<CallLogRow>[];
 }
 
 const ROWS_MAX = 10_000;
 const MODELS_MAX = 1_000;
 
 export type Opening = Pick<
-  BookRow,
+  CallLogRow,
   "requestId" | "adapter" | "model" | "action" | "step" | "stream" | "status" | "tokensIn" | "cachedTokensIn"
 >;
 
-/** One request's line. Whatever ends it first counts; later words are ignored. */
-export interface Account {
+/** One request's entry. The first end counts; later ones are ignored. */
+export interface LoggedCall {
   written(tokens: number): void;
   end(ended: Exclude<Ended, "open">, status?: number): void;
 }
 
-export interface Books {
-  open(opening: Opening): Account;
-  report(): BooksReport;
+export interface CallLog {
+  open(opening: Opening): LoggedCall;
+  report(): CallLogReport;
   reset(): void;
 }
 
@@ -79,11 +79,11 @@ function emptyTotals(): Totals {
   };
 }
 
-export function createBooks(clock: Clock): Books {
+export function createCallLog(clock: Clock): CallLog {
   let number = 0;
   let totals = emptyTotals();
   let models = new Map<string, Totals>();
-  let rows: BookRow[] = [];
+  let rows: CallLogRow[] = [];
 
   const totalsOf = (model: string): Totals => {
     const name = models.has(model) || models.size < MODELS_MAX ? model : "(others)";
@@ -95,7 +95,7 @@ export function createBooks(clock: Clock): Books {
   return {
     open(opening) {
       number += 1;
-      const row: BookRow = {
+      const row: CallLogRow = {
         number,
         ...opening,
         ended: "open",

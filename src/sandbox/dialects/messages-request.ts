@@ -1,9 +1,9 @@
 // Reads a messages request as strictly as its vendor does: unknown fields, turn order and unanswered tool calls are refused.
 import { z } from "zod";
 import { type Ask, jsonTokens, type Turn } from "../ask.ts";
+import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
 import { seedOf } from "../vocabulary.ts";
-import { refuse, schemaRefusal } from "../wire.ts";
 
 const object = z.record(z.string(), z.unknown());
 const cache = { cache_control: z.strictObject({ type: z.literal("ephemeral"), ttl: z.string().optional() }).nullish() };

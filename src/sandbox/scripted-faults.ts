@@ -1,16 +1,16 @@
-// Remembers conversations, for faults that strike only their first attempt or their first seconds.
+// Decides which attempts of a conversation a scripted fault applies to: all, the first only, or those of its first seconds.
 import type { Clock } from "../clock.ts";
 import type { Conduct } from "./faults.ts";
 
-export interface Strikes {
-  /** Whether the fault strikes this attempt. A conversation whose second attempt has passed starts anew. */
-  strike(conversation: string, when: Conduct["strikes"]): boolean;
+export interface ScriptedFaults {
+  /** Whether the fault applies to this attempt. A conversation whose second attempt has passed starts anew. */
+  applies(conversation: string, when: Conduct["when"]): boolean;
   reset(): void;
 }
 
 const CONVERSATIONS_MAX = 10_000;
 
-export function createStrikes(clock: Clock): Strikes {
+export function createScriptedFaults(clock: Clock): ScriptedFaults {
   const firstAtMs = new Map<string, number>();
   const remember = (conversation: string) => {
     const oldest = firstAtMs.keys().next();
@@ -19,7 +19,7 @@ export function createStrikes(clock: Clock): Strikes {
     return true;
   };
   return {
-    strike(conversation, when) {
+    applies(conversation, when) {
       if (when === "always") return true;
       const seenAtMs = firstAtMs.get(conversation);
       if (seenAtMs === undefined) return remember(conversation);

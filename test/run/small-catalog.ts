@@ -1,8 +1,8 @@
-// A shop of a few actions of every kind, for tests of what is said about them.
+// A catalog of a few actions of every kind, for tests of what is said about them.
 import type { EndpointTable, JsonObject } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, bearer, z } from "../../src/catalog/adapter.ts";
-import { createShop, type Shop, type ShopAction } from "../../src/run/shop.ts";
-import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { type ActionCatalog, type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
+import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 
 const example = (params: JsonObject) => ({ params, answers: [{}] as const });
 const shared = { effect: "read", category: "search", upstreamCents: 0 } as const;
@@ -93,11 +93,11 @@ export const SMALL = catalogOf(
   { env: { FINDERS_API_KEY: "k" } },
 );
 
-export const smallShop: Shop = createShop(() => SMALL, []);
+export const smallCatalog: ActionCatalog = openActionCatalog(() => SMALL, []);
 
 /** An action that is known to be there. */
-export function inShop(id: string, shop: Shop = smallShop): ShopAction {
-  const found = shop.find(id, LIVE);
+export function inSmallCatalog(id: string, actionCatalog: ActionCatalog = smallCatalog): CatalogAction {
+  const found = actionCatalog.find(id, LIVE);
   if (found === null) throw new Error(`no ${id}`);
   return found;
 }

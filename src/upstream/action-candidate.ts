@@ -1,4 +1,4 @@
-// A route to an action of a vendor: everything that its attempts need, put together.
+// One vendor's way to serve an action: everything that its attempts need, put together.
 import type { Dispatcher } from "undici";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
@@ -8,11 +8,11 @@ import { openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { looksIntoBody } from "./read-answer.ts";
-import type { VendorPace } from "./vendor-pace.ts";
+import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** What one call wants of a route. */
+/** What one call wants of a candidate. */
 export interface ActionOrder {
   /** The sold action, `<service>/<action>`. */
   readonly soldId: string;
@@ -29,16 +29,16 @@ export interface ActionOrder {
   readonly sandbox: { readonly fault: string | null } | null;
 }
 
-export interface ActionRoute extends Candidate {
+export interface ActionCandidate extends Candidate {
   readonly offer: ActionOffer;
 }
 
-export interface ActionRouteParts {
+export interface ActionCandidateParts {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly ringOf: (adapter: Adapter) => KeyRing;
   readonly restKey: (ring: KeyRing, key: string, failure: AttemptFailure) => AttemptFailure;
-  readonly pace: VendorPace;
+  readonly limiter: VendorRateLimiter;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -54,7 +54,7 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
   return fault === null ? named : { ...named, "x-tollgate-sandbox-fault": fault };
 }
 
-/** Shorter ones are no secrets, and would be found in any text. */
+/** Shorter parts are not secrets, and replacing them would garble ordinary text. */
 const KEY_CHARS_MIN = 8;
 
 /** A failure as the caller may read it: with the caller's own ids, and without our key where the vendor repeats it. */
@@ -65,20 +65,20 @@ function readable(failure: AttemptFailure, { restore }: ActionOrder, key: string
   return { ...failure, ...(JSON.parse(restore(text)) as Pick<AttemptFailure, "message" | "vendorBody">) };
 }
 
-/** The route of one offer for one call. */
-export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: ActionRouteParts): ActionRoute {
+/** The candidate of one offer for one call. */
+export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, pace } = parts;
+  const { dispatcher, clock, ringOf, restKey, limiter } = parts;
   const msMax = actionMsMax(offer);
-  // A stand-in can be asked as often as anybody likes, and what one account plays with must not keep another one waiting.
+  // The sandbox has no rate limit, and one sandbox account must not delay another.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
-  const line = spec.rate === undefined ? adapter.origin : `${adapter.origin} ${offer.id}`;
+  const limiterKey = spec.rate === undefined ? adapter.origin : `${adapter.origin} ${offer.id}`;
   const preamble = looksIntoBody(adapter.spec, spec) ? null : order.preamble;
   return {
     offer,
     provider: adapter.id,
     model: order.soldId,
-    // Each row of a table is a model or an endpoint of its own: one that is sick says nothing of the others.
+    // Each row of a table is a model or an endpoint of its own: a failing one says nothing about the others.
     healthKey: order.row === null ? offer.healthKey : `${offer.healthKey} ${order.row.method} ${order.row.path}`,
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,
@@ -97,7 +97,7 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          turn: (wish) => pace.take(line, rate, wish),
+          acquire: (request) => limiter.acquire(limiterKey, rate, request),
           build(request, { at, soFar, values }) {
             const call =
               values === undefined ? { params, row, soFar } : { params: values, row: null, soFar: undefined };
@@ -106,9 +106,9 @@ export function actionRoute(offer: ActionOffer, order: ActionOrder, parts: Actio
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },
           onFailure(failure) {
-            if (failure.restMs !== undefined && order.sandbox === null) pace.rest(line, failure.restMs);
+            if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
             const told = readable(failure, order, key);
-            // What the vendor has not answered, such as a turn that we could not give, is not the key's fault.
+            // A failure before the vendor answered, such as no permit in time, is not the key's fault.
             return failure.status === 0 ? told : restKey(ring, key, told);
           },
         },

@@ -1,9 +1,9 @@
-// The chat-completions wire: answers, chunks and errors as its vendors write them.
+// The chat-completions dialect: answers, chunks and errors as its vendors write them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
 import type { Ask } from "../ask.ts";
+import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
-import type { Wire, WireEvent, WireReading } from "../wire.ts";
 import { readChatRequest } from "./chat-completions-request.ts";
 
 const CREATED_S = 1_767_225_600;
@@ -84,7 +84,7 @@ function* interleaved(choices: readonly Choice[]): Generator<Delta & { index: nu
   }
 }
 
-function* events(ask: Ask, answer: Answer, conduct: Conduct): Generator<WireEvent> {
+function* events(ask: Ask, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
   const head = {
     id: `chatcmpl-${answer.id}`,
     object: "chat.completion.chunk",
@@ -94,7 +94,7 @@ function* events(ask: Ask, answer: Answer, conduct: Conduct): Generator<WireEven
   };
   const separate = ask.usageAsked && conduct.usage === "asked";
   let written = 0;
-  const event = (kind: WireEvent["kind"], tokens: number, choices: unknown[], last: boolean): WireEvent => {
+  const event = (kind: DialectEvent["kind"], tokens: number, choices: unknown[], last: boolean): DialectEvent => {
     written += tokens;
     const rides = conduct.usage === "every" || (conduct.usage === "finish" && last);
     const counted = rides ? usageOf({ ...answer.usage, outputTokens: written }) : null;
@@ -126,17 +126,17 @@ function error(refusal: Refusal): Record<string, unknown> {
   return { error: { message, type, param: refusal.param ?? null, code } };
 }
 
-/** Bearer credentials are asked for at every address that speaks OpenAI's wire. */
+/** Bearer credentials are asked for at every address that speaks OpenAI's dialect. */
 export function hasBearer(authorization: string | undefined): boolean {
   return /^Bearer +\S/i.test(authorization ?? "");
 }
 
-export const chatCompletions: Wire = {
+export const chatCompletions: Dialect = {
   path: /\/chat\/completions$/,
   marks: [],
   lineEnd: "\n",
   hasCredential: ({ headers }) => hasBearer(headers.authorization),
-  read(json): WireReading | Refusal {
+  read(json): DialectReading | Refusal {
     const ask = readChatRequest(json);
     if ("kind" in ask) return ask;
     return {

@@ -1,25 +1,25 @@
-// Reads one request of an action and decides what the vendor's stand-in will say, before anything is written.
+// Reads one request of an action and decides how it will be answered in the vendor's place, before anything is written.
 import type { Json } from "../catalog/action.ts";
 import { refusalBody, type VendorWords } from "./action-body.ts";
 import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
-import { ACTION_FAULTS, type ActionConduct, type ActionPlay, actionConductOf, USUAL } from "./action-faults.ts";
+import { ACTION_FAULTS, type ActionConduct, actionConductOf, type ResponseScript, USUAL } from "./action-faults.ts";
 import { idsAt, type Swaps, swapsFor, withSwaps } from "./action-ids.ts";
 import type { ActionCall, ActionMemory } from "./action-memory.ts";
 import { type ActionReading, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
 import type { ActionPlace, Vendors } from "./action-vendors.ts";
-import type { Arrival } from "./scene.ts";
+import type { Arrival } from "./scenario.ts";
 
 /** The headers by which the gateway says what a request belongs to; no vendor ever sees them. */
 const ACTION_HEADER = "x-tollgate-sandbox-action";
 const STEP_HEADER = "x-tollgate-sandbox-step";
 const FAULT_HEADER = "x-tollgate-sandbox-fault";
 
-export interface ActionScene {
+export interface ActionScenario {
   readonly adapter: string;
   readonly action: string;
   readonly at: number;
   readonly words: VendorWords;
-  readonly play: ActionPlay;
+  readonly script: ResponseScript;
   readonly delayMs: number;
 }
 
@@ -105,29 +105,29 @@ function issue({ adapter, action }: ActionPlace, { body }: VendorWords, memory: 
 }
 
 /** The words that the conduct asks for instead of the usual ones; null: the usual ones. */
-function faultyWords(place: ActionPlace, play: ActionPlay, usual: VendorWords): VendorWords | null {
-  if (play.kind === "refuse") return refused(play.status);
-  if (play.kind === "error") return errorIn200(place, usual);
-  if (play.kind !== "means") return null;
-  const missing = `No rule of ${place.adapter}/${place.name} makes an answer mean ${play.verdict}.`;
-  return wordsMeaning(play.verdict, place, usual) ?? refused(400, missing);
+function faultyWords(place: ActionPlace, script: ResponseScript, usual: VendorWords): VendorWords | null {
+  if (script.kind === "refuse") return refused(script.status);
+  if (script.kind === "error") return errorIn200(place, usual);
+  if (script.kind !== "means") return null;
+  const missing = `No rule of ${place.adapter}/${place.name} makes an answer mean ${script.verdict}.`;
+  return wordsMeaning(script.verdict, place, usual) ?? refused(400, missing);
 }
 
-function strikes({ once, step, play }: ActionConduct, at: number, call: ActionCall): boolean {
-  if (play.kind === "answer" || (step !== null && step !== at)) return false;
+function applies({ once, step, script }: ActionConduct, at: number, call: ActionCall): boolean {
+  if (script.kind === "answer" || (step !== null && step !== at)) return false;
   if (!once) return true;
-  const first = !call.struck;
-  call.struck = true;
+  const first = !call.applied;
+  call.applied = true;
   return first;
 }
 
-/** What the stand-in says; a request that its vendor would not take is refused whatever fault was asked for. */
-export function actionSceneOf(arrival: Arrival, vendors: Vendors, memory: ActionMemory): ActionScene {
+/** Decides the answer. A request that the vendor would refuse is refused, whatever fault was asked for. */
+export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: ActionMemory): ActionScenario {
   const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
   const place = placeOf(arrival, vendors);
   const at = typeof place === "string" ? 0 : place.at;
-  const says = (words: VendorWords, play: ActionPlay = USUAL.play, delayMs = 0): ActionScene => {
-    return { adapter, action, at, words, play, delayMs };
+  const says = (words: VendorWords, script: ResponseScript = USUAL.script, delayMs = 0): ActionScenario => {
+    return { adapter, action, at, words, script, delayMs };
   };
   if (typeof place === "string") return says(refused(404, place));
 
@@ -152,11 +152,11 @@ export function actionSceneOf(arrival: Arrival, vendors: Vendors, memory: Action
   if (place.step?.until !== undefined && call.polls < conduct.notReady) {
     const early = wordsNotReady(place, usual);
     call.polls += 1;
-    if (early !== null) return says(early, USUAL.play, conduct.delayMs);
+    if (early !== null) return says(early, USUAL.script, conduct.delayMs);
   }
   call.steps.add(at);
   const delayMs = conduct.step === null || conduct.step === at ? conduct.delayMs : 0;
-  const play = strikes(conduct, at, call) ? conduct.play : USUAL.play;
-  if (play.kind === "answer" || play.kind === "padded") issue(place, usual, memory);
-  return says(faultyWords(place, play, usual) ?? usual, play, delayMs);
+  const script = applies(conduct, at, call) ? conduct.script : USUAL.script;
+  if (script.kind === "answer" || script.kind === "padded") issue(place, usual, memory);
+  return says(faultyWords(place, script, usual) ?? usual, script, delayMs);
 }

@@ -6,9 +6,9 @@ import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.t
 import { systemClock } from "../../src/clock.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { AttemptFailure } from "../../src/route.ts";
-import type { ActionRoute } from "../../src/upstream/action-route.ts";
+import type { ActionCandidate } from "../../src/upstream/action-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
-import { catalogOf, LIVE } from "../catalog/stock.ts";
+import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -48,14 +48,14 @@ beforeAll(async () => {
 });
 afterAll(() => vendor.close());
 
-function routeTo(name: string, path: string | null = null, params: Params = {}): ActionRoute {
+function routeTo(name: string, path: string | null = null, params: Params = {}): ActionCandidate {
   const env = { SLOW_BASE_URL: vendor.url };
   const offer = catalogOf({ adapters: { slow: spec }, tables: { slow: { a: row("/a") } } }, { env }).action(
     `slow/${name}`,
     LIVE,
   )?.offers[0];
   if (offer === undefined) throw new Error(`no slow/${name}`);
-  return upstream.actionRoute(offer, {
+  return upstream.actionCandidate(offer, {
     soldId: offer.id,
     params,
     row: path === null ? null : row(path),

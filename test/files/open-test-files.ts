@@ -10,7 +10,7 @@ import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 
-export interface TestDesk {
+export interface TestFiles {
   readonly files: Files;
   readonly records: Records;
   readonly clock: ManualClock;
@@ -25,8 +25,8 @@ export interface TestDesk {
   close(): Promise<void>;
 }
 
-export async function openDesk(openStore = (folder: string) => openDiskStore(folder, 0)): Promise<TestDesk> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-desk-"));
+export async function openTestFiles(openStore = (folder: string) => openDiskStore(folder, 0)): Promise<TestFiles> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-testFiles-"));
   const clock = manualClock(Date.now());
   const thread = await openSqliteThread({
     file: join(folder, "tollgate.db"),

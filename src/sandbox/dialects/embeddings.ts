@@ -1,9 +1,9 @@
-// The embeddings wire: vectors that depend on the text alone.
+// The embeddings dialect: vectors that depend on the text alone.
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
 import type { Ask, Turn } from "../ask.ts";
+import { type Dialect, type DialectReading, schemaRefusal } from "../dialect.ts";
 import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
-import { schemaRefusal, type Wire, type WireReading } from "../wire.ts";
 import { chatCompletions } from "./chat-completions.ts";
 
 const DIMENSIONS = 1_536;
@@ -54,10 +54,10 @@ function askOf(model: string, inputs: readonly Input[]): Ask {
   };
 }
 
-export const embeddings: Wire = {
+export const embeddings: Dialect = {
   ...chatCompletions,
   path: /\/embeddings$/,
-  read(json): WireReading | ReturnType<typeof schemaRefusal> {
+  read(json): DialectReading | ReturnType<typeof schemaRefusal> {
     const parsed = body.safeParse(json);
     if (!parsed.success) return schemaRefusal(parsed.error);
     const { model, dimensions, encoding_format } = parsed.data;

@@ -1,9 +1,9 @@
-// The generateContent wire: candidates made of parts, usage on every event, no word that the stream is over.
+// The generateContent dialect: candidates made of parts, usage on every event, no word that the stream is over.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
+import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalStatus, refusalWords } from "../refusals.ts";
 import { seedOf } from "../vocabulary.ts";
-import type { Wire, WireEvent, WireReading } from "../wire.ts";
 import { type GenerateContentRequest, readGenerateContentRequest } from "./generate-content-request.ts";
 
 const FINISH_REASONS = {
@@ -78,16 +78,16 @@ function* events(
   { ask, showThoughts }: GenerateContentRequest,
   answer: Answer,
   conduct: Conduct,
-): Generator<WireEvent> {
+): Generator<DialectEvent> {
   const tail = { modelVersion: ask.model, responseId: answer.id };
   let candidates = 0;
   let thoughts = 0;
   const event = (
-    kind: WireEvent["kind"],
+    kind: DialectEvent["kind"],
     tokens: number,
     candidate: Record<string, unknown>,
     last: boolean,
-  ): WireEvent => {
+  ): DialectEvent => {
     const shown = conduct.usage !== "never" && (last || conduct.usage !== "finish");
     const usage = shown ? { usageMetadata: usageOf(answer.usage, candidates, thoughts) } : {};
     return { name: null, data: JSON.stringify({ candidates: [candidate], ...usage, ...tail }), tokens, kind };
@@ -118,12 +118,12 @@ function error(refusal: Refusal) {
   return { error: { code: refusalStatus(refusal), message, status, ...(details.length > 0 && { details }) } };
 }
 
-export const generateContent: Wire = {
+export const generateContent: Dialect = {
   path: PATH,
   marks: ["x-goog-api-key"],
   lineEnd: "\r\n",
   hasCredential: ({ headers, url }) => Boolean(headers["x-goog-api-key"]) || Boolean(url.searchParams.get("key")),
-  read(json, { url }): WireReading | Refusal {
+  read(json, { url }): DialectReading | Refusal {
     const [, model = "", method] = PATH.exec(url.pathname) ?? [];
     const stream = method === "streamGenerateContent";
     if (stream && url.searchParams.get("alt") !== "sse") {

@@ -1,9 +1,9 @@
-// The routes of a call to a sold action: the offers that can serve these very params, each with its own names for them.
+// The candidates of a call to a sold action: the offers that can serve these very params, each with its own names for them.
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
-import type { ActionRoute } from "../upstream/action-route.ts";
+import type { ActionCandidate } from "../upstream/action-candidate.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { fieldsError, issuesOf } from "./read-call.ts";
 import type { FieldIssue } from "./table-params.ts";
@@ -55,7 +55,7 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
 }
 
 /** A candidate for each offer. */
-export function routesOf(
+export function candidatesOf(
   offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,
   order: {
@@ -64,11 +64,11 @@ export function routesOf(
     readonly preamble: Buffer | null;
     readonly sandboxFault: string | null;
   },
-): ReadonlyMap<ActionRoute, OfferedCall> {
+): ReadonlyMap<ActionCandidate, OfferedCall> {
   const readsAll = sold.servedAs !== null;
   return new Map(
     offered.map((one) => [
-      order.upstream.actionRoute(one.offer, {
+      order.upstream.actionCandidate(one.offer, {
         soldId: sold.id,
         params: one.hidden.params,
         row,

@@ -1,0 +1,109 @@
+// How often a vendor may be asked: permits spaced evenly by its rate and given in order, and the rests that it asks for.
+import type { Clock } from "../clock.ts";
+
+/** The most requests that a vendor takes in so many milliseconds. */
+export interface VendorRate {
+  readonly requests: number;
+  readonly perMs: number;
+}
+
+export interface PermitRequest {
+  /** The longest that the caller can wait; where it would be longer, no permit is given. */
+  readonly waitMsMax: number;
+  /** The caller does not want to send before so many milliseconds have passed. Default 0. */
+  readonly afterMs?: number;
+}
+
+export interface Permit {
+  /** How long to wait before sending. */
+  readonly waitMs: number;
+  /** False once the vendor has been rested since: acquire another permit instead of sending. */
+  valid(): boolean;
+  /** The call ended before it was sent: the next request may have its time. */
+  cancel(): void;
+}
+
+/** There is no permit within `waitMsMax`; `waitMs` is how long one would have to wait. */
+export interface NoPermit {
+  readonly waitMs: number;
+  readonly valid: null;
+}
+
+export interface VendorRateLimiter {
+  /** A permit, or how long it would be until there is one. A vendor without a rate always has one, unless it rests. */
+  acquire(vendor: string, rate: VendorRate | undefined, request: PermitRequest): Permit | NoPermit;
+  /** Sends nothing to the vendor for so long; permits given before are no longer valid. Never shortens a rest. */
+  rest(vendor: string, ms: number): void;
+  /** Milliseconds until its rest ends; 0: it does not rest. */
+  resting(vendor: string): number;
+}
+
+/** The time that one permit reserves. */
+interface Reservation {
+  readonly atMs: number;
+}
+
+interface VendorState {
+  /** Those that still delay others, in order of time. */
+  reservations: Reservation[];
+  restUntilMs: number;
+  /** How many rests it has had; a permit from before the latest is no longer valid. */
+  rests: number;
+}
+
+/**
+ * The first time from `fromMs` on that is `gapMs` away from every reservation. Evenly spaced, not a burst and then a pause: a burst
+ * sent at the end of one window can reach the vendor in the next.
+ */
+function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: number): number {
+  let atMs = fromMs;
+  for (const reserved of reservations) {
+    if (reserved.atMs >= atMs + gapMs) break;
+    atMs = Math.max(atMs, reserved.atMs + gapMs);
+  }
+  return atMs;
+}
+
+/** Per-vendor rate limiter of this process. It never sleeps; it returns a delay. */
+export function createVendorRateLimiter(clock: Clock): VendorRateLimiter {
+  const states = new Map<string, VendorState>();
+
+  function stateOf(vendor: string): VendorState {
+    const known = states.get(vendor);
+    if (known !== undefined) return known;
+    const state = { reservations: [], restUntilMs: 0, rests: 0 };
+    states.set(vendor, state);
+    return state;
+  }
+
+  return {
+    acquire(vendor, rate, { waitMsMax, afterMs = 0 }) {
+      const nowMs = clock.elapsedMs();
+      const state = stateOf(vendor);
+      const gapMs = rate === undefined ? 0 : rate.perMs / rate.requests;
+      state.reservations = state.reservations.filter(({ atMs }) => atMs + gapMs > nowMs);
+      const atMs = firstFree(state.reservations, Math.max(nowMs + afterMs, state.restUntilMs), gapMs);
+      const waitMs = atMs - nowMs;
+      if (waitMs > waitMsMax) return { waitMs, valid: null };
+      const reservation: Reservation = { atMs };
+      const { rests } = state;
+      if (gapMs > 0) state.reservations = [...state.reservations, reservation].sort((a, b) => a.atMs - b.atMs);
+      return {
+        waitMs,
+        valid: () => state.rests === rests,
+        cancel() {
+          // A request that has been sent still counts.
+          if (reservation.atMs > clock.elapsedMs())
+            state.reservations = state.reservations.filter((other) => other !== reservation);
+        },
+      };
+    },
+    rest(vendor, ms) {
+      const state = stateOf(vendor);
+      state.rests++;
+      state.restUntilMs = Math.max(state.restUntilMs, clock.elapsedMs() + ms);
+      state.reservations = state.reservations.filter(({ atMs }) => atMs <= clock.elapsedMs());
+    },
+    resting: (vendor) => Math.max(0, (states.get(vendor)?.restUntilMs ?? 0) - clock.elapsedMs()),
+  };
+}
