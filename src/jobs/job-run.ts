@@ -29,6 +29,8 @@ export class JobRun implements RunningJob {
   #next: Promise<void> | null = null;
   /** The job is no longer this process's to end. */
   #isGone = false;
+  /** The store did not answer when it was asked for this job. */
+  #wasAway = false;
 
   constructor({ job, version }: StoredJob, kind: JobKind, deps: JobsDeps) {
     this.id = job.id;
@@ -86,7 +88,7 @@ export class JobRun implements RunningJob {
 
   async extend(amountNano: Nano, accruedNano: Nano): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
-    const extended = await ledger.extend(this.#job.hold, amountNano, accruedNano, holdLeaseMs);
+    const extended = await ledger.extend(this.#job.hold, amountNano, accruedNano, holdLeaseMs).catch(this.#away);
     if (extended.outcome === "gone") this.leave();
     if (extended.outcome !== "extended") return false;
     this.spend.raise(extended.amountNano);
@@ -146,6 +148,8 @@ export class JobRun implements RunningJob {
       end = await Promise.race([this.#kind.run(this), overdue]);
     } catch (error) {
       if (this.#isGone || error instanceof LeaseLost) throw new LeaseLost();
+      // That is no fault of the work: it goes on from what was saved last, once the store is back.
+      if (this.#wasAway) throw error;
       this.#deps.onBroken(error, this.id);
       end = FAILED;
     } finally {
@@ -189,6 +193,11 @@ export class JobRun implements RunningJob {
     return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : 0;
   }
 
+  readonly #away = (error: unknown): never => {
+    this.#wasAway = true;
+    throw error;
+  };
+
   /** A versioned put of what is known: whoever asks while one is under way is proven by the next. */
   #prove(): Promise<void> {
     if (this.#putting === null) {
@@ -212,12 +221,14 @@ export class JobRun implements RunningJob {
     const state = this.#job.state === "queued" ? "running" : this.#job.state;
     const job = { ...this.#job, state, legs: this.#calls.legs() };
     this.#job = job;
-    const version = await putJob(records, job, this.#version).catch(async (error: unknown) => {
-      // It may have been written all the same: then it is there, word for word.
-      const stored = await findJob(records, job.id);
-      if (stored !== null && JSON.stringify(stored.job) === JSON.stringify(job)) return stored.version;
-      throw error;
-    });
+    const version = await putJob(records, job, this.#version)
+      .catch(async (error: unknown) => {
+        // It may have been written all the same: then it is there, word for word.
+        const stored = await findJob(records, job.id);
+        if (stored !== null && JSON.stringify(stored.job) === JSON.stringify(job)) return stored.version;
+        throw error;
+      })
+      .catch(this.#away);
     if (version === null) {
       this.leave();
       throw new LeaseLost();

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { openStores } from "../../src/stores.ts";
-import { moneyOf, openJobs, stepping } from "../jobs/stage.ts";
-import { ACCOUNT } from "../jobs/stage.ts";
+import { ACCOUNT, moneyOf, openJobs, stepping } from "../jobs/stage.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 
