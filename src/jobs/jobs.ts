@@ -172,14 +172,24 @@ class RunningJobs implements Jobs {
     });
   }
 
-  /** What did not come to its end here is tried again where it is still this process's. */
+  /** What did not come to its end here is tried again where it is still this process's, however long the store is away. */
   async #again(id: string): Promise<void> {
-    if (this.#isStopped) return;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
-    const stored = this.#isStopped ? null : await findJob(this.#options.records, id);
-    if (stored === null || isOver(stored.job)) return;
-    if (stored.job.runner === this.#options.self) this.#run(stored);
+    for (let isKnown = false; !isKnown && !this.#isStopped; ) {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+      isKnown = await this.#goOn(id).catch((error: unknown) => {
+        this.#options.onBroken(error, id);
+        return false;
+      });
+    }
+  }
+
+  /** Rejects where the store is away. */
+  async #goOn(id: string): Promise<true> {
+    if (this.#isStopped) return true;
+    const stored = await findJob(this.#options.records, id);
+    if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#run(stored);
     else await this.#runners.remove(id);
+    return true;
   }
 
   /** New leases for the holds of what runs here; one whose hold has gone has nothing left to be paid with. */

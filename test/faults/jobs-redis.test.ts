@@ -102,15 +102,13 @@ async function live(url: string, times: number, fault: (round: number) => Promis
     }
     return true;
   };
-  await eventually(open, "every job to have ended", HELD_MS_MAX);
-  await eventually(
-    async () => {
-      await stores.ledger.sweep(500);
-      return (await moneyOf(stores)).held === 0 ? true : undefined;
-    },
-    "nothing to be held",
-    HELD_MS_MAX,
-  );
+  const noneHeld = async () => {
+    await stores.ledger.sweep(500);
+    return (await moneyOf(stores)).held === 0 ? true : undefined;
+  };
+  // The store may still be away.
+  await eventually(() => open().catch(() => undefined), "every job to have ended", HELD_MS_MAX);
+  await eventually(() => noneHeld().catch(() => undefined), "nothing to be held", HELD_MS_MAX);
 
   let charged = 0;
   const adoptedTwice: string[] = [];
