@@ -58,6 +58,8 @@ class RunningJobs implements Jobs {
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
   /** Launches that are being placed, by job: what their record says. */
   readonly #launching = new Map<string, StoredJob>();
+  /** Adoptions that the store has not answered: they may have been written. */
+  readonly #unsure = new Set<string>();
   readonly #timers: NodeJS.Timeout[] = [];
   #adopting: Promise<void> | null = null;
   #isStopped = false;
@@ -230,6 +232,7 @@ class RunningJobs implements Jobs {
 
   async #adopt(id: string, runner: string): Promise<void> {
     const { records, ledger, self } = this.#options;
+    if (this.#unsure.has(id)) return;
     const stored = await findJob(records, id);
     if (stored === null || isOver(stored.job) || stored.job.runner !== runner) return this.#runners.remove(id, runner);
     const { job, version } = stored;
@@ -242,7 +245,11 @@ class RunningJobs implements Jobs {
     if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);
     await this.#runners.add(id);
     const adopted = { ...job, runner: self };
-    const adoptedVersion = await putJob(records, adopted, version);
+    const adoptedVersion = await putJob(records, adopted, version).catch((error: unknown) => {
+      this.#unsure.add(id);
+      void this.#again(id).finally(() => this.#unsure.delete(id));
+      throw error;
+    });
     if (adoptedVersion === null) return this.#runners.remove(id);
     await this.#runners.remove(id, runner);
     this.#run({ job: adopted, version: adoptedVersion });
