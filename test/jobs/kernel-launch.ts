@@ -66,5 +66,5 @@ export async function launchThroughKernel(
   const reader = new WholeAnswer();
   const run = { id, payer, funds, parent: null, signal: null, deadlineMs: null, reader };
   const ended = await execute(plan, run, deps);
-  return { jobId, ended, told: ended.outcome === "success" };
+  return { jobId, ended, told: ended.error === null };
 }

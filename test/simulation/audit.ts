@@ -83,7 +83,11 @@ interface Booked {
 function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   const calls = new Set(tries.map(({ holdId }) => holdId));
   const postings = new Map<string, Booked>();
-  const found = [...heard.forfeits.keys()].map((holdId) => `${holdId} was given up though it had been told of`);
+  // Who adopts a job does not know how its hold was placed, so that where its lease has ended it is free.
+  const isFree = (holdId: string) => isJobs(holdId) && expiredMs.has(holdId);
+  const found = [...heard.forfeits.keys()]
+    .filter((holdId) => !isFree(holdId))
+    .map((holdId) => `${holdId} was given up though it had been told of`);
   for (const number of scenario.accounts.keys()) {
     const account = store.kept.at(accountId(number));
     let cents = 0;
