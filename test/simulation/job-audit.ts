@@ -53,7 +53,9 @@ function launched({ job, holdId, told, code }: LaunchTry, evidence: JobEvidence)
   const record = recordOf(holdId, evidence);
   const isOver = record === null || record.state === "succeeded" || record.state === "failed";
   if (told === jobIdOf(holdId) && record === null) found.push(`${told} was told of, and nobody knows it`);
-  if (!isOver) found.push(`${jobIdOf(holdId)} never ended: it is ${record.state}`);
+  // Of a launch that was refused while the store was away a record may stay, which holds nothing and is run by nobody.
+  const isLeft = told === null && (record?.state === "launching" || record?.state === "queued");
+  if (!isOver && !isLeft) found.push(`${jobIdOf(holdId)} never ended: it is ${record.state}`);
   if (told === null && code !== null && charged > 0) found.push(`${holdId} was told ${code} and is charged ${charged}`);
   const wanted = record?.state === "succeeded" ? (record.end?.chargeNano ?? 0) : 0;
   const isFree = evidence.expiredMs.has(holdId);
