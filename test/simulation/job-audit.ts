@@ -49,8 +49,9 @@ function launched({ job, holdId, told, code }: LaunchTry, evidence: JobEvidence)
   if (postings.length > 1) found.push(`${holdId} is charged ${postings.length} times`);
   if (charged > (jobOf(scenario.jobs ?? [], holdId)?.budgetNano ?? 0)) found.push(`${holdId} is charged ${charged}`);
   found.push(...legsOf(holdId, { store, steps }));
-  if (wasForgotten(holdId, evidence)) return found;
   const record = recordOf(holdId, evidence);
+  // Where the store has lost that its runner was known, nobody looks for what that one was running when it died.
+  if (wasForgotten(holdId, evidence) || store.forgotten.has(`answer ${record?.runner}`)) return found;
   const isOver = record === null || record.state === "succeeded" || record.state === "failed";
   if (told === jobIdOf(holdId) && record === null) found.push(`${told} was told of, and nobody knows it`);
   // Of a launch that was refused while the store was away a record may stay, which holds nothing and is run by nobody.
