@@ -33,7 +33,10 @@ export interface JobKind {
   readonly msMax: number;
   /** What counts against the hold: the prices of its calls, or what they cost us. */
   readonly counted: "price" | "upstream_cost";
-  /** Runs it to its end. A rejection ends it as failed; LeaseLost and an aborted process leave it to whoever goes on with it. */
+  /**
+   * Runs it to its end. A rejection ends it as failed. LeaseLost and an aborted process leave it to whoever goes on with it, and a
+   * store that was away to this process, from what was saved last.
+   */
   run(job: RunningJob): Promise<JobEnd>;
 }
 

@@ -89,7 +89,7 @@ export class JobRun implements RunningJob {
 
   async extend(amountNano: Nano, accruedNano: Nano): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
-    const extended = await ledger.extend(this.#job.hold, amountNano, accruedNano, holdLeaseMs);
+    const extended = await ledger.extend(this.#job.hold, amountNano, accruedNano, holdLeaseMs).catch(this.#proven.away);
     if (extended.outcome === "gone") this.leave();
     if (extended.outcome !== "extended") return false;
     this.spend.raise(extended.amountNano);
@@ -148,6 +148,8 @@ export class JobRun implements RunningJob {
       end = await Promise.race([this.#kind.run(this), overdue]);
     } catch (error) {
       if (this.#proven.isLost || error instanceof LeaseLost) throw new LeaseLost();
+      // That is no fault of the work: it goes on from what was saved last, once the store is back.
+      if (this.#proven.wasAway) throw error;
       this.#deps.onBroken(error, this.id);
       end = FAILED;
     } finally {

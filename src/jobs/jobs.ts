@@ -46,6 +46,8 @@ class RunningJobs implements Jobs {
   readonly #runners: Runners;
   readonly #kinds: ReadonlyMap<string, JobKind>;
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
+  /** Adoptions that the store has not answered: they may have been written. */
+  readonly #unsure = new Set<string>();
   readonly #timers: NodeJS.Timeout[] = [];
   #adopting: Promise<void> | null = null;
   #isStopped = false;
@@ -114,14 +116,24 @@ class RunningJobs implements Jobs {
     });
   }
 
-  /** What did not come to its end here is tried again where it is still this process's. */
+  /** What did not come to its end here is tried again where it is still this process's, however long the store is away. */
   async #again(id: string): Promise<void> {
-    if (this.#isStopped) return;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
-    const stored = this.#isStopped ? null : await findJob(this.#options.records, id);
-    if (stored === null || isOver(stored.job)) return;
-    if (stored.job.runner === this.#options.self) this.#run(stored);
+    for (let isKnown = false; !isKnown && !this.#isStopped; ) {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+      isKnown = await this.#goOn(id).catch((error: unknown) => {
+        this.#options.onBroken(error, id);
+        return false;
+      });
+    }
+  }
+
+  /** Rejects where the store is away. */
+  async #goOn(id: string): Promise<true> {
+    if (this.#isStopped) return true;
+    const stored = await findJob(this.#options.records, id);
+    if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#run(stored);
     else await this.#runners.remove(id);
+    return true;
   }
 
   /** New leases for the holds of what runs here; one whose hold has gone has nothing left to be paid with. */
@@ -162,6 +174,7 @@ class RunningJobs implements Jobs {
 
   async #adopt(id: string, runner: string): Promise<void> {
     const { records, ledger, self } = this.#options;
+    if (this.#unsure.has(id)) return;
     const stored = await findJob(records, id);
     if (stored === null || isOver(stored.job) || stored.job.runner !== runner) return this.#runners.remove(id, runner);
     const { job, version } = stored;
@@ -174,7 +187,11 @@ class RunningJobs implements Jobs {
     if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);
     await this.#runners.add(id);
     const adopted = { ...job, runner: self };
-    const adoptedVersion = await putJob(records, adopted, version);
+    const adoptedVersion = await putJob(records, adopted, version).catch((error: unknown) => {
+      this.#unsure.add(id);
+      void this.#again(id).finally(() => this.#unsure.delete(id));
+      throw error;
+    });
     if (adoptedVersion === null) return this.#runners.remove(id);
     await this.#runners.remove(id, runner);
     this.#run({ job: adopted, version: adoptedVersion });

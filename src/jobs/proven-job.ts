@@ -20,6 +20,7 @@ export class ProvenJob {
   #putting: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #isLost = false;
+  #wasAway = false;
 
   constructor({ job, version }: StoredJob, parts: ProvenJobParts) {
     this.#parts = parts;
@@ -35,6 +36,17 @@ export class ProvenJob {
   get isLost(): boolean {
     return this.#isLost;
   }
+
+  /** The store did not answer when it was asked for this job. */
+  get wasAway(): boolean {
+    return this.#wasAway;
+  }
+
+  /** Notes that the store has failed, and passes the failure on. */
+  readonly away = (error: unknown): never => {
+    this.#wasAway = true;
+    throw error;
+  };
 
   /** Nothing is written any more. */
   lose(): void {
@@ -70,12 +82,14 @@ export class ProvenJob {
     const state = this.#job.state === "queued" ? "running" : this.#job.state;
     const job = { ...this.#job, state, legs: legs() };
     this.#job = job;
-    const version = await putJob(records, job, this.#version).catch(async (error: unknown) => {
-      // It may have been written all the same: then it is there, word for word.
-      const stored = await findJob(records, job.id);
-      if (stored !== null && JSON.stringify(stored.job) === JSON.stringify(job)) return stored.version;
-      throw error;
-    });
+    const version = await putJob(records, job, this.#version)
+      .catch(async (error: unknown) => {
+        // It may have been written all the same: then it is there, word for word.
+        const stored = await findJob(records, job.id);
+        if (stored !== null && JSON.stringify(stored.job) === JSON.stringify(job)) return stored.version;
+        throw error;
+      })
+      .catch(this.away);
     if (version === null) {
       this.lose();
       throw new LeaseLost();

@@ -34,7 +34,19 @@ export class Runners {
     const { records, self, leaseMs } = this.#options;
     await records.put({ kind: ALIVE, id: self, payer: null, value: "", ttlMs: leaseMs, ifVersion: null });
     // Whoever took us for dead while we could not say otherwise may have forgotten us.
-    await records.put({ kind: KNOWN, id: self, payer: KNOWN_LIST, value: self, ttlMs: null, ifVersion: null });
+    await this.#know(self);
+  }
+
+  async #know(runner: string): Promise<void> {
+    const { records } = this.#options;
+    await records.put({ kind: KNOWN, id: runner, payer: KNOWN_LIST, value: runner, ttlMs: null, ifVersion: null });
+  }
+
+  /** One that was only slow may have said so meanwhile, and taken on jobs that must be found if it dies. */
+  async #forget(runner: string): Promise<void> {
+    const { records } = this.#options;
+    await records.delete(KNOWN, runner);
+    if ((await records.get(ALIVE, runner)) !== null) await this.#know(runner);
   }
 
   /** This process runs no more jobs: whoever looks next may adopt what it has left. */
@@ -60,7 +72,7 @@ export class Runners {
       if (shared && (await records.get(ALIVE, runner)) !== null) continue;
       const jobIds: string[] = [];
       for await (const jobId of this.#all(OPEN_JOB, listOf(runner))) jobIds.push(jobId);
-      if (jobIds.length === 0) await records.delete(KNOWN, runner);
+      if (jobIds.length === 0) await this.#forget(runner);
       else yield { runner, jobIds };
     }
   }

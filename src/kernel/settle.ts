@@ -133,9 +133,13 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
   return charge instanceof GatewayError ? { kind: "unpaid", error: charge } : { kind: "captured", cost, charge, final };
 }
 
-/** The leg of the one that served costs what was counted, whatever was known of it while it ran. */
+/**
+ * The leg of the one that served costs what was counted, whatever was known of it while it ran. Losers of a race may be of the same
+ * model and come after it; an answer that was left has no leg that ended well.
+ */
 function noteCost(legs: Leg[], served: Candidate, { upstreamNano }: Cost): void {
-  const leg = legs.findLast(({ provider, model }) => provider === served.provider && model === served.model);
+  const own = legs.filter(({ provider, model }) => provider === served.provider && model === served.model);
+  const leg = own.findLast(({ failure }) => failure === null) ?? own.at(-1);
   if (leg !== undefined) leg.upstreamNano = upstreamNano;
 }
 

@@ -1,4 +1,6 @@
 // A function of ours that calls actions: children of its hold, legs of its posting, stopped when it stops.
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type LocalCall, localAction } from "../../src/catalog/local-action.ts";
@@ -160,6 +162,48 @@ describe("a race of two actions", () => {
     };
     expect((await run()).answer.json.data).toBe("acme/free");
   });
+
+  it.each([
+    ["of another action", { action: "acme/capped", params: {} }],
+    ["of the same action", { action: "acme/search", params: { q: "coffee" } }],
+  ])(
+    "whose loser, %s, answers after the winner was paid: one charge, and what the loser took is a leg",
+    async (_, loser) => {
+      const late = Promise.withResolvers<ServerResponse>();
+      gateway.vendor.answers((response, { url, body }) => {
+        const isWinner = url === "/v1/search" && (body as { query?: string }).query === "tea";
+        if (!isWinner) return void late.resolve(response);
+        void late.promise.then(() => response.end('{"results":["a"]}'));
+      });
+      play = async ({ race }) => {
+        const answer = await race([SEARCH, loser]);
+        return answer.ok ? [answer.action, answer.data] : answer.error.code;
+      };
+      const { account, answer } = await run();
+      expect(answer.json).toMatchObject({ data: ["acme/search", { results: ["a"] }], charged_cents: 3 });
+      await sleep(100);
+      const vendorsAnswer = await late.promise;
+      vendorsAnswer.on("error", () => {});
+      vendorsAnswer.end('{"results":["late"],"used":2}');
+      await sleep(100);
+      expect(await gateway.transactions(account)).toHaveLength(1);
+      expect([await gateway.balanceCents(account), await gateway.heldCents(account)]).toEqual([97, 0]);
+      const { json } = await gateway.admin("GET", `/admin/v1/transactions/${answer.json.transaction_id}`);
+      const half = 5_000_000;
+      expect(json.legs).toMatchObject([
+        { vendor: "acme", action: "search", ok: true, reason: null, upstream_nano_usd: half },
+        {
+          vendor: "acme",
+          action: loser.action.split("/")[1],
+          ok: false,
+          reason: "gateway_lost_race",
+          upstream_nano_usd: half,
+        },
+        { vendor: "tollgate", ok: true, upstream_nano_usd: 0 },
+      ]);
+      expect(json.upstream_nano_usd).toBe(2 * half);
+    },
+  );
 
   it("is for reads: a write is sent to nobody", async () => {
     play = async ({ race }) => {

@@ -3,6 +3,7 @@ import { GatewayError } from "../../src/errors.ts";
 import { LEASE_ENDED, restId } from "../../src/ledger/spool/tell-store.ts";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import type { Told, Try } from "./client.ts";
+import { isJobs, jobOf } from "./jobs.ts";
 import { callOf } from "./metered.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess, Heard } from "./process.ts";
@@ -36,16 +37,17 @@ export interface Evidence {
 }
 
 /** Nothing is ever spent or taken twice: balance, ceiling, slots. */
-export function overspent(kept: Kept, { accounts, calls }: Scenario, { startMs, time }: World): string[] {
+export function overspent(kept: Kept, { accounts, calls, jobs = [] }: Scenario, { startMs, time }: World): string[] {
   const found: string[] = [];
   for (const [number, { ceilingNano, inFlightMax }] of accounts.entries()) {
     const account = kept.at(accountId(number));
     const [granted, spent, held] = [account.sum("credit"), account.sum("charge"), account.held()];
     if (spent + held > granted) found.push(`${accountId(number)} has spent ${spent} and holds ${held} of ${granted}`);
     for (const [holdId, { amount }] of account.live)
-      if (amount > (callOf(calls, holdId)?.holdNano ?? 0))
+      if (amount > (callOf(calls, holdId)?.holdNano ?? jobOf(jobs, holdId)?.budgetNano ?? 0))
         found.push(`${holdId} holds ${amount}, more than it asked for`);
-    if (account.live.size > inFlightMax) found.push(`${accountId(number)} runs ${account.live.size} of ${inFlightMax}`);
+    const running = [...account.live.keys()].filter((holdId) => !isJobs(holdId)).length;
+    if (running > inFlightMax) found.push(`${accountId(number)} runs ${running} of ${inFlightMax}`);
     if (ceilingNano === null) continue;
     for (const atMs of [startMs, startMs + time.nowMs]) {
       const used = account.ofKey(keyId(number), "day", Math.floor(atMs / DAY_MS) * DAY_MS);
@@ -81,7 +83,11 @@ interface Booked {
 function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   const calls = new Set(tries.map(({ holdId }) => holdId));
   const postings = new Map<string, Booked>();
-  const found = [...heard.forfeits.keys()].map((holdId) => `${holdId} was given up though it had been told of`);
+  // Who adopts a job does not know how its hold was placed, so that where its lease has ended it is free.
+  const isFree = (holdId: string) => isJobs(holdId) && expiredMs.has(holdId);
+  const found = [...heard.forfeits.keys()]
+    .filter((holdId) => !isFree(holdId))
+    .map((holdId) => `${holdId} was given up though it had been told of`);
   for (const number of scenario.accounts.keys()) {
     const account = store.kept.at(accountId(number));
     let cents = 0;
@@ -101,11 +107,12 @@ function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
     if (cents !== Math.ceil(spent / NANO_PER_CENT)) found.push(`${cents} cents do not make ${spent}`);
     for (const holdId of account.live.keys()) found.push(`${holdId} is held for ever`);
     for (const holdId of [...account.ended.keys(), ...postings.keys()])
-      if (!calls.has(holdOf(holdId))) found.push(`${holdId} is the hold of no call`);
+      if (!calls.has(holdOf(holdId)) && !isJobs(holdId)) found.push(`${holdId} is the hold of no call`);
     for (const holdId of account.orphans)
       if (!store.forgotten.has(holdId)) found.push(`${holdId} was charged without its hold, which was never lost`);
     for (const holdId of account.late)
-      if (!expiredMs.has(holdOf(holdId))) found.push(`${holdId} was charged late, and its lease had not ended`);
+      if (!expiredMs.has(holdOf(holdId)) && !isJobs(holdId))
+        found.push(`${holdId} was charged late, and its lease had not ended`);
   }
   return { postings, found };
 }
@@ -123,6 +130,7 @@ export function audit(evidence: Evidence): string[] {
     ...evidence.tries.flatMap((tried) => answered(tried, evidence, postings)),
     ...keysOf(evidence).flatMap(([key, tries]) => sameAnswers(key, tries, evidence)),
     ...cost(evidence, postings),
+    ...legs(evidence, postings),
     ...expiries(evidence),
   ];
 }
@@ -256,6 +264,27 @@ function cost(evidence: Evidence, postings: Postings): string[] {
   const books = total(entries.map(({ nano }) => nano));
   if (found.length === 0 && books !== explained) found.push(`the vendor has taken ${books}, we know of ${explained}`);
   return found;
+}
+
+/** Each charge names whom its call asked, and what each of them took of what it cost us. */
+function legs({ entries, tries, store }: Evidence, postings: Postings): string[] {
+  return tries.flatMap(({ call, holdId }) => {
+    const posted = store.kept.at(accountId(call.account)).postings.find(({ id }) => id === holdId);
+    const request = store.kept.posted.get(holdId);
+    if (request === undefined || posted === undefined || postings.get(holdId)?.swept === true) return [];
+    const own = entries.filter((entry) => entry.holdId === holdId);
+    const found: string[] = [];
+    const sum = total(request.legs.map(({ upstreamNano }) => upstreamNano));
+    if (sum !== request.upstreamNano) found.push(`${holdId} cost us ${request.upstreamNano}, and its legs ${sum}`);
+    const [named, asked] = [request.legs.map(({ vendor }) => vendor), own.map(({ provider }) => provider)].map((list) =>
+      list.toSorted().join(", "),
+    );
+    if (named !== asked) found.push(`${holdId} has legs of ${named}, and asked ${asked}`);
+    for (const { provider, nano } of own.filter(({ served }) => served))
+      if (!request.legs.some(({ vendor, upstreamNano }) => vendor === provider && upstreamNano === nano))
+        found.push(`${holdId} was served by ${provider} for ${nano}, and no leg says so`);
+    return found;
+  });
 }
 
 const SLACK_MS = 2_000;

@@ -131,10 +131,12 @@ export class Network {
   }
 
   records(gateway: number, owner: Owner): Records {
-    const part = {
+    return {
       put: (record) => this.send(gateway, owner, "put", operations.put(record)),
       get: (kind, id) => this.send(gateway, owner, "get", operations.get(kind, id)),
-    } satisfies Partial<Records>;
-    return part as Records;
+      delete: (kind, id) => this.send(gateway, owner, "delete", operations.delete(kind, id)),
+      list: (kind, payer) => this.send(gateway, owner, "list", operations.list(kind, payer)),
+      sweep: () => Promise.resolve(0),
+    };
   }
 }

@@ -2,6 +2,9 @@
 import type { Clock } from "../../src/clock.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { createJobs } from "../../src/jobs/jobs.ts";
+import type { HoldKeeper } from "../../src/kernel/deps.ts";
+import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/ledger/sweep.ts";
 import type { Nano } from "../../src/money.ts";
@@ -10,8 +13,10 @@ import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
 import type { Caller } from "../../src/plan.ts";
 import type { ServeDeps } from "../../src/serve/deps.ts";
 import { serve } from "../../src/serve/serve.ts";
+import { isJobs, type JobVendor, STEPPING } from "./jobs.ts";
 import { Disk, memorySpool } from "./memory-spool.ts";
 import { meteredLedger } from "./metered.ts";
+import { type Deaths, mortalLedger, mortalRecords, routedLedger } from "./mortal.ts";
 import type { Network, World } from "./network.ts";
 import type { AccountPlan, CallPlan, Scenario } from "./scenario.ts";
 import { accountId, keyId, LEASE_MS } from "./store.ts";
@@ -24,6 +29,22 @@ const untouched: ServeDeps["takeWindow"] = (_kind, _key, limit) => {
 
 const LOOK_MS = 1_000;
 const RESTART_MS = 1_000;
+
+/** Whoever has not said for so long that it lives has died, as in the real gateway. */
+const RUNNER_LEASE_MS = 20_000;
+
+const NOTHING_KEPT: HoldKeeper = {
+  announce: () => Promise.reject(new Error("nothing is kept here")),
+  dismiss: () => Promise.resolve(),
+  takeOver: () => Promise.reject(new Error("nothing is kept here")),
+};
+
+/** What gateways need beside the rest where a scenario has jobs: their own way to the store, their vendor, and their deaths. */
+export interface JobParts {
+  readonly network: Network;
+  readonly vendor: JobVendor;
+  readonly deaths: Deaths;
+}
 
 /** What the gateways say of themselves, for the audit. */
 export interface Heard {
@@ -65,11 +86,16 @@ export class GatewayProcess {
   readonly #heard: Heard;
   readonly #accounts: readonly AccountPlan[];
   readonly #calls: readonly CallPlan[];
+  readonly #jobs: JobParts | null;
 
   constructor(
     number: number,
-    parts: { world: World; network: Network; heard: Heard } & Pick<Scenario, "accounts" | "calls">,
+    parts: { world: World; network: Network; heard: Heard; jobs: JobParts | null } & Pick<
+      Scenario,
+      "accounts" | "calls"
+    >,
   ) {
+    this.#jobs = parts.jobs;
     this.#number = number;
     this.#world = parts.world;
     this.#network = parts.network;
@@ -120,7 +146,9 @@ export class GatewayProcess {
       elapsedMs: () => time.nowMs,
     };
     const spool = memorySpool(this.disk, owner, this.#world);
-    const ledger = spooledLedger(this.#network.ledger(this.#number, owner), spool, {
+    const ownWay = this.#network.ledger(this.#number, owner);
+    const way = this.#jobs === null ? ownWay : routedLedger(ownWay, this.#jobs.network.ledger(this.#number, owner));
+    const ledger = spooledLedger(way, spool, {
       clock,
       leaseMs: LEASE_MS,
       onBroken: (error) => this.#broke(error, "spool"),
@@ -135,12 +163,15 @@ export class GatewayProcess {
     this.#lookAtStore(store.generation, owner, () => ledger.repeat());
     await ledger.recover();
     await leases.recover();
+    const keeper = this.#jobs === null ? NOTHING_KEPT : await this.#keep(this.#jobs, { ledger, clock, name, owner });
+    const records = this.#network.records(this.#number, owner);
     this.#deps = {
       clock,
       observer: this.#observer(),
       ledger: {
         ...metered,
         reserve: async (request) => {
+          if (isJobs(request.holdId)) return metered.reserve(request);
           const known = () => this.#heard.placed.set(request.holdId, { gateway: this.#number, owner });
           const outcome = await metered.reserve(request).catch((error: unknown) => {
             // Nobody knows, so it has to be seen to that it ends.
@@ -156,13 +187,9 @@ export class GatewayProcess {
           return outcome;
         },
       },
-      records: this.#network.records(this.#number, owner),
+      records,
       leases,
-      keeper: {
-        announce: () => Promise.reject(new Error("nothing is kept here")),
-        dismiss: () => Promise.resolve(),
-        takeOver: () => Promise.reject(new Error("nothing is kept here")),
-      },
+      keeper,
       stranger: null,
       forget() {},
       health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
@@ -179,6 +206,32 @@ export class GatewayProcess {
       draining: () => false,
       onBroken: (error, of) => this.#broke(error, of),
     };
+  }
+
+  /** Runs jobs as the real gateway does; whoever sends the message that is to be the last of its process dies there. */
+  async #keep(
+    { network, vendor, deaths }: JobParts,
+    { ledger, clock, name, owner }: { ledger: Ledger; clock: Clock; name: string; owner: Owner },
+  ): Promise<HoldKeeper> {
+    const die = (forMs: number) => {
+      this.crash(1);
+      this.#world.time.after(forMs, { alive: true }, () => this.start());
+    };
+    const mortal = { deaths, owner, die };
+    const jobs = createJobs({
+      ledger: mortalLedger(ledger, mortal),
+      records: mortalRecords(network.records(this.#number, owner), mortal),
+      clock,
+      kinds: [STEPPING],
+      self: name,
+      shared: true,
+      runnerLeaseMs: RUNNER_LEASE_MS,
+      holdLeaseMs: LEASE_MS,
+      innerCalls: (outer) => vendor.calls(outer, owner),
+      onBroken: (error, of) => this.#broke(error, of),
+    });
+    await jobs.start();
+    return jobs.keeper;
   }
 
   /** As the connection does: notices that the server is another one, as soon as it can be reached. */

@@ -1,6 +1,9 @@
 // Lives through a scenario from its first call to the rest after its last fault, and answers what was wrong with it.
 import { audit, type Evidence, isRest, type Outage, overspent } from "./audit.ts";
 import { Clients } from "./client.ts";
+import { jobAudit } from "./job-audit.ts";
+import { JobVendor, Launchers } from "./jobs.ts";
+import { Deaths } from "./mortal.ts";
 import { Network, type World } from "./network.ts";
 import { GatewayProcess, type Heard } from "./process.ts";
 import { chanceFrom } from "./random.ts";
@@ -12,6 +15,8 @@ import { OUTSIDE, replaceTimers, VirtualTime } from "./virtual-time.ts";
 /** After the last fault and the last answer: a store that was started last rests for a lease, then the last leases end. */
 const REST_MS = 3 * LEASE_MS;
 const FAULTS_OVER_MS = 260_000;
+/** What is left to chance of jobs is drawn by itself. */
+const JOBS_STREAM = 104_729;
 /** Longer than any scenario: whoever still waits then waits for ever. */
 const END_MS = 1_500_000;
 
@@ -53,16 +58,24 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   const heard: Heard = { placed: new Map(), records: new Map(), forfeits: new Map(), broken: [], spooled: new Set() };
   const network = new Network(world);
   const upstream = new Upstream(world);
-  const { accounts, calls } = scenario;
+  const { accounts, calls, jobs: jobPlans = [] } = scenario;
+  const jobChance = chanceFrom(scenario.seed + JOBS_STREAM);
+  const vendor = new JobVendor(world, jobChance, jobPlans);
+  const deaths = new Deaths(jobPlans);
+  const jobs = jobPlans.length === 0 ? null : { network: new Network({ ...world, chance: jobChance }), vendor, deaths };
   const gateways = Array.from({ length: scenario.gateways }, (_, number) => {
-    return new GatewayProcess(number, { world, network, heard, accounts, calls });
+    return new GatewayProcess(number, { world, network, heard, jobs, accounts, calls });
   });
   const clients = new Clients(world, gateways, upstream);
+  const launchers = new Launchers(world, jobChance, gateways);
   const outages: Outage[] = [];
   for (const gateway of gateways) gateway.start();
   for (const fault of faults) arrange(fault, { world, gateways, outages, cuts });
   let over = false;
-  const lived = Promise.all(scenario.calls.map((call) => clients.live(call)));
+  const lived = Promise.all([
+    ...scenario.calls.map((call) => clients.live(call)),
+    ...jobPlans.map((job) => launchers.live(job)),
+  ]);
   void Promise.all([lived, time.sleep(FAULTS_OVER_MS, OUTSIDE)])
     .then(() => time.sleep(REST_MS, OUTSIDE))
     .then(() => {
@@ -72,8 +85,12 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   if (!over) wrong.add("somebody waits for ever");
   const { entries } = upstream;
   const evidence: Evidence = { scenario, store, gateways, heard, tries: clients.tries, entries, outages, expiredMs };
+  const launches = launchers.tries;
   for (const one of audit(evidence)) wrong.add(one);
-  return { wrong: [...wrong], counts: countsOf(evidence) };
+  const { found, counts: jobCounts } = jobAudit({ ...evidence, launches, steps: vendor.entries });
+  for (const one of found) wrong.add(one);
+  const died = new Map(deaths.count > 0 ? [["job died", deaths.count]] : []);
+  return { wrong: [...wrong], counts: new Map([...countsOf(evidence), ...jobCounts, ...died]) };
 }
 
 /** Sees to it that a fault begins and ends when it should. Those of messages, vendors and clients happen where they are met. */

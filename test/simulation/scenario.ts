@@ -32,6 +32,23 @@ export interface CallPlan {
   readonly pieceMs: number;
 }
 
+/** Work that is launched and goes on after its request has been answered. */
+export interface JobPlan {
+  readonly id: number;
+  readonly account: number;
+  readonly atMs: number;
+  /** The gateways that its launcher tries, one after the other. */
+  readonly gateways: readonly number[];
+  readonly idempotencyKey: string | null;
+  readonly budgetNano: number;
+  readonly steps: number;
+  readonly stepMs: number;
+  readonly stepNano: number;
+  readonly stepUpstreamNano: number;
+  /** Whoever sends so many messages for it dies with the last: before it goes out, or once it has. */
+  readonly deaths: readonly { readonly nth: number; readonly isSent: boolean; readonly forMs: number }[];
+}
+
 export type MessageFault = "drop-request" | "drop-reply" | "delay-request" | "delay-reply" | "duplicate";
 export type UpstreamFault = "refuses" | "rejects" | "fails" | "breaks" | "hangs" | "is-silent";
 
@@ -82,6 +99,8 @@ export interface Scenario {
   readonly gateways: number;
   readonly accounts: readonly AccountPlan[];
   readonly calls: readonly CallPlan[];
+  /** Absent in those that were kept before there were any. */
+  readonly jobs?: readonly JobPlan[];
   readonly faults: readonly Fault[];
 }
 
@@ -225,6 +244,41 @@ function callPlan(
   };
 }
 
+const JOBS_MAX = 8;
+/** Messages that a job of few steps sends, from its announcement to its end. */
+const JOB_MESSAGES = 24;
+/** What jobs are drawn by is no part of what everything else is drawn by: a scenario has the same calls and faults as without them. */
+const JOBS_STREAM = 7_919;
+
+function jobPlan(id: number, chance: Chance, { gateways, accounts }: { gateways: number; accounts: number }): JobPlan {
+  const stepNano = chance.whole(1, 10) * 1_000_000 + chance.whole(0, 999_999);
+  const steps = chance.whole(1, 5);
+  return {
+    id,
+    account: chance.whole(0, accounts - 1),
+    atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 30) : chance.between(0, BUSY_MS),
+    gateways: Array.from({ length: 3 }, () => chance.whole(0, gateways - 1)),
+    idempotencyKey: chance.happens(0.5) ? `launch-${id}` : null,
+    // Now and then the budget ends before the steps do.
+    budgetNano: chance.happens(0.2) ? Math.ceil((steps * stepNano) / 2) : steps * stepNano,
+    steps,
+    stepMs: chance.happens(0.8) ? chance.between(5, 3_000) : chance.between(3_000, 15_000),
+    stepNano,
+    stepUpstreamNano: Math.floor(stepNano * chance.next()),
+    deaths: Array.from({ length: chance.happens(0.5) ? chance.whole(1, 3) : 0 }, () => ({
+      nth: chance.whole(0, JOB_MESSAGES),
+      isSent: chance.happens(0.5),
+      forMs: chance.happens(0.8) ? chance.between(200, 5_000) : chance.between(15_000, 60_000),
+    })),
+  };
+}
+
+function jobsOf(seed: number, scene: { gateways: number; accounts: number }): JobPlan[] {
+  const chance = chanceFrom(seed + JOBS_STREAM);
+  const count = chance.happens(0.5) ? chance.whole(1, JOBS_MAX) : 0;
+  return Array.from({ length: count }, (_, id) => jobPlan(id, chance, scene));
+}
+
 /** The scenario of a seed. A random half of the kinds of faults does not happen in it. */
 export function scenarioOf(seed: number): Scenario {
   const chance = chanceFrom(seed);
@@ -242,5 +296,6 @@ export function scenarioOf(seed: number): Scenario {
     .filter(() => chance.happens(0.5))
     .flatMap(([most, make]) => Array.from({ length: chance.whole(1, most) }, () => make(chance, { gateways })));
   const startMs = chance.happens(0.8) ? MORNING_MS : MONTH_END_MS - chance.between(0, BUSY_MS);
-  return { seed, startMs: Math.floor(startMs), gateways, accounts, calls, faults };
+  const jobs = jobsOf(seed, { gateways, accounts: accounts.length });
+  return { seed, startMs: Math.floor(startMs), gateways, accounts, calls, jobs, faults };
 }

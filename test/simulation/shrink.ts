@@ -30,12 +30,16 @@ async function minimal<T>(items: readonly T[], fails: (some: readonly T[]) => Pr
 /** The scenario with as few faults, then as few calls, as still fail; and again, while that helps. */
 export async function shrink(scenario: Scenario, fails: (smaller: Scenario) => Promise<boolean>): Promise<Scenario> {
   let small = scenario;
-  for (let size = Number.POSITIVE_INFINITY; small.faults.length + small.calls.length < size; ) {
-    size = small.faults.length + small.calls.length;
+  const sizeOf = ({ faults, calls, jobs = [] }: Scenario) => faults.length + calls.length + jobs.length;
+  for (let size = Number.POSITIVE_INFINITY; sizeOf(small) < size; ) {
+    size = sizeOf(small);
     const faults = await minimal(small.faults, (some) => fails({ ...small, faults: some }));
     small = { ...small, faults };
     const calls = await minimal(small.calls, (some) => fails({ ...small, calls: some }));
     small = { ...small, calls };
+    if (small.jobs === undefined) continue;
+    const jobs = await minimal(small.jobs, (some) => fails({ ...small, jobs: some }));
+    small = { ...small, jobs };
   }
   return small;
 }

@@ -14,7 +14,7 @@ import type {
   VoidOutcome,
 } from "../../src/ledger/model/ledger.ts";
 import type { Nano } from "../../src/money.ts";
-import type { PutRecord, StoredRecord } from "../../src/records/records.ts";
+import type { PutRecord, RecordPage, StoredRecord } from "../../src/records/records.ts";
 import { SharedModelAccount } from "../ledger/model/shared-model.ts";
 import type { AccountPlan, Scenario } from "./scenario.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -28,7 +28,9 @@ export const keyId = (number: number): string => `account-${number}.key`;
 /** All that is kept, as it is at one moment. */
 class Kept {
   readonly accounts = new Map<string, SharedModelAccount>();
-  readonly records = new Map<string, StoredRecord>();
+  readonly records = new Map<string, StoredRecord & { readonly put: symbol }>();
+  /** What each charge was posted with. */
+  readonly posted = new Map<string, PostRequest>();
 
   constructor(plans: readonly AccountPlan[], startMs: number) {
     for (const [number, { creditNano, ceilingNano }] of plans.entries()) {
@@ -45,6 +47,22 @@ class Kept {
     if (account === undefined) throw new Error(`there is no ${id}`);
     return account;
   }
+
+  /** Remembers a charge that is one. */
+  note<T extends PostOutcome>(request: PostRequest, outcome: T): T {
+    if (outcome.outcome === "posted" && !outcome.repeat) this.posted.set(request.holdId, request);
+    return outcome;
+  }
+
+  /** A record whose time has not come. */
+  record(kind: string, id: string, atMs: number) {
+    const found = this.records.get(`${kind} ${id}`);
+    return found === undefined || isOver(found, atMs) ? null : found;
+  }
+}
+
+function isOver({ expiresAtMs }: StoredRecord, atMs: number): boolean {
+  return expiresAtMs !== null && expiresAtMs <= atMs;
 }
 
 type Change = (kept: Kept, atMs: number) => unknown;
@@ -71,7 +89,7 @@ export const operations = {
   post:
     (request: PostRequest) =>
     (kept: Kept): PostOutcome =>
-      kept.at(request.accountId).post(request),
+      kept.note(request, kept.at(request.accountId).post(request)),
   void:
     (hold: HoldRef, fate: KeyFate) =>
     (kept: Kept): VoidOutcome =>
@@ -79,7 +97,7 @@ export const operations = {
   settleOrphan:
     (request: PostRequest, origin: HoldOrigin, why: LateReason) =>
     (kept: Kept): PostOutcome =>
-      kept.at(request.accountId).settleOrphan(request, origin, why),
+      kept.note(request, kept.at(request.accountId).settleOrphan(request, origin, why)),
   voidOrphan:
     (hold: HoldRef, fate: KeyFate, origin: HoldOrigin) =>
     (kept: Kept): VoidOutcome =>
@@ -108,20 +126,46 @@ export const operations = {
       const [grantedNano, spentNano] = [kept.at(id).sum("credit"), kept.at(id).sum("charge")];
       return { accountId: id, grantedNano, spentNano } as unknown as AccountRow;
     },
-  put:
-    ({ kind, id, payer, value }: PutRecord) =>
-    (kept: Kept, createdAtMs: number): number => {
-      const version = (kept.records.get(`${kind} ${id}`)?.version ?? 0) + 1;
-      kept.records.set(`${kind} ${id}`, { kind, id, payer, value, version, createdAtMs, expiresAtMs: null });
+  put({ kind, id, payer, value, ttlMs, ifVersion }: PutRecord) {
+    // By it a put that comes twice is known.
+    const put = Symbol();
+    return (kept: Kept, atMs: number): number | null => {
+      const before = kept.record(kind, id, atMs);
+      if (before?.put === put) return before.version;
+      if (ifVersion !== null && ifVersion !== (before?.version ?? 0)) return null;
+      const version = (before?.version ?? 0) + 1;
+      const times = { createdAtMs: before?.createdAtMs ?? atMs, expiresAtMs: ttlMs === null ? null : atMs + ttlMs };
+      kept.records.set(`${kind} ${id}`, { kind, id, payer, value, version, put, ...times });
       return version;
-    },
+    };
+  },
   get:
     (kind: string, id: string) =>
-    (kept: Kept): StoredRecord | null =>
-      kept.records.get(`${kind} ${id}`) ?? null,
+    (kept: Kept, atMs: number): StoredRecord | null =>
+      kept.record(kind, id, atMs),
+  delete:
+    (kind: string, id: string) =>
+    (kept: Kept, atMs: number): boolean => {
+      const wasThere = kept.record(kind, id, atMs) !== null;
+      kept.records.delete(`${kind} ${id}`);
+      return wasThere;
+    },
+  /** All of them at once: there are never many. */
+  list:
+    (kind: string, payer: string) =>
+    (kept: Kept, atMs: number): RecordPage => {
+      const all = [...kept.records.values()].filter((one) => !isOver(one, atMs));
+      return { rows: all.filter((one) => one.kind === kind && one.payer === payer).reverse(), next: null };
+    },
 };
 
-const READS: readonly string[] = ["holdState", "transaction", "account", "get"] satisfies (keyof typeof operations)[];
+const READS: readonly string[] = [
+  "holdState",
+  "transaction",
+  "account",
+  "get",
+  "list",
+] satisfies (keyof typeof operations)[];
 
 export interface StoreWatch {
   /** After every change, and after something was forgotten. */

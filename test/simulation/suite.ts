@@ -21,6 +21,7 @@ const MET = [
     "forgotten",
   ],
   ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
+  ...["job succeeded", "job failed", "job adopted", "job died", "launch refused", "launch repeated"],
   ...["told insufficient_balance", "told api_key_limit_exceeded", "told upstream_error", "told upstream_rejected"],
 ];
 const TELLING_SEEDS_MIN = 1_000;
@@ -50,7 +51,7 @@ async function storyOf(seed: number, wrong: readonly string[]): Promise<string> 
   return [
     `Seed ${seed} (repeat it with SIMULATION_FROM=${seed} SIMULATION_SEEDS=1):`,
     ...wrong.map((one) => `  ${one}`),
-    `The least that it takes: ${small.faults.length} faults and ${small.calls.length} calls, and then`,
+    `The least that it takes: ${small.faults.length} faults, ${small.calls.length} calls and ${small.jobs?.length ?? 0} jobs, and then`,
     ...still.map((one) => `  ${one}`),
     `Keep it as test/regression/simulation-${seed}.json:`,
     textOf(small),
@@ -58,8 +59,8 @@ async function storyOf(seed: number, wrong: readonly string[]): Promise<string> 
 }
 
 /** A scenario as its file has it: an event a line. */
-function textOf({ calls, faults, ...rest }: Scenario): string {
+function textOf({ calls, jobs = [], faults, ...rest }: Scenario): string {
   const lines = (list: readonly unknown[]) => `[\n${list.map((one) => `    ${JSON.stringify(one)}`).join(",\n")}\n  ]`;
   const parts = Object.entries(rest).map(([name, value]) => `  "${name}": ${JSON.stringify(value)},`);
-  return `{\n${parts.join("\n")}\n  "calls": ${lines(calls)},\n  "faults": ${lines(faults)}\n}`;
+  return `{\n${parts.join("\n")}\n  "calls": ${lines(calls)},\n  "jobs": ${lines(jobs)},\n  "faults": ${lines(faults)}\n}`;
 }

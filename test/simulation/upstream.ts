@@ -9,6 +9,7 @@ import { OUTSIDE } from "./virtual-time.ts";
 /** One time that the vendor was asked. */
 export interface Entry {
   readonly holdId: string;
+  readonly provider: string;
   readonly call: CallPlan;
   readonly atMs: number;
   /** What it takes for what it has done so far. */
@@ -49,12 +50,16 @@ export class Upstream {
       lastFirstTokenMsMax: LAST_FIRST_MS_MAX,
       readOnMsMax: 0,
       pointlessAfter: () => false,
-      open: (sink, firstMsMax) => this.#open(sink, firstMsMax, { call, holdId, left }),
+      open: (sink, firstMsMax) => this.#open(sink, firstMsMax, { provider, call, holdId, left }),
     }));
   }
 
-  #open(sink: AnswerSink, firstMsMax: number, asked: { call: CallPlan; holdId: string; left: () => boolean }): Attempt {
-    const { call, holdId, left } = asked;
+  #open(
+    sink: AnswerSink,
+    firstMsMax: number,
+    asked: { provider: string; call: CallPlan; holdId: string; left: () => boolean },
+  ): Attempt {
+    const { provider, call, holdId, left } = asked;
     const { time, faults } = this.#world;
     const ask = this.#asked.get(call.id) ?? 0;
     this.#asked.set(call.id, ask + 1);
@@ -63,6 +68,7 @@ export class Upstream {
     const how = faults.find(isThis)?.kind ?? null;
     const entry: Entry = {
       holdId,
+      provider,
       call,
       atMs: time.nowMs,
       nano: 0,

@@ -1,0 +1,32 @@
+// Run by the fault tests as a process of its own: a gateway with an action of ours that calls a vendor's, and waits for the answer.
+import { z } from "zod";
+import { localAction } from "../../src/catalog/local-action.ts";
+import { prepareEnvironment, readConfig } from "../../src/config.ts";
+import { startGateway } from "../../src/gateway.ts";
+
+const composed = localAction({
+  service: "core",
+  action: "composed",
+  description: "Asks a vendor three times at once.",
+  category: "core",
+  effect: "read",
+  params: z.strictObject({}),
+  price: { mode: "fixed", cents: 3 },
+  upstreamCentsMax: () => 10,
+  async run(_, { call }) {
+    const search = { action: "acme/search", params: { q: "tea" } };
+    const answers = await Promise.all([call(search), call(search), call(search)]);
+    return answers.filter(({ ok }) => ok).length;
+  },
+  example: { params: {} },
+});
+
+prepareEnvironment();
+const gateway = await startGateway({
+  config: readConfig(),
+  actions: [composed],
+  onFatal(error) {
+    throw error;
+  },
+});
+process.stderr.write(`Tollgate listens on ${gateway.url}, its admin listener on ${gateway.adminUrl}.\n`);

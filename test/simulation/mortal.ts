@@ -1,0 +1,85 @@
+// Deaths between the steps of a job: the process that sends a certain message for it dies before it goes out, or once it has.
+import type { HoldRef, Ledger, SharedLedger } from "../../src/ledger/model/ledger.ts";
+import type { Records } from "../../src/records/records.ts";
+import { isJobs, jobOf } from "./jobs.ts";
+import type { JobPlan } from "./scenario.ts";
+import type { Owner } from "./virtual-time.ts";
+
+interface Mortal {
+  readonly deaths: Deaths;
+  readonly owner: Owner;
+  /** Dies, to be started again after `forMs`. */
+  die(forMs: number): void;
+}
+
+/** Counts the messages of each job, over all processes. */
+export class Deaths {
+  /** How many processes have died so. */
+  count = 0;
+  readonly #jobs: readonly JobPlan[];
+  readonly #sent = new Map<number, number>();
+
+  constructor(jobs: readonly JobPlan[]) {
+    this.#jobs = jobs;
+  }
+
+  next(name: string): JobPlan["deaths"][number] | undefined {
+    const job = jobOf(this.#jobs, name);
+    if (job === undefined) return undefined;
+    const nth = this.#sent.get(job.id) ?? 0;
+    this.#sent.set(job.id, nth + 1);
+    return job.deaths.find((one) => one.nth === nth);
+  }
+}
+
+/** Sends a message for a job, unless its process dies first. */
+function sendFor<T>(name: string, send: () => Promise<T>, { deaths, owner, die }: Mortal): Promise<T> {
+  const death = owner.alive ? deaths.next(name) : undefined;
+  if (death === undefined) return send();
+  deaths.count += 1;
+  // What a dead process has sent is under way all the same, and nobody hears the answer.
+  if (death.isSent) send().catch(() => {});
+  die(death.forMs);
+  return new Promise(() => {});
+}
+
+export function mortalRecords(records: Records, mortal: Mortal): Records {
+  /** `gateway/job_j1-0` or `job_j1-0`. */
+  const jobIn = (id: string) => id.slice(id.indexOf("/") + 1);
+  return {
+    ...records,
+    put: (record) => sendFor(jobIn(record.id), () => records.put(record), mortal),
+    get: (kind, id) => sendFor(jobIn(id), () => records.get(kind, id), mortal),
+    delete: (kind, id) => sendFor(jobIn(id), () => records.delete(kind, id), mortal),
+  };
+}
+
+type JobLedger = Pick<Ledger, "post" | "void" | "renew" | "extend" | "transaction">;
+
+export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
+  return {
+    post: (request) => sendFor(request.holdId, () => ledger.post(request), mortal),
+    void: (hold, reason, fate) => sendFor(hold.holdId, () => ledger.void(hold, reason, fate), mortal),
+    renew: (holds, leaseMs) => sendFor(holds[0]?.holdId ?? "", () => ledger.renew(holds, leaseMs), mortal),
+    extend: (hold, ...more) => sendFor(hold.holdId, () => ledger.extend(hold, ...more), mortal),
+    transaction: (account, id) => sendFor(id, () => ledger.transaction(account, id), mortal),
+  };
+}
+
+/** Messages about jobs go their own way, so that what happens to the others is as it would be without them. */
+export function routedLedger(ledger: SharedLedger, ofJobs: SharedLedger): SharedLedger {
+  const of = ({ holdId }: HoldRef) => (isJobs(holdId) ? ofJobs : ledger);
+  return {
+    ...ledger,
+    reserve: (request) => of(request).reserve(request),
+    extend: (hold, ...more) => of(hold).extend(hold, ...more),
+    // Whoever renews renews calls alone, or jobs alone.
+    renew: (holds, leaseMs) => (holds[0] === undefined ? ledger : of(holds[0])).renew(holds, leaseMs),
+    post: (request) => of(request).post(request),
+    void: (hold, reason, fate) => of(hold).void(hold, reason, fate),
+    settleOrphan: (request, origin, why) => of(request).settleOrphan(request, origin, why),
+    voidOrphan: (hold, fate, origin) => of(hold).voidOrphan(hold, fate, origin),
+    holdState: (hold) => of(hold).holdState(hold),
+    transaction: (account, id) => (isJobs(id) ? ofJobs : ledger).transaction(account, id),
+  };
+}
