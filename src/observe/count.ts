@@ -106,12 +106,15 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
     return cells;
   }
 
-  /** What the attempts cost us that did not serve, and the calls that a function of ours has made. */
-  function countOtherCosts(record: RequestRecord, { labels }: ModelCells): void {
+  /** What every attempt cost us, by its own vendor: also of those that did not serve, and of calls that a function of ours made. */
+  function countCosts(record: RequestRecord, { labels, upstreamCost }: ModelCells): void {
     const { operation, asked, sandbox } = labels;
     for (const { provider, model, failure, upstreamNano } of record.attempts) {
-      const isServed = failure === null && provider === record.provider && model === record.served;
-      if (upstreamNano === 0 || isServed) continue;
+      if (upstreamNano === 0) continue;
+      if (provider === record.provider && model === record.served) {
+        upstreamCost.total += upstreamNano;
+        continue;
+      }
       const served = failure === null ? known(model) : NONE;
       metrics.upstreamCost.cell({ operation, provider, asked, served, sandbox }).total += upstreamNano;
     }
@@ -150,8 +153,7 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
     countTimes(cells, record);
     countTokens(cells, record);
     cells.charged.total += record.chargedNano;
-    cells.upstreamCost.total += record.upstreamNano;
-    if (record.attempts.length > 1) countOtherCosts(record, cells);
+    countCosts(record, cells);
   }
 
   return (record) => {

@@ -1,4 +1,5 @@
 // What a call came to, in the record of its request.
+import { upstreamOf } from "../kernel/legs.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { Ended } from "../plan.ts";
 
@@ -10,6 +11,8 @@ export function note(ended: Ended, record: RequestRecord): void {
   record.heldNano = ended.heldNano;
   record.skippedEvents = ended.skippedEvents;
   if (ended.firstContentMs !== null) record.firstTokenMs = ended.firstContentMs - record.startedMs;
+  // Whatever came of it: attempts that failed, and calls that were left, may have cost us all the same.
+  record.upstreamNano = upstreamOf(record.attempts);
   if (charge !== null && ended.isReplay) record.transactionId = charge.transactionId;
   if (served !== null) {
     record.served = served.model;
@@ -18,7 +21,6 @@ export function note(ended: Ended, record: RequestRecord): void {
   if (cost === null || charge === null || ended.isReplay || charge.transactionId === null) return;
   record.usage = cost.usage;
   record.estimated = cost.estimated;
-  record.upstreamNano = cost.upstreamNano;
   record.chargedNano = charge.chargedNano;
   record.absorbedNano = charge.absorbedNano;
   record.absorbReason = charge.absorbReason;

@@ -29,7 +29,7 @@ const attempt: Leg = {
   failure: null,
   ms: 900,
   firstTokenMs: 100,
-  upstreamNano: nano(0),
+  upstreamNano: nano(2_000),
 };
 
 /** A streamed chat completion that took a second and went well. */
