@@ -166,7 +166,9 @@ export class JobRun implements RunningJob {
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
     const chargedCents = await payJob(this.#job, this.#deps.ledger);
-    this.#proven.note({ state: this.#job.end?.status ?? "failed", chargedCents });
+    // What nobody pays for is given to nobody.
+    if (chargedCents === null) this.#proven.note({ state: "failed", end: FAILED, chargedCents: 0 });
+    else this.#proven.note({ state: this.#job.end?.status ?? "failed", chargedCents });
     await this.#proven.prove();
   }
 }

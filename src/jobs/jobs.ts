@@ -55,7 +55,7 @@ class RunningJobs implements Jobs {
   constructor(options: JobsOptions) {
     this.#options = options;
     const { records, clock, self, shared, runnerLeaseMs: leaseMs } = options;
-    this.#runners = new Runners({ records, self, shared, leaseMs });
+    this.#runners = new Runners({ records, clock, self, shared, leaseMs });
     this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
     this.keeper = new Launches({ records, clock, self, runners: this.#runners, run: (stored) => this.#run(stored) });
   }

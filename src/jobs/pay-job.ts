@@ -3,8 +3,8 @@ import { postedLegs, upstreamOf } from "../kernel/legs.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
-/** Answers how many cents were charged. */
-export async function payJob({ hold, end, legs, kind }: JobRecord, ledger: JobsDeps["ledger"]): Promise<number> {
+/** Answers how many cents were charged; null: its hold had ended without it, and nobody pays for what it did. */
+export async function payJob({ hold, end, legs, kind }: JobRecord, ledger: JobsDeps["ledger"]): Promise<number | null> {
   if (end === null || end.status === "failed") {
     // The launch was answered: under its Idempotency-Key it is answered so again.
     await ledger.void(hold, "the job failed", "answered");
@@ -22,5 +22,5 @@ export async function payJob({ hold, end, legs, kind }: JobRecord, ledger: JobsD
     priceVersion: kind,
     legs: postedLegs(legs),
   });
-  return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : 0;
+  return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : null;
 }

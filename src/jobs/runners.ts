@@ -1,4 +1,5 @@
 // Which processes run jobs: each says every few seconds that it lives, and the jobs of one that has stopped saying so are found.
+import type { Clock } from "../clock.ts";
 import type { Records } from "../records/records.ts";
 
 /** Lives as long as its process says so. */
@@ -12,6 +13,7 @@ const PAGE = 500;
 
 export interface RunnersOptions {
   readonly records: Records;
+  readonly clock: Clock;
   /** This process. */
   readonly self: string;
   /** How long a process counts as alive without saying so, in milliseconds, on the clock of the store. */
@@ -24,6 +26,8 @@ const listOf = (runner: string): string => `runner:${runner}`;
 
 export class Runners {
   readonly #options: RunnersOptions;
+  /** When it was last known to the store that this process lives, on `clock.elapsedMs()`. */
+  #beatenMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RunnersOptions) {
     this.#options = options;
@@ -31,10 +35,12 @@ export class Runners {
 
   /** To be called before the first job, and then more than twice in a lease. */
   async beat(): Promise<void> {
-    const { records, self, leaseMs } = this.#options;
+    const { records, clock, self, leaseMs } = this.#options;
+    const atMs = clock.elapsedMs();
     await records.put({ kind: ALIVE, id: self, payer: null, value: "", ttlMs: leaseMs, ifVersion: null });
     // Whoever took us for dead while we could not say otherwise may have forgotten us.
     await this.#know(self);
+    this.#beatenMs = atMs;
   }
 
   async #know(runner: string): Promise<void> {
@@ -54,10 +60,13 @@ export class Runners {
     await this.#options.records.delete(ALIVE, this.#options.self);
   }
 
-  async add(jobId: string, runner = this.#options.self): Promise<void> {
-    const { records } = this.#options;
-    const id = `${runner}/${jobId}`;
-    await records.put({ kind: OPEN_JOB, id, payer: listOf(runner), value: jobId, ttlMs: null, ifVersion: null });
+  /** A job of this process is found by the others from now on, should it die. */
+  async add(jobId: string): Promise<void> {
+    const { records, clock, self, leaseMs } = this.#options;
+    // A process that has been cut off may have been forgotten since, and nobody would look for its jobs.
+    if (clock.elapsedMs() - this.#beatenMs > leaseMs / 2) await this.beat();
+    const id = `${self}/${jobId}`;
+    await records.put({ kind: OPEN_JOB, id, payer: listOf(self), value: jobId, ttlMs: null, ifVersion: null });
   }
 
   async remove(jobId: string, runner = this.#options.self): Promise<void> {
