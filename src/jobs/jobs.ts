@@ -31,6 +31,8 @@ export interface Jobs {
   running(): number;
 }
 
+/** How many leases pass between two looks at what the store says is run here. */
+const OWN_LOOKS = 3;
 const HOLDS_AT_ONCE = 1_000;
 const ADOPTED_AT_ONCE = 32;
 const STOP_MS_MAX = 1_000;
@@ -46,6 +48,8 @@ class RunningJobs implements Jobs {
   readonly #runners: Runners;
   readonly #kinds: ReadonlyMap<string, JobKind>;
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
+  /** Those of them that are at work, and not waiting to be tried again. */
+  readonly #active = new Set<string>();
   /** Adoptions that the store has not answered: they may have been written. */
   readonly #unsure = new Set<string>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -74,6 +78,7 @@ class RunningJobs implements Jobs {
     every(runnerLeaseMs / 4, () => this.adopt());
     // Far more often than their leases last: after an outage a store that many share asks only who has been heard of since.
     every(runnerLeaseMs, () => this.#renew());
+    every(runnerLeaseMs * OWN_LOOKS, () => this.#lookAfterOwn());
     void this.adopt().catch((error: unknown) => this.#options.onBroken(error, ""));
   }
 
@@ -98,12 +103,15 @@ class RunningJobs implements Jobs {
 
   #run(stored: StoredJob): void {
     const kind = this.#kinds.get(stored.job.kind);
-    if (kind === undefined || this.#isStopped) return;
     const { id } = stored.job;
+    // Two runs of one job in one process would take it from each other for ever.
+    if (kind === undefined || this.#isStopped || this.#active.has(id)) return;
+    this.#active.add(id);
     const { onBroken } = this.#options;
     const run = new JobRun(stored, kind, this.#options);
     const over = run
       .run()
+      .finally(() => this.#active.delete(id))
       .then((how) => (how === "ended" ? this.#runners.remove(id) : this.#again(id)))
       .catch((error: unknown) => {
         onBroken(error, id);
@@ -131,9 +139,16 @@ class RunningJobs implements Jobs {
   async #goOn(id: string): Promise<true> {
     if (this.#isStopped) return true;
     const stored = await findJob(this.#options.records, id);
+    // A launch that is still to be answered for is not begun by anybody else.
+    if (stored?.job.state === "launching" && stored.job.runner === this.#options.self) return true;
     if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#run(stored);
     else await this.#runners.remove(id);
     return true;
+  }
+
+  /** A store that has lost what it acknowledged may know jobs as running here that have ended: they come to the same end again. */
+  async #lookAfterOwn(): Promise<void> {
+    for (const id of await this.#runners.own()) if (!this.#runs.has(id) && !this.#unsure.has(id)) await this.#goOn(id);
   }
 
   /** New leases for the holds of what runs here; one whose hold has gone has nothing left to be paid with. */

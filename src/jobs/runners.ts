@@ -73,6 +73,13 @@ export class Runners {
     await this.#options.records.delete(OPEN_JOB, `${runner}/${jobId}`);
   }
 
+  /** The jobs that the store knows as this process's. */
+  async own(): Promise<readonly string[]> {
+    const jobIds: string[] = [];
+    for await (const jobId of this.#all(OPEN_JOB, listOf(this.#options.self))) jobIds.push(jobId);
+    return jobIds;
+  }
+
   /** The runners that have died, with what they were running. One that leaves nothing behind is forgotten. */
   async *dead(): AsyncIterable<{ readonly runner: string; readonly jobIds: readonly string[] }> {
     const { records, self, shared } = this.#options;
