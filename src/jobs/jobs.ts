@@ -139,8 +139,6 @@ class RunningJobs implements Jobs {
   async #goOn(id: string): Promise<true> {
     if (this.#isStopped) return true;
     const stored = await findJob(this.#options.records, id);
-    // A launch that is still to be answered for is not begun by anybody else.
-    if (stored?.job.state === "launching" && stored.job.runner === this.#options.self) return true;
     if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#run(stored);
     else await this.#runners.remove(id);
     return true;
@@ -148,7 +146,12 @@ class RunningJobs implements Jobs {
 
   /** A store that has lost what it acknowledged may know jobs as running here that have ended: they come to the same end again. */
   async #lookAfterOwn(): Promise<void> {
-    for (const id of await this.#runners.own()) if (!this.#runs.has(id) && !this.#unsure.has(id)) await this.#goOn(id);
+    for (const id of await this.#runners.own()) {
+      if (this.#runs.has(id) || this.#unsure.has(id)) continue;
+      // A launch is listed before it has a record: what has none, or is still launching, is left alone.
+      const stored = await findJob(this.#options.records, id);
+      if (stored !== null && stored.job.state !== "launching") await this.#goOn(id);
+    }
   }
 
   /** New leases for the holds of what runs here; one whose hold has gone has nothing left to be paid with. */
