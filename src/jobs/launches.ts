@@ -1,10 +1,13 @@
 // Launches: the record of a job is there before its hold is, so that whatever dies meanwhile leaves nothing that nobody can find.
+import { GatewayError } from "../errors.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
 import { ZERO } from "../money.ts";
 import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
 import { JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import type { Runners } from "./runners.ts";
+
+const RETRY_SECONDS = 5;
 
 export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
   /** This process. */
@@ -75,7 +78,8 @@ export class Launches implements HoldKeeper {
     if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
     const version = await putJob(this.#parts.records, job, launching.version);
-    if (version === null) throw new Error(`the job ${id} is not this process's any more`);
+    // Cut off from the store for so long that others took this process for dead: whoever asks again launches anew.
+    if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });
   }
 }
