@@ -10,6 +10,9 @@ import { VendorExchange } from "./vendor-exchange.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 
+/** With less left nothing is asked: a timer may run out more than a millisecond early, and a call that timed out stays so. */
+const LEFT_MS_MIN = 3;
+
 export interface Question {
   /** Called once the permit is due. Throws UnbuildableRequest. */
   build(): WireRequest;
@@ -97,7 +100,7 @@ export class VendorClient {
       if (this.#over) throw cancelled();
       const leftMs = this.#leftMs;
       const permit = this.#options.acquire({ waitMsMax: leftMs, afterMs: earliestMs });
-      if (permit.valid === null || permit.waitMs >= leftMs)
+      if (permit.valid === null || permit.waitMs > leftMs - LEFT_MS_MIN)
         throw outOfTime(permit.waitMs > earliestMs ? permit.waitMs : null);
       if (permit.waitMs <= 0) return;
       await this.#sleep(permit);
