@@ -66,7 +66,7 @@ export function most(a: Nano, b: Nano): Nano {
 /** The sum of count x price over all parts, in nano-USD, rounded up once. Exact for any count: falls back to BigInt. */
 export function costOf(parts: readonly (readonly [count: number, price: PicoPerToken])[]): Nano {
   let sum = 0;
-  for (const [count, price] of parts) sum += count * price;
+  for (const part of parts) sum += part[0] * part[1];
   if (sum <= Number.MAX_SAFE_INTEGER) return nano(Math.ceil(sum / 1000));
   let exact = 0n;
   for (const [count, price] of parts) exact += BigInt(count) * BigInt(price);

@@ -36,17 +36,25 @@ export function costOfUsage(price: TokenPrice, usage: TokenUsage): Nano {
 
 /** The most that any usage within the bound can cost, in nano-USD: every token in the dearest bucket it could be in. */
 export function boundOf(price: TokenPrice, bound: UsageBound): Nano {
-  const reachable = [price, ...price.steps.filter((step) => bound.inputTokensMax > step.promptTokens)];
-  const prompt = reachable.flatMap(({ input, cacheRead, cacheWrite }) => [input, cacheRead, cacheWrite]);
-  const output = reachable.map((rates) => rates.output);
+  let prompt = dearestPrompt(price);
+  let { output } = price;
+  for (const step of price.steps) {
+    if (bound.inputTokensMax <= step.promptTokens) continue;
+    prompt = dearer(prompt, dearestPrompt(step));
+    output = dearer(output, step.output);
+  }
   return costOf([
-    [bound.inputTokensMax, dearestOf(prompt)],
-    [bound.outputTokensMax, dearestOf(output)],
+    [bound.inputTokensMax, prompt],
+    [bound.outputTokensMax, output],
   ]);
 }
 
-function dearestOf(prices: readonly PicoPerToken[]): PicoPerToken {
-  return Math.max(...prices) as PicoPerToken;
+function dearestPrompt({ input, cacheRead, cacheWrite }: TokenRates): PicoPerToken {
+  return dearer(input, dearer(cacheRead, cacheWrite));
+}
+
+function dearer(a: PicoPerToken, b: PicoPerToken): PicoPerToken {
+  return a > b ? a : b;
 }
 
 /** Throws RangeError on what is no price in USD per million tokens; files are checked before, so that would be our bug. */
@@ -103,7 +111,7 @@ function lengthsOf(prices: readonly TokenPrice[]): readonly number[] {
 export function dearest(prices: readonly [TokenPrice, ...TokenPrice[]], name: string): TokenPrice {
   const above = (promptTokens: number): TokenRates => {
     const all = prices.map((price) => ratesOf(price, promptTokens + 1));
-    const most = (bucket: keyof TokenRates) => dearestOf(all.map((rates) => rates[bucket]));
+    const most = (bucket: keyof TokenRates) => all.map((rates) => rates[bucket]).reduce(dearer);
     return {
       input: most("input"),
       output: most("output"),

@@ -1,6 +1,6 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
-import { least, usdText, ZERO } from "../money.ts";
+import { least, type Nano, usdText, ZERO } from "../money.ts";
 import type { AnswerReader, Ended, Funds, Held, Payer, Plan } from "../plan.ts";
 import type { AttemptFailure, Tries } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
@@ -34,7 +34,7 @@ const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message:
 export async function execute(wanted: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id, funds, parent } = execution;
   try {
-    const plan = await withinMaxCost(wanted);
+    const plan = wanted.maxCostNano === null ? wanted : await withinMaxCost(wanted, wanted.maxCostNano);
     if (plan instanceof GatewayError) return refused(id, plan);
     if (plan.hold.kind === "none") return await run(null, plan, execution, deps);
     if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
@@ -50,9 +50,9 @@ export async function execute(wanted: Plan, execution: Execution, deps: KernelDe
 }
 
 /** The plan within the caller's own bound on its cost; where its cheap quote is above that, with the tighter one. */
-async function withinMaxCost(plan: Plan): Promise<Plan | GatewayError> {
-  const { quote, maxCostNano } = plan;
-  if (maxCostNano === null || quote.nano <= maxCostNano) return plan;
+async function withinMaxCost(plan: Plan, maxCostNano: Nano): Promise<Plan | GatewayError> {
+  const { quote } = plan;
+  if (quote.nano <= maxCostNano) return plan;
   const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
   if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
   return new GatewayError("max_cost_exceeded", { detail: { needed_usd: usdText(nano) }, param: "max_cost_cents" });
@@ -147,20 +147,26 @@ function ended(
     settled: Settled;
   },
 ): Ended {
-  const { legs, committedMs: firstContentMs } = tries;
-  const paid = settled.kind === "captured" ? { cost: settled.cost, charge: settled.charge } : {};
   const { outcome } = dispatched;
-  const served = "served" in dispatched ? dispatched.served : null;
+  const captured = settled.kind === "captured" ? settled : null;
   const reading = "reading" in dispatched ? dispatched.reading : null;
-  const skippedEvents = tries.skippedEvents + (reading?.skippedEvents ?? 0);
-  const common = { ...NOTHING, id, heldNano: held?.amountNano ?? ZERO, legs, firstContentMs, skippedEvents };
-  if (outcome === "left_before_content" || outcome === "left_after_content") {
-    return { ...common, ...paid, outcome, served, reading };
-  }
-  if (outcome === "success" && settled.kind === "captured") {
-    return { ...common, ...paid, outcome, served, reading, final: settled.final ?? dispatched.final };
-  }
-  return { ...common, ...paid, outcome, served, reading, error: errorOf(plan, tries, dispatched, settled) };
+  const isLeft = outcome === "left_before_content" || outcome === "left_after_content";
+  const answered = outcome === "success" && captured !== null;
+  return {
+    id,
+    outcome,
+    error: isLeft || answered ? null : errorOf(plan, tries, dispatched, settled),
+    final: answered ? (captured.final ?? dispatched.final) : null,
+    served: "served" in dispatched ? dispatched.served : null,
+    reading,
+    cost: captured === null ? null : captured.cost,
+    charge: captured === null ? null : captured.charge,
+    heldNano: held?.amountNano ?? ZERO,
+    legs: tries.legs,
+    firstContentMs: tries.committedMs,
+    skippedEvents: tries.skippedEvents + (reading?.skippedEvents ?? 0),
+    isReplay: false,
+  };
 }
 
 function errorOf(plan: Plan, { legs }: Tries, dispatched: Dispatched, settled: Settled): GatewayError {

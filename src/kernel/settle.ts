@@ -42,9 +42,9 @@ const RETRY_SECONDS = 5;
 function servedOf(dispatched: Dispatched | null): Served | null {
   switch (dispatched?.outcome) {
     case "success":
-      return { ...dispatched, ended: "whole" };
+      return { served: dispatched.served, reading: dispatched.reading, ended: "whole", final: dispatched.final };
     case "left_after_content":
-      return { ...dispatched, final: null };
+      return { served: dispatched.served, reading: dispatched.reading, ended: dispatched.ended, final: null };
     case "left_before_content":
       return dispatched.accepted === null ? null : { ...dispatched.accepted, ended: "left", final: null };
     case "broken":
@@ -72,7 +72,7 @@ export async function settle(
   }
 }
 
-async function prepared(plan: Plan, { final, served, reading }: Served): Promise<FinalPart | null> {
+function prepared(plan: Plan, { final, served, reading }: Served): FinalPart | null | Promise<FinalPart> {
   return final === null || plan.prepare === null ? final : plan.prepare(final, served, reading);
 }
 
@@ -138,8 +138,8 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
  * model and come after it; an answer that was left has no leg that ended well.
  */
 function noteCost(legs: Leg[], served: Candidate, { upstreamNano }: Cost): void {
-  const own = legs.filter(({ provider, model }) => provider === served.provider && model === served.model);
-  const leg = own.findLast(({ failure }) => failure === null) ?? own.at(-1);
+  const isOwn = ({ provider, model }: Leg) => provider === served.provider && model === served.model;
+  const leg = legs.findLast((one) => one.failure === null && isOwn(one)) ?? legs.findLast(isOwn);
   if (leg !== undefined) leg.upstreamNano = upstreamNano;
 }
 

@@ -1,14 +1,10 @@
 // One line per request, and the gateway's own notices. Prompts, answers, params and keys never come this way.
-import { type DestinationStream, destination, type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 import type { Clock } from "../clock.ts";
 import type { Leg } from "../route.ts";
+import { LineBuffer } from "./line-buffer.ts";
 import type { RequestRecord } from "./record.ts";
 
-/** Lines wait for company up to this many bytes, or this long: one write for many lines. */
-const BUFFER_BYTES = 16_000;
-const FLUSH_MS = 200;
-/** A reader that does not read costs lines, not memory. */
-const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 /** Callers name models, at any length. */
 const NAME_LENGTH_MAX = 200;
 
@@ -34,7 +30,7 @@ export interface LogOptions {
  * microseconds for so many fields, `JSON.stringify` one.
  */
 export function createLog({ level, clock, stream }: LogOptions): Log {
-  const out = stream ?? standardOutput();
+  const out = stream ?? new LineBuffer();
   const logger = pino({ level, base: null }, out);
   const writesGood = logger.isLevelEnabled("info");
   const writesBad = logger.isLevelEnabled("warn");
@@ -50,16 +46,6 @@ export function createLog({ level, clock, stream }: LogOptions): Log {
       if ("flushSync" in out && typeof out.flushSync === "function") out.flushSync();
     },
   };
-}
-
-function standardOutput(): DestinationStream {
-  return destination({
-    dest: 1,
-    sync: false,
-    minLength: BUFFER_BYTES,
-    periodicFlush: FLUSH_MS,
-    maxLength: BACKLOG_BYTES_MAX,
-  });
 }
 
 /** What a request does not have is undefined and so left out: a free endpoint's line has no money in it. */

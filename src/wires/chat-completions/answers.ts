@@ -90,14 +90,11 @@ function messageOf({ blocks }: NeutralChoice): Json {
 /** Remembers nothing, so one serves every attempt. */
 class ChatAnswers implements AnswerCodec, EventEncoder {
   readonly #head: AnswerHead;
-  /** What every chunk begins with. */
-  readonly #opening: string;
+  /** What every chunk begins with. Made with the first: most answers are passed on as they come. */
+  #opening = "";
 
   constructor(head: AnswerHead) {
     this.#head = head;
-    const { id, createdS, model } = head;
-    const chunk = JSON.stringify({ id, object: "chat.completion.chunk", created: createdS, model });
-    this.#opening = `data: ${chunk.slice(0, -1)},"choices":[`;
   }
 
   encoder(): EventEncoder {
@@ -106,7 +103,15 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
 
   encode(event: NeutralEvent): Buffer {
     const choice = choiceOf(event);
-    return choice === null ? NOTHING : Buffer.from(`${this.#opening}${JSON.stringify(choice)}]}\n\n`);
+    if (choice === null) return NOTHING;
+    if (this.#opening === "") this.#opening = this.#open();
+    return Buffer.from(`${this.#opening}${JSON.stringify(choice)}]}\n\n`);
+  }
+
+  #open(): string {
+    const { id, createdS, model } = this.#head;
+    const chunk = JSON.stringify({ id, object: "chat.completion.chunk", created: createdS, model });
+    return `data: ${chunk.slice(0, -1)},"choices":[`;
   }
 
   whole({ choices }: NeutralAnswer): Json {
