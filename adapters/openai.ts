@@ -1,4 +1,4 @@
-// OpenAI, first-hand, at the prices listed on 2026-08-21. Models that only /responses serves (-pro, -codex) are not here.
+// OpenAI, first-hand, at the prices listed on 2026-08-21. The -pro and -codex models are not here.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
@@ -20,10 +20,13 @@ const dropFields = ["metadata"];
 // These reason before they answer, and refuse to be told how to sample.
 const unsampled = { dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"] };
 
-const gpt56 = sized(1_050_000, 128_000, 12_000);
-const gpt55 = sized(1_000_000, 128_000, 12_000);
-const gpt54Mini = sized(400_000, 128_000, 16_200);
-const gpt54Nano = sized(400_000, 128_000, 24_600);
+// From gpt-5.4 on they take tools together with reasoning at /responses alone, and gpt-5.5 and later ones reason unless told not to.
+const toolsElsewhere = { toolsDialect: "responses" as const };
+const gpt54 = { ...sized(1_050_000, 128_000, 12_000), ...toolsElsewhere };
+const gpt54Mini = { ...sized(400_000, 128_000, 16_200), ...toolsElsewhere };
+const gpt54Nano = { ...sized(400_000, 128_000, 24_600), ...toolsElsewhere };
+const gpt55 = { ...sized(1_000_000, 128_000, 12_000), ...toolsElsewhere };
+const gpt56 = { ...gpt54, ...unsampled };
 const gpt51 = sized(400_000, 128_000, 1_445);
 const gpt5 = { ...gpt51, ...unsampled };
 const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...unsampled };
@@ -46,7 +49,7 @@ const terra = { since, input: "2.5", output: "15", cacheRead: "0.25", cacheWrite
 const terraLong = { ...long, input: "5", output: "22.5", cacheRead: "0.5", cacheWrite: "6.25" };
 const luna = { since, input: "1", output: "6", cacheRead: "0.1", cacheWrite: "1.25" };
 const lunaLong = { ...long, input: "2", output: "9", cacheRead: "0.2", cacheWrite: "2.5" };
-const gpt54 = { since, input: "2.5", output: "15", cacheRead: "0.25" };
+const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
 const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 
 export default defineAdapter({
@@ -67,7 +70,7 @@ export default defineAdapter({
       "gpt-5.6-terra": { ...gpt56, prices: [{ ...terra, steps: [terraLong] }] },
       "gpt-5.6-luna": { ...gpt56, prices: [{ ...luna, steps: [lunaLong] }] },
       "gpt-5.5": { ...gpt55, prices: [{ since, input: "5", output: "30", cacheRead: "0.5" }] },
-      "gpt-5.4": { ...gpt56, prices: [{ ...gpt54, steps: [gpt54Long] }] },
+      "gpt-5.4": { ...gpt54, prices: [{ ...gpt54Price, steps: [gpt54Long] }] },
       "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
       "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
       "gpt-5.2": { ...gpt51, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },

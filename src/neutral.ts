@@ -10,6 +10,8 @@ export interface CallerRequest {
   readonly body: JsonObject;
   /** The caller's own stop sequences can end an answer before its first word; otherwise an empty one has failed. */
   readonly mayBeEmpty: boolean;
+  /** The model may call tools. */
+  readonly usesTools: boolean;
   /** The same in nobody's format, made when it is first asked for. */
   neutral(): NeutralRequest;
 }
@@ -67,7 +69,16 @@ export type ToolChoice =
   | { readonly mode: "auto" | "none" | "required" }
   | { readonly mode: "named"; readonly name: string };
 
-export type ResponseFormat = { readonly kind: "json" } | { readonly kind: "schema"; readonly schema: JsonObject };
+export type ResponseFormat =
+  | { readonly kind: "json" }
+  | {
+      readonly kind: "schema";
+      readonly schema: JsonObject;
+      /** Null: the caller gave it none. */
+      readonly name: string | null;
+      /** Whether the answer must fit the schema exactly; null: the request leaves it open. */
+      readonly strict: boolean | null;
+    };
 
 export type NeutralTool =
   | {

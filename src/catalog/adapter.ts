@@ -29,8 +29,13 @@ export interface PartBounds {
   readonly fileTokensMax?: number;
 }
 
+/** A wire format: the name of a file in src/upstream/dialects. */
+export type DialectName = "chat-completions" | "responses" | "messages" | "generate-content";
+
 /** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
 export interface ChatWire {
+  /** Requests with tools go in this wire in place of the vendor's other one. */
+  readonly toolsDialect?: DialectName;
   /** The field that bounds the output. Default `max_tokens`. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
   /** Request fields, by their names in OpenAI's wire, that this vendor refuses or ignores at a price; they are left out. */
@@ -44,6 +49,8 @@ export interface ChatWire {
    * `-always`: the model refuses to be told not to. `none`: it does not think. Default `budget`.
    */
   readonly reasoning?: "none" | "budget" | "budget-always" | "effort" | "effort-always";
+  /** How much of its thoughts a wire that shows summaries is asked for, where the caller wants to see them. Default: none. */
+  readonly reasoningSummary?: "auto" | "concise" | "detailed";
 }
 
 /**
@@ -65,8 +72,7 @@ export interface ModelSpec extends ChatWire {
 }
 
 export interface ChatSpec extends ChatWire {
-  /** The wire format: the name of a file in src/upstream/dialects. */
-  readonly dialect: "chat-completions" | "messages" | "generate-content";
+  readonly dialect: DialectName;
   /** How the vendor is asked for usage in a stream. `always`: it comes unasked, and asking is an error. Default `ask`. */
   readonly streamUsage?: "ask" | "always";
   /** Fields added to `stream_options` of streamed requests. */

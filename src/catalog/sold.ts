@@ -67,11 +67,13 @@ function inOrder(a: PricedListing, b: PricedListing): number {
 
 /** Every field of `ChatWire`, so that the compiler misses one that is forgotten here. */
 const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
+  toolsDialect: true,
   maxTokensField: true,
   dropFields: true,
   extraFields: true,
   hidesReasoning: true,
   reasoning: true,
+  reasoningSummary: true,
 };
 
 /** The vendor's wire with the model's own fields laid over it. */

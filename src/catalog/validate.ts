@@ -38,11 +38,14 @@ const prices = z
     "must have its steps in order of `promptTokens`",
   );
 
+const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content"]);
 const wire = {
+  toolsDialect: dialect.optional(),
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   dropFields: z.array(z.string()).optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
   reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
+  reasoningSummary: z.enum(["auto", "concise", "detailed"]).optional(),
   hidesReasoning: z.boolean().optional(),
 };
 const parts = z.strictObject({
@@ -59,7 +62,8 @@ const anyModel = {
 };
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
 const chat = z.strictObject({
-  dialect: z.enum(["chat-completions", "messages", "generate-content"]),
+  ...wire,
+  dialect,
   streamUsage: z.enum(["ask", "always"]).optional(),
   streamOptions: z.record(z.string(), z.unknown()).optional(),
   usageAt: pointers.optional(),
@@ -70,7 +74,6 @@ const chat = z.strictObject({
   costUsdAt: pointer.optional(),
   models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
   anyModel: z.strictObject(anyChatModel).optional(),
-  ...wire,
 });
 const embeddings = z.strictObject({
   models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyModel })),

@@ -1,4 +1,4 @@
-// A request in any of the three dialects, read down to what the sandbox's answer depends on.
+// A request in any of the dialects, read down to what the sandbox's answer depends on.
 import { piecesOf, seedOf } from "./vocabulary.ts";
 
 /** One message, or one text to embed: its text, and how many parts of it are images or files. */

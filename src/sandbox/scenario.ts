@@ -6,6 +6,7 @@ import { chatCompletions } from "./dialects/chat-completions.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
+import { responses } from "./dialects/responses.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
 import type { ScriptedFaults } from "./scripted-faults.ts";
@@ -33,7 +34,7 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent];
+const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent, responses];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;

@@ -1,6 +1,6 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire } from "../catalog/adapter.ts";
+import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
@@ -12,14 +12,16 @@ import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
+import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 
-const DIALECTS: Readonly<Record<Offer["chat"]["dialect"], Dialect>> = {
+const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   "chat-completions": chatCompletions,
+  responses,
   messages,
   "generate-content": generateContent,
 };
@@ -163,9 +165,10 @@ export function createUpstream(clock: Clock): Upstream {
     health,
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     chatCandidate(offer, order) {
-      const { mayBeEmpty } = order.asked;
+      const { mayBeEmpty, usesTools } = order.asked;
       const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
-      const lane = laneOf(DIALECTS[offer.chat.dialect], order, context);
+      const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
+      const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },

@@ -41,7 +41,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
 }
 
 function ask(fields: Record<string, unknown>, headers: Record<string, string> = {}) {
-  return post("/chat/completions", { model: "openai/gpt-5.4-nano", messages: [USER], ...fields }, headers);
+  return post("/chat/completions", { model: "openai/gpt-5.2", messages: [USER], ...fields }, headers);
 }
 
 /** What came, without what the gateway itself sets. */
@@ -166,7 +166,7 @@ describe("a server of the operator's own", () => {
 
   it("beside a vendor: the vendor is not, and the header says so", async () => {
     vendor.refuse("sk-test", 503);
-    const { status, dropped } = await ask({ models: ["openai/gpt-5.4-nano", "vllm/any"], guided_choice: ["a"] });
+    const { status, dropped } = await ask({ models: ["openai/gpt-5.2", "vllm/any"], guided_choice: ["a"] });
     expect([status, dropped]).toEqual([200, "guided_choice"]);
     expect(vendor.arrivals.map(({ body }) => body.guided_choice)).toEqual([undefined, ["a"]]);
   });

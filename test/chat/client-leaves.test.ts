@@ -12,7 +12,7 @@ const AT_ONCE_MS = 4_000;
 /** The tokenizer takes the brackets of the sandbox's directives apart, the sandbox does not. */
 const INPUT_APART = 10;
 
-const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini"];
+const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"];
 
 let gateway: TestGateway;
 let port: number;

@@ -10,6 +10,7 @@ import { GatewayError } from "../../src/errors.ts";
 import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../src/upstream/dialects/messages.ts";
+import { responses } from "../../src/upstream/dialects/responses.ts";
 import { asked, chatContext } from "../support/dialect-replay.ts";
 
 type Json = Record<string, unknown>;
@@ -109,6 +110,7 @@ describe("whatever a dialect sends", () => {
     ["chat-completions", chatCompletions],
     ["messages", messages],
     ["generate-content", generateContent],
+    ["responses", responses],
   ] as const)("in the %s wire is in the counted text", (_, dialect) => {
     let sentCount = 0;
     const anywhere = fc.record({

@@ -125,7 +125,7 @@ const MODES = [
   ["whole", false],
 ] as const;
 
-describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini"])("%s", (vendor) => {
+describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])("%s", (vendor) => {
   const fallback = vendor === "sandbox" ? "sandbox-messages/ok" : "sandbox/ok";
   // Each scenario has routes of its own, so that the rest which one earns is no other's: a pace makes a new name.
   const routes = (fault: string, stream: boolean) => [`${vendor}/${fault}-at-${stream ? 900 : 901}`, fallback] as const;

@@ -49,7 +49,7 @@ describe.concurrent("a provider in trouble", () => {
     expect(await asked("sandbox/503-at-7")).toBe(5);
   });
 
-  it.each(["sandbox", "sandbox-messages", "sandbox-gemini"])(
+  it.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])(
     "that never says goodbye is not waited for as long as one that is still answering (%s)",
     async (vendor) => {
       const startedMs = performance.now();

@@ -136,7 +136,7 @@ function words(text: string): number {
   return text.split(" ").filter(Boolean).length;
 }
 
-describe.each(["sandbox", "sandbox-messages", "sandbox-gemini"])("a stream from %s", (vendor) => {
+describe.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])("a stream from %s", (vendor) => {
   it.concurrent.each(ALONE)("with $fault ends as $outcome", async (expected) => {
     const seen = await stream([`${vendor}/${expected.fault}`], `hello [[id: ${randomUUID()}]]`);
     expect(seen.error).toBe(expected.error ?? null);

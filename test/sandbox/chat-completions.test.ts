@@ -266,7 +266,7 @@ describe("a request that is wrong", () => {
       status: 401,
       error: { code: "invalid_api_key" },
     });
-    expect(await post("/openai/responses", {})).toMatchObject({ status: 404, error: { code: null } });
+    expect(await post("/openai/nowhere", {})).toMatchObject({ status: 404, error: { code: null } });
     const got = await fetch(`${sandbox.url}${CHAT}`);
     expect(got.status).toBe(404);
   });

@@ -4,6 +4,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../src/upstream/dialects/messages.ts";
+import { responses } from "../../src/upstream/dialects/responses.ts";
 import type { ChatBody } from "../../src/wires/chat-completions/body.ts";
 import { answerOf, asked, chatContext, eventsOf, feed, RecordedStream } from "../support/dialect-replay.ts";
 
@@ -13,11 +14,17 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-const HEADERS = { "x-api-key": "any", "some-version": "1", "x-goog-api-key": "any" };
+const HEADERS = { authorization: "Bearer any", "x-api-key": "any", "some-version": "1", "x-goog-api-key": "any" };
 const DIALECTS = [
   ["messages", messages],
   ["generate-content", generateContent],
+  ["responses", responses],
 ] as const;
+type Name = (typeof DIALECTS)[number][0];
+/** Asked for as its vendor shows it to those whom it knows. */
+const WIRE = { reasoningSummary: "auto" } as const;
+/** Words that each thinks at the least effort. */
+const THOUGHTS: Readonly<Record<Name, number>> = { messages: 16, "generate-content": 16, responses: 8 };
 
 async function post(dialect: Dialect, body: ChatBody, context: ChatContext): Promise<string> {
   expect(dialect.unsupported(asked(body), context)).toBe(null);
@@ -29,16 +36,16 @@ async function post(dialect: Dialect, body: ChatBody, context: ChatContext): Pro
   return text;
 }
 
-async function streamed(name: "messages" | "generate-content", dialect: Dialect, body: ChatBody) {
-  const context = chatContext({ upstreamModel: "ok", stream: true, spec: { dialect: name, models: {} } });
+async function streamed(name: Name, dialect: Dialect, body: ChatBody) {
+  const context = chatContext({ upstreamModel: "ok", stream: true, spec: { dialect: name, models: {} }, wire: WIRE });
   const out = new RecordedStream();
   expect(feed(dialect, context, eventsOf(await post(dialect, body, context)), out)).toBe(0);
   expect(out.failure).toBe(null);
   return { out, message: (await out.completion(context)).choices[0]?.message };
 }
 
-async function unary(name: "messages" | "generate-content", dialect: Dialect, body: ChatBody) {
-  const context = chatContext({ upstreamModel: "ok", spec: { dialect: name, models: {} } });
+async function unary(name: Name, dialect: Dialect, body: ChatBody) {
+  const context = chatContext({ upstreamModel: "ok", spec: { dialect: name, models: {} }, wire: WIRE });
   const answer = answerOf(dialect, JSON.parse(await post(dialect, body, context)), context);
   if (!("body" in answer)) throw new Error(answer.message);
   return answer;
@@ -66,7 +73,7 @@ describe.each(DIALECTS)("the %s dialect", (name, dialect) => {
     expect(whole.text).toBe(message?.content);
   });
 
-  it("carries images, stops, and white space at the end of a prefill", async () => {
+  it.skipIf(name === "responses")("carries images, stops, and white space at the end of a prefill", async () => {
     const image = { type: "image_url", image_url: { url: PNG } };
     const asked = { role: "user", content: [{ type: "text", text: "[[say: one two three]]" }, image] };
     const body = { messages: [asked, { role: "assistant", content: "So " }], stop: "three", temperature: 0.5 };
@@ -90,6 +97,12 @@ describe.each(DIALECTS)("the %s dialect", (name, dialect) => {
     expect(JSON.stringify(forced.body)).toContain('"name":"clock"');
   });
 
+  it("carries images, in the prompt and as a tool's result", async () => {
+    const image = { type: "image_url", image_url: { url: PNG } };
+    const body = { messages: [{ role: "user", content: [{ type: "text", text: "[[say: one two]]" }, image] }] };
+    expect((await streamed(name, dialect, body)).out.text("content")).toBe("one two");
+  });
+
   it("carries a JSON schema", async () => {
     const format = { type: "json_schema", json_schema: { name: "place", schema: SCHEMA, strict: true } };
     const { message } = await streamed(name, dialect, { messages: [user("Where?")], response_format: format });
@@ -99,7 +112,7 @@ describe.each(DIALECTS)("the %s dialect", (name, dialect) => {
   it("carries thinking, and its signature back", async () => {
     const body = { messages: [user("Think")], reasoning_effort: "low", tools };
     const { out, message } = await streamed(name, dialect, body);
-    expect(out.text("reasoning").split(" ")).toHaveLength(16);
+    expect(out.text("reasoning").split(" ")).toHaveLength(THOUGHTS[name]);
     const details = out.list("reasoning_details");
     const call = message?.tool_calls?.[0];
     const history = [

@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { fixture } from "../support/dialect-replay.ts";
 
-export type DialectName = "chat-completions" | "messages" | "generate-content";
+export type DialectName = "chat-completions" | "responses" | "messages" | "generate-content";
 
 export interface AnswerCase {
   readonly name: string;
@@ -120,6 +120,32 @@ const candidate = (parts: unknown[], finishReason = "STOP") => ({
   candidates: [{ content: { role: "model", parts }, finishReason, index: 0 }],
   usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 7, thoughtsTokenCount: 3, cachedContentTokenCount: 4 },
 });
+const said = (text: string) => ({
+  type: "message",
+  role: "assistant",
+  content: [{ type: "output_text", text, annotations: [] }],
+});
+const thought = (text?: string) => ({
+  type: "reasoning",
+  id: "rs_1",
+  summary: text === undefined ? [] : [{ type: "summary_text", text }],
+  encrypted_content: "gAAA==",
+});
+const response = (output: unknown[], more: object = {}) => ({
+  id: "resp_1",
+  object: "response",
+  status: "completed",
+  error: null,
+  incomplete_details: null,
+  output,
+  usage: {
+    input_tokens: 30,
+    input_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
+    output_tokens: 10,
+    output_tokens_details: { reasoning_tokens: 3 },
+  },
+  ...more,
+});
 const TOOLS = [{ name: "weather", arguments: '{"city":"Paris"}' }].map((told) => ({
   id: "call_a",
   type: "function",
@@ -174,9 +200,29 @@ const WHOLE: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = 
     empty: candidate([]),
     malformed: candidate([{ text: "half" }], "MALFORMED_FUNCTION_CALL"),
   },
+  responses: {
+    text: response([said("Yes"), said(".")]),
+    thoughts: response([thought("Hm."), said("Yes.")]),
+    calls: response([
+      thought(),
+      { type: "function_call", id: "fc_1", call_id: "call_a", name: "weather", arguments: '{"city":"Paris"}' },
+      { type: "function_call", id: "fc_2", call_id: "call_b", name: "clock", arguments: "{}" },
+    ]),
+    length: response([said("Once")], { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }),
+    "nothing but thoughts": response([thought()], {
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+    }),
+    filtered: response([], { status: "incomplete", incomplete_details: { reason: "content_filter" } }),
+    refusal: response([{ type: "message", role: "assistant", content: [{ type: "refusal", refusal: "No." }] }]),
+    "of a tool that is not known": response([{ type: "web_search_call", id: "ws_1" }, said("Found.")]),
+    empty: response([]),
+    failed: response([], { status: "failed", error: { code: "server_error", message: "The model failed." } }),
+    unfinished: response([said("Hal")], { status: "in_progress" }),
+  },
 };
 
-function recorded(dialect: "messages" | "generate-content"): AnswerCase[] {
+function recorded(dialect: Exclude<DialectName, "chat-completions">): AnswerCase[] {
   const files = readdirSync(new URL(`../fixtures/${dialect}`, import.meta.url)).sort();
   return files.map((file) => ({ name: file, dialect, streamed: true, vendor: fixture(`${dialect}/${file}`) }));
 }
@@ -185,6 +231,7 @@ export const ANSWERS: readonly AnswerCase[] = [
   ...Object.entries(CHAT_STREAMS).map(([name, vendor]): AnswerCase => {
     return { name, dialect: "chat-completions", streamed: true, vendor };
   }),
+  ...recorded("responses"),
   ...recorded("messages"),
   ...recorded("generate-content"),
   ...Object.entries(WHOLE).flatMap(([dialect, cases]) =>

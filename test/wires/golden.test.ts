@@ -4,11 +4,12 @@ import { startTestGateway, type TestAccount, type TestGateway } from "../support
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 import { ANSWERS, ASKED, type DialectName } from "./golden-cases.ts";
 
-const DIALECTS: readonly DialectName[] = ["chat-completions", "messages", "generate-content"];
+const DIALECTS: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
 const HEADERS = ["content-type", "cache-control", "x-tollgate-model", "x-tollgate-attempts", "x-should-retry"];
 /** An answer that every dialect takes for good. */
 const GOOD: Readonly<Record<DialectName, unknown>> = {
   "chat-completions": { choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }] },
+  responses: { status: "completed", output: [{ type: "message", content: [{ type: "output_text", text: "ok" }] }] },
   messages: { content: [{ type: "text", text: "ok" }], stop_reason: "end_turn" },
   "generate-content": { candidates: [{ content: { parts: [{ text: "ok" }] }, finishReason: "STOP" }] },
 };

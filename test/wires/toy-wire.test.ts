@@ -12,7 +12,7 @@ import { COST, openStage } from "../support/scripted-plan.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
 
-const DIALECTS: readonly DialectName[] = ["chat-completions", "messages", "generate-content"];
+const DIALECTS: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
 const HEADERS = { "x-api-key": "any", "some-version": "1", "x-goog-api-key": "any" };
 
 let sandbox: Sandbox;
@@ -39,7 +39,8 @@ function offerOf(dialect: DialectName, origin: string): Offer {
     cost: {} as never,
     healthKey: "vendor:ok",
     chat: { dialect, models: {}, reasoningFormat: dialect },
-    wire: {},
+    // What it has thought is shown to callers whom its vendor knows.
+    wire: { reasoningSummary: "auto" },
   };
 }
 
@@ -177,7 +178,8 @@ describe.each(DIALECTS)("over the %s dialect", (dialect) => {
     });
   });
 
-  test("its own stop may leave nothing to say", async () => {
+  // One wire has no place for a stop, and says so.
+  test.skipIf(dialect === "responses")("its own stop may leave nothing to say", async () => {
     const lines = linesOf(await ask(dialect, { talk: [me("[[say: stop here]]")], until: "stop" }, true));
     expect(lines).toEqual([{ over: "stop" }, { bill: 2 }]);
   });

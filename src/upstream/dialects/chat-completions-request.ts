@@ -104,7 +104,8 @@ function toolFields({ tools, toolChoice, parallelToolCalls }: NeutralRequest): J
 function responseFormat({ format }: NeutralRequest): Json | undefined {
   if (format === null) return undefined;
   if (format.kind === "json") return { type: "json_object" };
-  return { type: "json_schema", json_schema: { name: "answer", schema: format.schema } };
+  const { name, schema, strict } = format;
+  return { type: "json_schema", json_schema: defined({ name: name ?? "answer", schema, strict: strict ?? undefined }) };
 }
 
 /** Budgets up to these are the word; above the last, `high`. */
@@ -114,7 +115,7 @@ const EFFORT_OF_BUDGET = [
 ] as const;
 
 /** This wire knows words alone. */
-function effortOf(ask: ReasoningAsk | null): string | undefined {
+export function effortOf(ask: ReasoningAsk | null): string | undefined {
   if (ask === null) return undefined;
   if (ask.off) return "none";
   const { effort, budgetTokens } = ask;

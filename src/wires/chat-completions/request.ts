@@ -103,8 +103,9 @@ function formatOf(body: ChatBody): ResponseFormat | null {
   if (!isRecord(format)) return null;
   if (format.type === "json_object") return { kind: "json" };
   if (format.type !== "json_schema") return null;
-  const schema = isRecord(format.json_schema) ? format.json_schema.schema : undefined;
-  return isRecord(schema) ? { kind: "schema", schema } : { kind: "json" };
+  const { schema, name, strict } = isRecord(format.json_schema) ? format.json_schema : {};
+  if (!isRecord(schema)) return { kind: "json" };
+  return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
 }
 
 /** What `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}` ask for; null where neither speaks. */
@@ -184,6 +185,7 @@ export function chatRequest(body: ChatBody): CallerRequest {
     wire: WIRE,
     body,
     mayBeEmpty: stopsOf(body).length > 0,
+    usesTools: Array.isArray(body.tools) && body.tools.length > 0,
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

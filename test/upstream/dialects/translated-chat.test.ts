@@ -68,7 +68,7 @@ describe("a request", () => {
       tools: [{ kind: "function", name: "f", description: null, parameters: schema, strict: false, cacheMark: true }],
       toolChoice: { mode: "named", name: "f" },
       parallelToolCalls: false,
-      format: { kind: "schema", schema },
+      format: { kind: "schema", schema, name: null, strict: null },
       sampling: { ...sampling, temperature: 0.5, seed: 7 },
       reasoning: { off: false, effort: null, budgetTokens: 5_000, exclude: false },
       stops: ["END"],

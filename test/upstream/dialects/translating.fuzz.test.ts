@@ -5,6 +5,7 @@ import { chatCompletions } from "../../../src/upstream/dialects/chat-completions
 import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
+import { responses } from "../../../src/upstream/dialects/responses.ts";
 import { chatAnswers } from "../../../src/wires/chat-completions/answers.ts";
 import type { ChatBody } from "../../../src/wires/chat-completions/body.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
@@ -13,6 +14,7 @@ import { ANSWERS } from "../../wires/golden-cases.ts";
 const DIALECTS: [string, Dialect][] = [
   ["chat-completions", chatCompletions],
   ["messages", messages],
+  ["responses", responses],
   ["generate-content", generateContent],
 ];
 
@@ -96,7 +98,7 @@ describe.each(DIALECTS)("%s", (name, dialect) => {
         const bound =
           name === "generate-content"
             ? (sent.generationConfig as Record<string, unknown>).maxOutputTokens
-            : sent.max_tokens;
+            : (sent.max_output_tokens ?? sent.max_tokens);
         expect(bound).toBe(told.outputTokensMax);
         expect(typeof JSON.stringify(sent)).toBe("string");
         const reason = dialect.unsupported(asked(wanted), told);

@@ -1,0 +1,72 @@
+// Reads a whole answer of OpenAI's responses wire.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { AnswerBlock } from "../../neutral.ts";
+import type { AttemptFailure } from "../../route.ts";
+import { callName } from "./call-names.ts";
+import type { ChatContext, ReadAnswer } from "./dialect.ts";
+import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+
+function malformed(message: string): AttemptFailure {
+  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
+}
+
+function listOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function partBlock(part: Json): AnswerBlock[] {
+  if (part.type === "output_text") return [{ kind: "text", text: stringOf(part.text) ?? "", citations: [] }];
+  if (part.type === "refusal") return [{ kind: "refusal", text: stringOf(part.refusal) ?? "", citations: [] }];
+  return [];
+}
+
+/** What may be shown of a thought: its summary, or where the model hides nothing, itself. */
+function shownOf(item: Json): string {
+  const shown = [...listOf(item.summary), ...listOf(item.content)];
+  return shown.map(({ text }) => stringOf(text) ?? "").join("\n\n");
+}
+
+/** The blocks of an output item; none of one whose type we do not know. */
+function blocksOf(item: Json, at: number, context: ChatContext): AnswerBlock[] {
+  switch (item.type) {
+    case "message":
+      return listOf(item.content).flatMap(partBlock);
+    case "function_call":
+      return [
+        {
+          kind: "tool-call",
+          id: wordOf(item.call_id) || callName(context, at),
+          name: wordOf(item.name),
+          arguments: stringOf(item.arguments) ?? "",
+        },
+      ];
+    case "reasoning": {
+      const text = shownOf(item);
+      const seal = sealOf(item, context);
+      const shown = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
+      return [...(text === "" ? [] : [shown]), ...(seal === null ? [] : [seal])];
+    }
+    default:
+      return [];
+  }
+}
+
+function gives(block: AnswerBlock): boolean {
+  return block.kind === "tool-call" || ("text" in block && block.text !== "");
+}
+
+/** The answer, or why it is none. */
+export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer {
+  if (!isRecord(json)) return malformed("the answer is no JSON object");
+  if (isRecord(json.error)) return failureInside(json.error);
+  if (!Array.isArray(json.output)) return malformed("the answer has no output");
+  const blocks = listOf(json.output).flatMap((item, at) => blocksOf(item, at, context));
+  const end = endOf(
+    json,
+    blocks.some(({ kind }) => kind === "tool-call"),
+  );
+  if (end === null) return malformed(`the answer's status is ${wordOf(json.status) || "missing"}`);
+  const failure = blocks.some(gives) ? null : emptyAnswer(end.reason, end.native);
+  if (failure !== null) return failure;
+  return { answer: { choices: [{ index: 0, blocks, ...end }], usage: usageOf(json.usage) }, upstreamCostNano: null };
+}

@@ -1,0 +1,161 @@
+// Reads a stream of OpenAI's responses wire.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { NeutralEvent } from "../../neutral.ts";
+import { callName } from "./call-names.ts";
+import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+
+/** A call that is being written; `written` says whether its arguments came in pieces. */
+interface OpenCall {
+  readonly at: number;
+  written: boolean;
+}
+
+/** A vendor that begins more calls without ending one has failed. */
+const OPEN_CALLS_MAX = 1_024;
+
+class ResponsesReader implements StreamReader {
+  readonly #out: EventOut;
+  readonly #context: ChatContext;
+  readonly #open = new Map<unknown, OpenCall>();
+  #calls = 0;
+  #thoughts = 0;
+  #summaries = 0;
+  #begun = false;
+  #delivered = false;
+  #over = false;
+
+  constructor(context: ChatContext, out: EventOut) {
+    this.#context = context;
+    this.#out = out;
+  }
+
+  event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
+    let data: unknown;
+    try {
+      data = JSON.parse(bytes.toString("utf8", start, end));
+    } catch {
+      // Some vendors of this wire end it as those of the chat wire do.
+      return bytes.toString("utf8", start, end).trim() === "[DONE]";
+    }
+    if (!isRecord(data)) return false;
+    if (!this.#over) this.#read(stringOf(data.type) ?? name, data);
+    return true;
+  }
+
+  /** Events of a type we do not know say nothing to the caller. */
+  #read(type: string | null, data: Json): void {
+    const item = isRecord(data.item) ? data.item : {};
+    switch (type) {
+      case "response.created":
+        this.#begin();
+        return;
+      case "response.output_item.added":
+        if (item.type === "function_call") this.#openCall(data.output_index, item);
+        return;
+      case "response.output_text.delta":
+        this.#say("text", data.delta);
+        return;
+      case "response.refusal.delta":
+        this.#say("refusal", data.delta);
+        return;
+      case "response.reasoning_summary_part.added":
+        if (this.#summaries++ > 0) this.#say("reasoning", "\n\n");
+        return;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        this.#say("reasoning", data.delta);
+        return;
+      case "response.function_call_arguments.delta":
+        this.#write(this.#open.get(data.output_index), data.delta);
+        return;
+      case "response.output_item.done":
+        this.#done(data.output_index, item);
+        return;
+      case "response.completed":
+      case "response.incomplete":
+        this.#end(isRecord(data.response) ? data.response : {});
+        return;
+      case "response.failed":
+        this.#fail(isRecord(data.response) ? data.response.error : null);
+        return;
+      case "error":
+        this.#fail(isRecord(data.error) ? data.error : data);
+    }
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#out.event({ kind: "begin", choice: 0 });
+  }
+
+  #give(event: NeutralEvent): void {
+    this.#begin();
+    this.#delivered = true;
+    this.#out.event(event);
+  }
+
+  #say(kind: "text" | "reasoning" | "refusal", text: unknown): void {
+    if (typeof text === "string" && text !== "") this.#give({ kind, choice: 0, text });
+  }
+
+  #openCall(index: unknown, item: Json): void {
+    const at = this.#calls++;
+    this.#open.set(index, { at, written: false });
+    if (this.#open.size > OPEN_CALLS_MAX) return this.#malformed("the stream leaves too much open");
+    const told = { id: wordOf(item.call_id) || callName(this.#context, at), name: wordOf(item.name), arguments: "" };
+    this.#give({ kind: "tool-call", choice: 0, at, ...told });
+    this.#write(this.#open.get(index), item.arguments);
+  }
+
+  #write(call: OpenCall | undefined, text: unknown): void {
+    if (call === undefined || typeof text !== "string" || text === "") return;
+    call.written = true;
+    this.#give({ kind: "tool-arguments", choice: 0, at: call.at, text });
+  }
+
+  #done(index: unknown, item: Json): void {
+    if (item.type === "reasoning") return this.#sign(item);
+    const call = this.#open.get(index);
+    if (call === undefined) return;
+    this.#open.delete(index);
+    if (!call.written) this.#write(call, item.arguments);
+  }
+
+  /** The seal comes last: it is the one piece of a thought that a client has to carry back. */
+  #sign(item: Json): void {
+    const thought = sealOf(item, this.#context);
+    if (thought === null) return;
+    this.#begin();
+    this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });
+  }
+
+  #end(response: Json): void {
+    this.#over = true;
+    const usage = usageOf(response.usage);
+    if (usage !== null) this.#out.usage(usage);
+    const end = endOf(response, this.#calls > 0);
+    if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
+    const failure = this.#delivered ? null : emptyAnswer(end.reason, end.native);
+    if (failure !== null) return this.#out.fail(failure);
+    this.#begin();
+    this.#out.event({ kind: "finish", choice: 0, ...end });
+    this.#out.end();
+  }
+
+  #fail(error: unknown): void {
+    this.#over = true;
+    this.#out.fail(failureInside(error));
+  }
+
+  #malformed(message: string): void {
+    this.#over = true;
+    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+  }
+}
+
+/** A reader of one stream in the responses wire. */
+export function responsesReader(context: ChatContext, out: EventOut): StreamReader {
+  return new ResponsesReader(context, out);
+}

@@ -1,0 +1,85 @@
+// What OpenAI's responses wire says beside the answer: usage in disjoint buckets, why it ended, seals, failures.
+import { isRecord, type Json, stringOf } from "../../json.ts";
+import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import { classify } from "../classify.ts";
+import { countOf } from "../json-pointer.ts";
+import { readError } from "./chat-completions-wire.ts";
+import type { ChatContext } from "./dialect.ts";
+
+/** The `format` under which this vendor's sealed thoughts go out and come back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "responses";
+}
+
+/** The disjoint buckets of a usage object, whose input tokens include the cached ones; null where nothing was counted. */
+export function usageOf(usage: unknown): TokenUsage | null {
+  if (!isRecord(usage)) return null;
+  const input = isRecord(usage.input_tokens_details) ? usage.input_tokens_details : {};
+  const output = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const prompt = countOf(usage.input_tokens);
+  const outputTokens = countOf(usage.output_tokens);
+  if (prompt + outputTokens === 0) return null;
+  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens));
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(input.cache_write_tokens));
+  return {
+    inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens,
+    reasoningTokens: Math.min(outputTokens, countOf(output.reasoning_tokens)),
+  };
+}
+
+/** Why a response ended; null where it has not. */
+export function endOf(response: Json, hasCalls: boolean): { reason: FinishReason; native: string } | null {
+  if (response.status === "completed") return { reason: hasCalls ? "tool_calls" : "stop", native: "completed" };
+  if (response.status !== "incomplete") return null;
+  const details = isRecord(response.incomplete_details) ? response.incomplete_details : {};
+  const native = stringOf(details.reason) ?? "incomplete";
+  return { reason: native === "content_filter" ? "content_filter" : "length", native };
+}
+
+/** The status that an error with this word comes with, for errors inside an answer whose own status was 200. */
+const STATUS: Readonly<Record<string, number>> = {
+  server_error: 500,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  invalid_prompt: 400,
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+};
+
+/** Classifies an error that came inside a good answer or a stream, as if it had come with its own status. */
+export function failureInside(error: unknown): AttemptFailure {
+  const read = readError(isRecord(error) ? error : { message: "the vendor failed without a word" });
+  const word = read.words.find((one) => Object.hasOwn(STATUS, one));
+  return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
+}
+
+/** Why an answer that gave the caller nothing is none; null where its bound on output explains it. */
+export function emptyAnswer(reason: FinishReason, native: string): AttemptFailure | null {
+  if (reason === "length") return null;
+  const refused = reason === "content_filter";
+  const message = refused ? `the model refused to answer (${native})` : `the answer is empty (${native})`;
+  const kind = refused ? "policy_content" : "provider_malformed";
+  return { kind, status: 200, message, retryAfterMs: null };
+}
+
+/** Ends a reasoning item's id where both go to the client as one word; ids have none. */
+const SEPARATOR = ":";
+
+/** A reasoning item as its vendor takes it back; null where it has no seal, because nobody here stores answers. */
+export function sealOf(item: Json, context: ChatContext): ReasoningBlock | null {
+  const encrypted = stringOf(item.encrypted_content) ?? "";
+  if (encrypted === "") return null;
+  const sealed = `${stringOf(item.id) ?? ""}${SEPARATOR}${encrypted}`;
+  return { kind: "reasoning", text: "", format: formatOf(context), signature: null, sealed, callId: null };
+}
+
+/** The reasoning item of a seal that came back; null of what is none of ours. */
+export function reasoningItem(sealed: string): Json | null {
+  const at = sealed.indexOf(SEPARATOR);
+  if (at < 0 || at === sealed.length - 1) return null;
+  return { type: "reasoning", id: sealed.slice(0, at), summary: [], encrypted_content: sealed.slice(at + 1) };
+}

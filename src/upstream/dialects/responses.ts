@@ -1,0 +1,16 @@
+// OpenAI's responses wire: items in, items out. Its reasoning models take tools with reasoning nowhere else.
+import { readError } from "./chat-completions-wire.ts";
+import type { Dialect } from "./dialect.ts";
+import { responsesAnswer } from "./responses-answer.ts";
+import { responsesRequest, responsesUnsupported } from "./responses-request.ts";
+import { responsesReader } from "./responses-stream.ts";
+
+export const responses: Dialect = {
+  wire: "responses",
+  passing: null,
+  request: responsesRequest,
+  reader: responsesReader,
+  answer: responsesAnswer,
+  error: readError,
+  unsupported: responsesUnsupported,
+};

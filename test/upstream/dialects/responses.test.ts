@@ -1,0 +1,185 @@
+// OpenAI chat requests come out in the responses wire with their meaning kept, and its answers come back in OpenAI's chat wire.
+import { describe, expect, it } from "vitest";
+import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import { responses } from "../../../src/upstream/dialects/responses.ts";
+import { answerOf, asked, chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
+import { HI, WEATHER } from "./messages-asking.ts";
+
+const STREAMED = chatContext({ stream: true });
+const USAGE = { inputTokens: 30, cacheReadTokens: 30, cacheWriteTokens: 10, outputTokens: 20, reasoningTokens: 5 };
+
+function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
+  return responses.request(asked({ messages: [HI], ...body }), chatContext(changes)).body;
+}
+
+function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
+  return responses.unsupported(asked({ messages: [HI], ...body }), chatContext(changes));
+}
+
+describe("the request", () => {
+  it("stores nothing at the vendor, and asks for thoughts under seal", () => {
+    expect(responses.request(asked({ messages: [HI] }), chatContext({ outputTokensMax: 777, stream: true }))).toEqual({
+      path: "/responses",
+      body: {
+        model: "vendor-model-1",
+        input: [{ role: "user", content: [{ type: "input_text", text: "Hi" }] }],
+        max_output_tokens: 777,
+        store: false,
+        include: ["reasoning.encrypted_content"],
+        stream: true,
+      },
+    });
+  });
+
+  it("says of every function whether it is strict, because the wire's own default is another", () => {
+    const body = sent({ tools: [WEATHER, { ...WEATHER, function: { ...WEATHER.function, strict: true } }] });
+    expect((body.tools as { strict: boolean }[]).map(({ strict }) => strict)).toEqual([false, true]);
+    const [bare] = sent({ tools: [{ type: "function", function: { name: "now" } }] }).tools as unknown[];
+    expect(bare).toEqual({
+      type: "function",
+      name: "now",
+      parameters: { type: "object", properties: {} },
+      strict: false,
+    });
+  });
+
+  it("asks for no sampling while the model reasons", () => {
+    expect(sent({ temperature: 0.2, top_p: 0.5 })).toMatchObject({ temperature: 0.2, top_p: 0.5 });
+    expect(sent({ temperature: 0.2, reasoning_effort: "none" })).toMatchObject({ temperature: 0.2 });
+    expect(sent({ temperature: 0.2, reasoning_effort: "low" })).not.toHaveProperty("temperature");
+  });
+
+  it("asks for a summary where the adapter says so and the caller wants to see it", () => {
+    const wire = { reasoningSummary: "auto" } as const;
+    expect(sent({ reasoning_effort: "low" }).reasoning).toEqual({ effort: "low" });
+    expect(sent({ reasoning_effort: "low" }, { wire }).reasoning).toEqual({ effort: "low", summary: "auto" });
+    expect(sent({ reasoning: { effort: "low", exclude: true } }, { wire }).reasoning).toEqual({ effort: "low" });
+    expect(sent({ reasoning_effort: "none" }, { wire }).reasoning).toEqual({ effort: "none" });
+    expect(sent({}, { wire })).not.toHaveProperty("reasoning");
+  });
+
+  it("carries verbosity, a schema with its name and strictness, and what both wires of the vendor know", () => {
+    const schema = { type: "object", properties: {} };
+    const response_format = { type: "json_schema", json_schema: { name: "place", schema, strict: true } };
+    const body = sent({ verbosity: "low", response_format, prompt_cache_key: "k", seed: 7, logit_bias: {} });
+    expect(body.text).toEqual({
+      format: { type: "json_schema", name: "place", schema, strict: true },
+      verbosity: "low",
+    });
+    expect(body.prompt_cache_key).toBe("k");
+    expect(body).not.toHaveProperty("seed");
+  });
+
+  it("carries sealed thoughts back to their own vendor, before the calls they led to", () => {
+    const call = { id: `call_${"x".repeat(80)}`, type: "function", function: { name: "get_weather", arguments: "" } };
+    const seals = [
+      { type: "reasoning.encrypted", data: "rs_1:gAA:A==", format: "responses" },
+      { type: "reasoning.encrypted", data: "of another", format: "messages" },
+      { type: "reasoning.encrypted", data: "no id", format: "responses" },
+    ];
+    const body = sent({
+      messages: [
+        HI,
+        { role: "assistant", content: null, tool_calls: [call], reasoning_details: seals },
+        { role: "tool", tool_call_id: call.id, content: "blue" },
+      ],
+    });
+    const call_id = "x".repeat(64);
+    expect((body.input as unknown[]).slice(1)).toEqual([
+      { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAA:A==" },
+      { type: "function_call", call_id, name: "get_weather", arguments: "{}" },
+      { type: "function_call_output", call_id, output: "blue" },
+    ]);
+  });
+
+  it.each([
+    ["n above 1", { n: 2 }, {}],
+    ["a stop", { stop: "END" }, {}],
+    ["logprobs", { logprobs: true }, {}],
+    [
+      "audio",
+      { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: { data: "AA", format: "wav" } }] }] },
+      {},
+    ],
+    ["a bound on output that the wire refuses", {}, { outputTokensMax: 15 }],
+  ])("has no place for %s", (_, body, changes) => {
+    expect(refused(body, changes)).toMatch(/wire/);
+  });
+});
+
+describe("a stream", () => {
+  it("is text with its usage in disjoint buckets", () => {
+    const out = replay(responses, "responses/text.sse");
+    expect(out.text("content")).toBe("Hello there");
+    expect(out.finishes).toEqual([{ index: 0, reason: "stop", native: "completed" }]);
+    expect([out.usages, out.ended, out.failure]).toEqual([[USAGE], true, null]);
+  });
+
+  it("shows summaries apart, and seals the whole thought for its vendor", () => {
+    const out = replay(responses, "responses/thinking.sse");
+    expect(out.text("reasoning")).toBe("First this.\n\nThen that.");
+    expect(out.list("reasoning_details")).toMatchObject([{ type: "reasoning.encrypted", data: "rs_0:gAAA==" }]);
+  });
+
+  it("has calls side by side, one of them without pieces", async () => {
+    const message = (await replay(responses, "responses/tools.sse").completion(STREAMED)).choices[0]?.message;
+    expect(message?.tool_calls).toMatchObject([
+      { id: "call_a", function: { name: "weather", arguments: '{"city":"Paris"}' } },
+      { id: "call_b", function: { name: "clock", arguments: "{}" } },
+    ]);
+  });
+
+  it("names a call that its vendor does not", () => {
+    const [call] = replay(responses, "responses/length-in-call.sse").list("tool_calls") as { id: string }[];
+    expect(call?.id).toMatch(/^call_\w+_0$/);
+  });
+
+  it.each([
+    ["length", "length", "max_output_tokens"],
+    ["filtered", "content_filter", "content_filter"],
+    ["refusal", "stop", "completed"],
+    ["unknown", "stop", "completed"],
+  ])("%s ends as such", (name, reason, native) => {
+    expect(replay(responses, `responses/${name}.sse`).finishes).toEqual([{ index: 0, reason, native }]);
+  });
+
+  it.each([
+    ["empty", "provider_malformed"],
+    ["failed", "provider_server_error"],
+    ["error", "provider_rate_limited"],
+    ["filtered-at-once", "policy_content"],
+  ])("%s is no answer", (name, kind) => {
+    const out = replay(responses, `responses/${name}.sse`);
+    expect([out.failure?.kind, out.finishes]).toEqual([kind, []]);
+  });
+
+  it("that opens calls without end is broken", () => {
+    const out = new RecordedStream();
+    const item = { type: "function_call", call_id: "c", name: "f", arguments: "" };
+    const events = Array.from({ length: 1_100 }, (_, output_index) => ({
+      name: null,
+      data: JSON.stringify({ type: "response.output_item.added", output_index, item }),
+    }));
+    feed(responses, STREAMED, events, out);
+    expect(out.failure?.kind).toBe("provider_malformed");
+    expect(out.list("tool_calls").length).toBeLessThan(1_100);
+  });
+
+  it.each([
+    ["negative", { input_tokens: -5, output_tokens: -1 }, null],
+    [
+      "more cached than sent",
+      { input_tokens: 5, input_tokens_details: { cached_tokens: 9, cache_write_tokens: 9 }, output_tokens: 2 },
+      { inputTokens: 0, cacheReadTokens: 5, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+    ],
+    [
+      "more thought than said",
+      { input_tokens: 5, output_tokens: 2, output_tokens_details: { reasoning_tokens: 7 } },
+      { inputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 2 },
+    ],
+  ])("whose usage is absurd (%s) is read as far as it can be true", (_, usage, read) => {
+    const output = [{ type: "message", content: [{ type: "output_text", text: "Hi" }] }];
+    const answer = answerOf(responses, { status: "completed", output, usage }, chatContext());
+    expect("usage" in answer && answer.usage).toEqual(read);
+  });
+});
