@@ -217,7 +217,8 @@ describe.each(VENDORS)("a client of %s leaves", (vendor) => {
     expect(await heldCents(account)).toBe(0);
   });
 
-  it("after all words, before the vendor's goodbye", async () => {
+  // One wire says that it is over and goodbye in one word.
+  it.skipIf(vendor === "sandbox-responses")("after all words, before the vendor's goodbye", async () => {
     const account = await gateway.account();
     const client = await ask(account, { model: `${vendor}/no-done-open-9`, text: "hello [[words: 15]]" });
     await until(() => wordsOf(client) >= 15);
