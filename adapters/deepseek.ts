@@ -12,6 +12,14 @@ export default defineAdapter({
   maker: "deepseek",
   chat: {
     dialect: "chat-completions",
+    dropFields: ["cache_control"],
+    takes: {
+      messageFields: ["name", "reasoning_content", "prefix"],
+      developerRole: "system",
+      thoughtsWithCalls: "reasoning_content",
+      formats: "json_object",
+      efforts: ["high", "max"],
+    },
     cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
     models: {
       "deepseek-v4-pro": { ...sizes, prices: [{ since, input: "0.435", output: "0.87", cacheRead: "0.003625" }] },

@@ -5,7 +5,16 @@ const since = "2026-08-21";
 const context = { contextTokens: 131_072 };
 // Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed 6,400 for any.
 const sees = { ...context, outputTokensMax: 8_192, parts: { imageTokensMax: 6_400 } };
-const gptOss = { ...context, outputTokensMax: 65_536, tokenizer: "o200k" } as const;
+const gptOss = {
+  ...context,
+  outputTokensMax: 65_536,
+  tokenizer: "o200k" as const,
+  takes: {
+    messageFields: ["name", "reasoning"],
+    developerRole: "system" as const,
+    efforts: ["low", "medium", "high"],
+  },
+};
 
 export default defineAdapter({
   name: "Groq",
@@ -15,6 +24,8 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
+    dropFields: ["cache_control", "thinking", "output_config"],
+    takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [] },
     usageAt: ["/usage", "/x_groq/usage"],
     models: {
       "llama-3.3-70b-versatile": {

@@ -16,7 +16,18 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     // It refuses every field it does not know, with 422; these are hints that an answer does not depend on.
-    dropFields: ["user", "store", "metadata", "seed", "prompt_cache_key", "safety_identifier", "verbosity"],
+    dropFields: [
+      ...["user", "store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control"],
+      ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format"],
+      ...["top_k", "top_a", "min_p", "repetition_penalty"],
+    ],
+    takes: {
+      messageFields: ["prefix"],
+      developerRole: "system",
+      toolIds: "nine",
+      efforts: [],
+      renamed: { seed: "random_seed" },
+    },
     streamUsage: "always",
     models: {
       "mistral-large-2512": { ...sees, prices: [{ since, input: "0.5", output: "1.5", cacheRead: "0.05" }] },

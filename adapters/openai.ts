@@ -14,32 +14,51 @@ const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: n
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
 
-// Metadata is taken with answers that are stored, and refused with others; none of ours are stored.
-const dropFields = ["metadata"];
+// Metadata is taken with answers that are stored, and refused with others; none of ours are stored. What other vendors have added to
+// the wire is refused as an unknown parameter.
+const foreign = [
+  "thinking",
+  "output_config",
+  "safetySettings",
+  "cache_control",
+  "include_reasoning",
+  "reasoning_format",
+];
+const foreignSampling = ["top_k", "top_a", "min_p", "repetition_penalty"];
+const dropFields = ["metadata", ...foreign, ...foreignSampling];
+
+/** In messages, thoughts of any vendor are unknown parameters as well. */
+const messageFields = ["name", "refusal"];
+const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh")[]) => ({
+  takes: { messageFields, efforts },
+});
+const thinksOrNot = thinks("none", "low", "medium", "high", "xhigh");
 
 // These reason before they answer, and refuse to be told how to sample.
 const unsampled = { dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"] };
 
 // From gpt-5.4 on they take tools together with reasoning at /responses alone, and gpt-5.5 and later ones reason unless told not to.
-const toolsElsewhere = { toolsDialect: "responses" as const };
+const toolsElsewhere = { toolsDialect: "responses" as const, ...thinksOrNot };
 const gpt54 = { ...sized(1_050_000, 128_000, 12_000), ...toolsElsewhere };
 const gpt54Mini = { ...sized(400_000, 128_000, 16_200), ...toolsElsewhere };
 const gpt54Nano = { ...sized(400_000, 128_000, 24_600), ...toolsElsewhere };
 const gpt55 = { ...sized(1_000_000, 128_000, 12_000), ...toolsElsewhere };
 const gpt56 = { ...gpt54, ...unsampled };
-const gpt51 = sized(400_000, 128_000, 1_445);
-const gpt5 = { ...gpt51, ...unsampled };
-const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...unsampled };
-const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...unsampled };
+const gpt52 = { ...sized(400_000, 128_000, 1_445), ...thinksOrNot };
+const gpt51 = { ...gpt52, ...thinks("none", "low", "medium", "high") };
+const minimal = { ...unsampled, ...thinks("minimal", "low", "medium", "high") };
+const gpt5 = { ...gpt51, ...minimal };
+const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...minimal };
+const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...minimal };
 // These do not reason.
-const plain = { hidesReasoning: false };
+const plain = { hidesReasoning: false, ...thinks() };
 const gpt41 = { ...sized(1_000_000, 32_768, 1_445), ...plain };
 const gpt41Mini = { ...sized(1_000_000, 32_768, 2_489), ...plain };
 const gpt41Nano = { ...sized(1_000_000, 32_768, 3_779), ...plain };
 const gpt4o = { ...sized(128_000, 16_384, 1_445), ...plain };
 const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
-const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled };
-const o4Mini = { ...sized(200_000, 100_000, 2_642), ...unsampled };
+const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled, ...thinks("low", "medium", "high") };
+const o4Mini = { ...o3, ...sized(200_000, 100_000, 2_642) };
 
 // Above 272,000 tokens of prompt the whole call costs more.
 const long = { promptTokens: 272_000 };
@@ -73,7 +92,7 @@ export default defineAdapter({
       "gpt-5.4": { ...gpt54, prices: [{ ...gpt54Price, steps: [gpt54Long] }] },
       "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
       "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
-      "gpt-5.2": { ...gpt51, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
+      "gpt-5.2": { ...gpt52, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
       "gpt-5.1": { ...gpt51, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
       "gpt-5": { ...gpt5, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
       "gpt-5-mini": { ...gpt5Mini, prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }] },

@@ -13,6 +13,8 @@ export default defineAdapter({
   auth: bearer,
   chat: {
     dialect: "chat-completions",
+    dropFields: ["cache_control", "thinking", "output_config"],
+    takes: { messageFields: ["name", "reasoning_content"], developerRole: "system" },
     models: {
       "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
         slug: "meta-llama/llama-3.3-70b-instruct",

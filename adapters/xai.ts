@@ -18,7 +18,8 @@ export default defineAdapter({
     hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
     // Its reasoning models refuse the penalties.
-    dropFields: ["presence_penalty", "frequency_penalty"],
+    dropFields: ["presence_penalty", "frequency_penalty", "cache_control", "thinking", "output_config"],
+    takes: { messageFields: ["name", "reasoning_content"], efforts: ["none", "low", "medium", "high"] },
     reasoningOutside: true,
     models: {
       "grok-4.5": {

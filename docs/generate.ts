@@ -129,7 +129,7 @@ function failureRows(): readonly (readonly string[])[] {
     code(name),
     row.fault,
     yes(row.sameRoute),
-    yes(row.nextRoute),
+    row.nextRoute === "once" ? "once" : yes(row.nextRoute),
     yes(row.rests),
     code(row.code),
   ]);

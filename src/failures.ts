@@ -4,8 +4,8 @@ import type { ErrorCode } from "./errors.ts";
 /** Whose fault a failed attempt was, in one word that is also the metric label. */
 export interface FailureRow {
   readonly fault: "caller" | "policy" | "provider" | "gateway";
-  /** Whether the next route may be tried. */
-  readonly nextRoute: boolean;
+  /** Whether the next route may be tried; `once`: one of another vendor, which may take what the first refuses. */
+  readonly nextRoute: boolean | "once";
   /** Whether the same route may be asked once more (reads only). */
   readonly sameRoute: boolean;
   /** Whether it counts against the route's health. */
@@ -16,7 +16,7 @@ export interface FailureRow {
 
 /** The one classification of upstream failures: it drives fallback, rest, status, code and the metric label. */
 export const FAILURES = {
-  caller_invalid: { fault: "caller", nextRoute: false, sameRoute: false, rests: false, code: "upstream_rejected" },
+  caller_invalid: { fault: "caller", nextRoute: "once", sameRoute: false, rests: false, code: "upstream_rejected" },
   caller_context_length: {
     fault: "caller",
     nextRoute: true,

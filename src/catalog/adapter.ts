@@ -32,8 +32,28 @@ export interface PartBounds {
 /** A wire format: the name of a file in src/upstream/dialects. */
 export type DialectName = "chat-completions" | "responses" | "messages" | "generate-content";
 
+/** What a vendor takes of OpenAI's chat wire, where it refuses some of what others take. Without a field it takes all. */
+export interface ChatTakes {
+  /** Of messages, beside role, content, tool_calls and tool_call_id. Where `cache_control` is not among them, parts have none. */
+  readonly messageFields?: readonly string[];
+  /** What messages of role `developer` are sent as. */
+  readonly developerRole?: "system";
+  /** Ids of tool calls are nine letters and digits. */
+  readonly toolIds?: "nine";
+  /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
+  readonly thoughtsWithCalls?: "reasoning_content";
+  /** The most that an answer's form can be asked for: a schema goes into the prompt. */
+  readonly formats?: "json_object";
+  /** Its words for `reasoning_effort`, of none, minimal, low, medium, high, xhigh and max; none of them: it takes no effort. */
+  readonly efforts?: readonly string[];
+  /** Its names for fields that it has under others. */
+  readonly renamed?: Readonly<Record<string, string>>;
+}
+
 /** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
 export interface ChatWire {
+  /** What is taken of OpenAI's chat wire. */
+  readonly takes?: ChatTakes;
   /** Requests with tools go in this wire in place of the vendor's other one. */
   readonly toolsDialect?: DialectName;
   /** The field that bounds the output. Default `max_tokens`. */

@@ -38,8 +38,18 @@ const prices = z
     "must have its steps in order of `promptTokens`",
   );
 
+const takes = z.strictObject({
+  messageFields: z.array(z.string()).optional(),
+  developerRole: z.literal("system").optional(),
+  toolIds: z.literal("nine").optional(),
+  thoughtsWithCalls: z.literal("reasoning_content").optional(),
+  formats: z.literal("json_object").optional(),
+  efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
+  renamed: z.record(z.string(), z.string()).optional(),
+});
 const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content"]);
 const wire = {
+  takes: takes.optional(),
   toolsDialect: dialect.optional(),
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   dropFields: z.array(z.string()).optional(),

@@ -16,7 +16,7 @@ function isFromCaller({ kind }: AttemptFailure): boolean {
  * may pass; else what one model or another could not take; our own missing keys come last.
  */
 function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
-  const refusal = failures.find((failure) => isFromCaller(failure) && !FAILURES[failure.kind].nextRoute);
+  const refusal = failures.find((failure) => isFromCaller(failure) && FAILURES[failure.kind].nextRoute !== true);
   const trouble = failures.findLast(
     (failure) => !isFromCaller(failure) && FAILURES[failure.kind].code !== "upstream_not_configured",
   );

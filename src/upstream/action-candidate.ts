@@ -83,7 +83,8 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,
     readOnMsMax: 0,
-    pointlessAfter: () => false,
+    // Params are checked before they are sent: what one vendor finds wrong with them is wrong with them.
+    pointlessAfter: (_, kind) => kind === "caller_invalid",
     open(sink: AnswerSink, firstMsMax: number): Attempt {
       const ring = ringOf(adapter);
       const key = ring.take();

@@ -131,6 +131,7 @@ export function createUpstream(clock: Clock): Upstream {
       lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
       readOnMsMax,
       pointlessAfter: (failed, kind) => {
+        if (kind === "caller_invalid") return failed.provider === offer.adapter.id;
         if (kind !== "caller_context_length") return false;
         return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
       },

@@ -97,11 +97,20 @@ describe("a ladder", () => {
     expect(attempt.served().provider).toBe("b");
   });
 
-  it.each(["caller_invalid", "policy_content", "gateway_internal"] as const)("ends at once after %s", (kind) => {
+  it.each(["policy_content", "gateway_internal"] as const)("ends at once after %s", (kind) => {
     const [a, b] = [scripted("a"), scripted("b")];
     run(ladder([a, b].map(retrying)));
     a.fail(kind);
     expect(heard).toEqual(["a asked", `failed ${kind}`]);
+  });
+
+  it("asks one other about what a vendor finds invalid, and no third", () => {
+    const rungs = [scripted("a"), scripted("b"), scripted("c")];
+    const { tries } = run(ladder(rungs.map(retrying)));
+    rungs[0]?.fail("caller_invalid");
+    rungs[1]?.fail("caller_invalid");
+    expect(heard).toEqual(["a asked", "b asked", "failed caller_invalid"]);
+    expect(legs(tries)).toHaveLength(2);
   });
 
   it("never sends a write twice that may have happened, and goes on where it has not", () => {

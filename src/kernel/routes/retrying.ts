@@ -41,7 +41,8 @@ function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): 
 export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   if (tries.committedMs !== null || tries.attemptsLeft <= 0) return false;
   if (tries.effect === "write" && failure.mayHaveRun !== false) return false;
-  return FAILURES[failure.kind].nextRoute;
+  const { nextRoute } = FAILURES[failure.kind];
+  return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
 }
 
 class Retrying implements RouteAttempt {

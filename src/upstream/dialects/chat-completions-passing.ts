@@ -2,6 +2,7 @@
 import { isRecord, type Json } from "../../json.ts";
 import { classify } from "../classify.ts";
 import { atPointer } from "../json-pointer.ts";
+import { fittedFields } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
 import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
@@ -21,6 +22,7 @@ function request(body: Json, context: ChatContext): UpstreamBody {
     if (OWN_FIELDS.has(field) || wire.dropFields?.includes(field) || (noTools && TOOL_FIELDS.has(field))) continue;
     sent[field] = body[field];
   }
+  Object.assign(sent, fittedFields(body, wire));
   sent[wire.maxTokensField ?? "max_tokens"] = context.outputTokensMax;
   if (context.stream) {
     sent.stream = true;

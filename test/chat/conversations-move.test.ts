@@ -1,0 +1,148 @@
+// A conversation with tools goes on when a tier moves it from one vendor to another, whichever they are.
+import OpenAI from "openai";
+import type { ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { STRICT, type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
+
+/** One model of each vendor that differs from others in what it takes. */
+const MODELS = {
+  openai: "openai/gpt-5.2",
+  anthropic: "anthropic/claude-haiku-4.5",
+  gemini: "google/gemini-3-flash-preview",
+  mistral: "mistralai/mistral-large-2512",
+  deepseek: "deepseek/deepseek-v4-flash",
+  xai: "x-ai/grok-4.3",
+} as const;
+type Vendor = keyof typeof MODELS;
+const VENDORS = Object.keys(MODELS) as Vendor[];
+const PAIRS = VENDORS.flatMap((from) => VENDORS.filter((to) => to !== from).map((to) => [from, to] as const));
+
+let sandbox: Sandbox;
+let vendors: StrictVendors;
+let gateway: TestGateway;
+let account: TestAccount;
+let client: OpenAI;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  vendors = await startStrictVendors(sandbox.url);
+  const settings = [...VENDORS, "groq", "cerebras", "together"].flatMap((vendor) => [
+    [`${vendor.toUpperCase()}_API_KEY`, "sk-test"],
+    [`${vendor.toUpperCase()}_BASE_URL`, `${vendors.url}/${vendor}`],
+  ]);
+  gateway = await startTestGateway(Object.fromEntries(settings));
+  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
+  client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/api/llm/v1`, maxRetries: 0 });
+});
+afterAll(async () => {
+  expect(await gateway.doctor()).toEqual([]);
+  await gateway.stop();
+  await vendors.close();
+  await sandbox.close();
+});
+beforeEach(() => {
+  vendors.down.clear();
+  vendors.refusals.length = 0;
+});
+
+const TOOLS: ChatCompletionTool[] = [
+  {
+    type: "function",
+    function: { name: "weather", parameters: { type: "object", properties: { city: { type: "string" } } } },
+  },
+];
+const ASKED: ChatCompletionMessageParam[] = [
+  { role: "developer", content: "Be brief." },
+  { role: "user", content: "What now?" },
+];
+
+/** The turn's message, as the official client has it for the next turn. */
+async function turn(models: readonly string[], messages: ChatCompletionMessageParam[], stream: boolean, more = {}) {
+  const [model = ""] = models;
+  const asked = { model, models, messages, tools: TOOLS, reasoning_effort: "low" as const, seed: 7, ...more };
+  if (!stream) {
+    const answer = await client.chat.completions.create(asked);
+    return { model: answer.model, message: answer.choices[0]?.message };
+  }
+  const answer = await client.chat.completions.stream({ ...asked, stream: true }).finalChatCompletion();
+  return { model: answer.model, message: answer.choices[0]?.message };
+}
+
+describe.each([
+  ["whole", false],
+  ["streamed", true],
+] as const)("%s", (_, stream) => {
+  it.each(PAIRS)("from %s to %s", async (from, to) => {
+    const first = await turn([MODELS[from]], ASKED, stream);
+    const message = first.message;
+    const [called] = message?.tool_calls ?? [];
+    if (message === undefined || called === undefined) throw new Error("no tool was called");
+    vendors.down.add(from);
+    const history = [...ASKED, message, { role: "tool" as const, tool_call_id: called.id, content: "sunny" }];
+    const second = await turn([MODELS[from], MODELS[to]], history, stream);
+    expect(vendors.refusals).toEqual([]);
+    expect(second.model).toBe(MODELS[to]);
+    expect(second.message?.content).toMatch(/\w/);
+  });
+});
+
+it("each of the vendors refuses what another's clients send", () => {
+  const call = { id: "call_0123456789abcdef", type: "function", function: { name: "f", arguments: "{}" } };
+  const said = {
+    role: "assistant",
+    content: null,
+    tool_calls: [call],
+    refusal: null,
+    reasoning: "Hm.",
+    reasoning_details: [],
+  };
+  const raw = {
+    model: "m",
+    messages: [{ role: "developer", content: "x" }, said, { role: "tool", tool_call_id: call.id, content: "x" }],
+    reasoning: { effort: "low" },
+    cache_control: { type: "ephemeral" },
+  };
+  for (const [vendor, check] of Object.entries(STRICT)) expect([vendor, check(raw)]).not.toEqual([vendor, null]);
+});
+
+describe("what one vendor has no word for is said in its own way", () => {
+  it.each([
+    ["mistral", "mistralai/mistral-large-2512"],
+    ["deepseek", "deepseek/deepseek-v4-flash"],
+    ["openai", "openai/gpt-4o-mini"],
+    ["groq", "openai/gpt-oss-20b"],
+    ["openai", "openai/gpt-5.2"],
+  ])("%s: %s", async (_, model) => {
+    const more = {
+      tools: undefined,
+      reasoning: { effort: "xhigh" },
+      cache_control: { type: "ephemeral" },
+      thinking: { type: "enabled" },
+      top_k: 5,
+      response_format: { type: "json_schema", json_schema: { name: "a", schema: { type: "object" } } },
+    };
+    const parts = [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }];
+    const { message } = await turn(
+      [model],
+      [{ role: "user", content: parts } as ChatCompletionMessageParam],
+      false,
+      more,
+    );
+    expect(vendors.refusals).toEqual([]);
+    expect(JSON.parse(message?.content ?? "")).toBeTypeOf("object");
+  });
+});
+
+it("what one vendor refuses is asked of one other, and of no third", async () => {
+  const messages = ASKED.slice(1);
+  const odd = { logit_bias: { 5: 1 } };
+  const { model } = await turn([MODELS.mistral, MODELS.openai], messages, false, { ...odd, tools: undefined });
+  expect(model).toBe(MODELS.openai);
+  expect(vendors.refusals.map(({ vendor }) => vendor)).toEqual(["mistral"]);
+  vendors.refusals.length = 0;
+  const alone = client.chat.completions.create({ model: MODELS.mistral, messages, ...odd });
+  await expect(alone).rejects.toMatchObject({ status: 422, code: "upstream_rejected" });
+  expect(vendors.refusals).toHaveLength(1);
+});

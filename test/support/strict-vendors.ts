@@ -1,0 +1,207 @@
+// Vendors of OpenAI's wire that refuse what the real ones refuse, in their own words, before the sandbox answers in their stead.
+// Written from the texts of errors that people have reported, and from nothing of ours.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { z } from "zod";
+
+interface Refusal {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+type Check = (body: Record<string, unknown>) => Refusal | null;
+
+const invalid = (message: string, status = 400): Refusal => {
+  return { status, body: { error: { message, type: "invalid_request_error", param: null, code: null } } };
+};
+
+const text = z.strictObject({ type: z.literal("text"), text: z.string() });
+const image = z.strictObject({
+  type: z.literal("image_url"),
+  image_url: z.union([z.string(), z.strictObject({ url: z.string(), detail: z.string().optional() })]),
+});
+const content = z.union([z.string(), z.array(z.discriminatedUnion("type", [text, image]))]);
+const call = (id: z.ZodType = z.string()) =>
+  z.strictObject({
+    id,
+    type: z.literal("function"),
+    function: z.strictObject({ name: z.string(), arguments: z.string() }),
+  });
+
+/** The messages that a vendor takes: its roles, and what may stand in each beside the usual. */
+function messages(roles: readonly [string, ...string[]], more: z.ZodRawShape = {}, id: z.ZodType = z.string()) {
+  const calls = z.array(call(id)).min(1).optional();
+  return z.array(
+    z.discriminatedUnion("role", [
+      z.strictObject({ role: z.enum(roles), content, ...more }),
+      z.strictObject({ role: z.literal("assistant"), content: content.nullish(), tool_calls: calls, ...more }),
+      z.strictObject({ role: z.literal("tool"), content, tool_call_id: id, ...more }),
+    ]),
+  );
+}
+
+const USUAL = {
+  model: z.string(),
+  max_tokens: z.number().optional(),
+  temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  n: z.number().optional(),
+  stop: z.unknown().optional(),
+  stream: z.boolean().optional(),
+  tools: z.unknown().optional(),
+  tool_choice: z.unknown().optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  response_format: z.unknown().optional(),
+  presence_penalty: z.number().optional(),
+  frequency_penalty: z.number().optional(),
+};
+const OPENAI = {
+  ...USUAL,
+  max_completion_tokens: z.number().optional(),
+  stream_options: z.unknown().optional(),
+  seed: z.number().optional(),
+  user: z.string().optional(),
+  logit_bias: z.unknown().optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.number().optional(),
+  reasoning_effort: z.string().optional(),
+  verbosity: z.string().optional(),
+  prompt_cache_key: z.string().optional(),
+  safety_identifier: z.string().optional(),
+  service_tier: z.string().optional(),
+};
+
+/** Refuses what does not fit, in words made of the first thing that is wrong. */
+function strict(shape: z.ZodRawShape, say: (at: string, word: string) => Refusal): Check {
+  const schema = z.strictObject(shape);
+  return (body) => {
+    const [issue] = schema.safeParse(body).error?.issues ?? [];
+    if (issue === undefined) return null;
+    const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
+    return say([...issue.path, ...keys].join("."), issue.code);
+  };
+}
+
+const MISTRAL_ID = z.string().regex(/^[a-zA-Z0-9]{9}$/);
+
+const mistral = strict(
+  { ...USUAL, random_seed: z.number().optional(), messages: messages(["system", "user"], {}, MISTRAL_ID) },
+  (at, word) => {
+    const loc = ["body", ...at.split(".")];
+    if (word === "invalid_format" || at.endsWith("id")) {
+      return invalid("Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9.");
+    }
+    const detail = [{ type: "extra_forbidden", loc, msg: "Extra inputs are not permitted" }];
+    return { status: 422, body: { object: "error", message: { detail }, type: "invalid_request_error" } };
+  },
+);
+
+const deepseek: Check = (body) => {
+  const said = body.messages as { role: string; tool_calls?: unknown; reasoning_content?: unknown }[];
+  const unknown = said.find(({ role }) => !["system", "user", "assistant", "tool"].includes(role));
+  if (unknown)
+    return invalid(
+      `Failed to deserialize the JSON body into the target type: messages: unknown variant \`${unknown.role}\``,
+    );
+  if ((body.response_format as { type?: string } | undefined)?.type === "json_schema") {
+    return invalid("This response_format type is unavailable now");
+  }
+  if (said.some((one) => one.tool_calls !== undefined && typeof one.reasoning_content !== "string")) {
+    return invalid("The `reasoning_content` in the thinking mode must be passed back to the API.");
+  }
+  return null;
+};
+
+const groq = strict(
+  {
+    ...OPENAI,
+    reasoning_format: z.string().optional(),
+    include_reasoning: z.boolean().optional(),
+    messages: messages(["system", "user"], { name: z.string().optional(), reasoning: z.string().optional() }),
+  },
+  (at) => invalid(`property '${at}' is unsupported`),
+);
+
+const cerebras = strict(
+  { ...OPENAI, messages: messages(["system", "user"], { name: z.string().optional() }) },
+  (at) => {
+    return {
+      status: 400,
+      body: {
+        message: `${at}: property '${at}' is unsupported`,
+        type: "invalid_request_error",
+        code: "wrong_api_format",
+      },
+    };
+  },
+);
+
+const openai = strict(
+  {
+    ...OPENAI,
+    messages: messages(["system", "developer", "user"], {
+      name: z.string().optional(),
+      refusal: z.string().nullish(),
+    }),
+  },
+  (at) => invalid(`Unknown parameter: '${at}'.`),
+);
+
+const together: Check = (body) => {
+  const said = body.messages as { role: string }[];
+  const odd = said.find(({ role }) => !["system", "user", "assistant", "tool"].includes(role));
+  return odd ? invalid(`Input validation error: unknown role ${odd.role}`) : null;
+};
+
+export const STRICT: Readonly<Record<string, Check>> = { openai, mistral, deepseek, groq, cerebras, together };
+
+export interface StrictVendors {
+  readonly url: string;
+  /** Those that answer 503. */
+  readonly down: Set<string>;
+  /** What was refused, and by whom. */
+  readonly refusals: { readonly vendor: string; readonly told: string }[];
+  close(): Promise<void>;
+}
+
+/** Serves `/<vendor>/...`: what the vendor would refuse is refused, all else is the sandbox's to answer. */
+export async function startStrictVendors(sandboxUrl: string): Promise<StrictVendors> {
+  const down = new Set<string>();
+  const refusals: { vendor: string; told: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    const path = request.url ?? "";
+    const vendor = path.split("/")[1] ?? "";
+    const reply = (status: number, said: unknown) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said));
+    if (down.has(vendor)) return reply(503, { error: { message: "down", type: "server_error" } });
+    const refusal = path.endsWith("/chat/completions") ? (STRICT[vendor]?.(JSON.parse(body)) ?? null) : null;
+    if (refusal !== null) {
+      refusals.push({ vendor, told: JSON.stringify(refusal.body) });
+      return reply(refusal.status, refusal.body);
+    }
+    const {
+      host: _host,
+      connection: _connection,
+      "content-length": _length,
+      "transfer-encoding": _coding,
+      ...kept
+    } = request.headers;
+    const headers = Object.entries(kept).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : []));
+    const answer = await fetch(sandboxUrl + path, { method: "POST", body, headers: headers as [string, string][] });
+    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    down,
+    refusals,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
