@@ -1,7 +1,8 @@
-// Anthropic, first-hand, at the prices listed on 2026-08-21; writes are those of the five-minute cache.
+// Anthropic, first-hand, at the prices listed on 2026-09-23; writes are those of the five-minute cache.
 import { defineAdapter, keyHeader } from "#adapter";
 
 const since = "2026-08-21";
+const lately = "2026-09-23";
 
 // An image counts for about 1,600 tokens at its largest, from opus 4.7 on for 4,784. A document can fill the context.
 const sees = (contextTokens: number, imageTokensMax: number) => ({
@@ -21,7 +22,8 @@ const older = { ...sees(200_000, 1_600), outputTokensMax: 64_000 };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
 const sonnetLong = { promptTokens: 200_000, input: "6", output: "22.5", cacheRead: "0.6", cacheWrite: "7.5" };
-const sonnetIntroduced = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
+// Meant for the introduction, and made permanent.
+const sonnet5 = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
@@ -36,6 +38,17 @@ export default defineAdapter({
     dialect: "messages",
     reasoningFormat: "anthropic-claude-v1",
     models: {
+      "claude-fable-5-1": {
+        ...newer,
+        slug: "anthropic/claude-fable-5.1",
+        reasoning: "effort-always",
+        prices: [{ since: lately, input: "10", output: "50", cacheRead: "0.25", cacheWrite: "12.5" }],
+      },
+      "claude-opus-5-5": {
+        ...newer,
+        slug: "anthropic/claude-opus-5.5",
+        prices: [{ since: lately, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
+      },
       "claude-fable-5": { ...newer, reasoning: "effort-always", prices: fable },
       "claude-opus-5": { ...newer, prices: opus },
       "claude-opus-4-8": { ...newer, slug: "anthropic/claude-opus-4.8", prices: opus },
@@ -44,10 +57,7 @@ export default defineAdapter({
       "claude-opus-4-5": { ...older, slug: "anthropic/claude-opus-4.5", prices: opus },
       "claude-sonnet-5": {
         ...newer,
-        prices: [
-          { since, ...sonnetIntroduced },
-          { since: "2026-09-01", ...sonnet },
-        ],
+        prices: [{ since, ...sonnet5 }],
       },
       "claude-sonnet-4-6": {
         ...older,

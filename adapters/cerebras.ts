@@ -22,20 +22,10 @@ export default defineAdapter({
         tokenizer: "o200k",
         prices: [{ since, input: "0.35", output: "0.75" }],
       },
-      "llama-3.3-70b": {
-        slug: "meta-llama/llama-3.3-70b-instruct",
-        contextTokens: 128_000,
-        prices: [{ since, input: "0.85", output: "1.2" }],
-      },
-      "llama3.1-8b": {
-        slug: "meta-llama/llama-3.1-8b-instruct",
-        contextTokens: 32_768,
-        prices: [{ since, input: "0.1", output: "0.1" }],
-      },
-      "qwen-3-32b": {
-        slug: "qwen/qwen3-32b",
+      "gemma-4-31b": {
+        slug: "google/gemma-4-31b",
         contextTokens: 131_072,
-        prices: [{ since, input: "0.4", output: "0.8" }],
+        prices: [{ since: "2026-09-23", input: "0.99", output: "1.49" }],
       },
     },
   },

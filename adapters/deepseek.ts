@@ -1,7 +1,8 @@
-// DeepSeek, first-hand, at the prices listed on 2026-08-21.
+// DeepSeek, first-hand, at the prices listed on 2026-09-23: those of its peak hours (01:00 to 04:00 and 06:00 to 10:00 UTC), because a
+// price here has no hours; at other times it takes half of them.
 import { bearer, defineAdapter } from "#adapter";
 
-const since = "2026-08-21";
+const since = "2026-09-23";
 const sizes = { contextTokens: 1_000_000, outputTokensMax: 384_000 };
 
 export default defineAdapter({
@@ -22,8 +23,8 @@ export default defineAdapter({
     },
     cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
     models: {
-      "deepseek-v4-pro": { ...sizes, prices: [{ since, input: "0.435", output: "0.87", cacheRead: "0.003625" }] },
-      "deepseek-v4-flash": { ...sizes, prices: [{ since, input: "0.14", output: "0.28", cacheRead: "0.0028" }] },
+      "deepseek-v4-pro": { ...sizes, prices: [{ since, input: "1.32", output: "3.96", cacheRead: "0.044" }] },
+      "deepseek-v4-flash": { ...sizes, prices: [{ since, input: "0.44", output: "1.32", cacheRead: "0.014" }] },
     },
   },
 });

@@ -24,6 +24,12 @@ const pro3Long = { promptTokens: 200_000, input: "4", output: "18", cacheRead: "
 const pro2 = { since, input: "1.25", output: "10", cacheRead: "0.125" };
 const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead: "0.25" };
 
+/** Half price until the end of the year. */
+const flash = [
+  { since: "2026-09-23", input: "0.75", output: "3.75", cacheRead: "0.075" },
+  { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
+];
+
 export default defineAdapter({
   name: "Google Gemini",
   docs: "https://ai.google.dev/api/generate-content",
@@ -36,7 +42,9 @@ export default defineAdapter({
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",
     models: {
-      "gemini-3.6-flash": { ...flash3, prices: [{ since, input: "1.5", output: "7.5", cacheRead: "0.15" }] },
+      "gemini-3.8-flash": { ...flash3, prices: flash },
+      "gemini-3.7-flash": { ...flash3, prices: flash },
+      "gemini-3.6-flash": { ...flash3, prices: flash },
       "gemini-3.5-flash": { ...flash3, prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }] },
       "gemini-3.5-flash-lite": { ...flash3, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
       "gemini-3.1-pro-preview": { ...gemini3, reasoning: "effort-always", prices: [{ ...pro3, steps: [pro3Long] }] },

@@ -1,7 +1,8 @@
-// OpenAI, first-hand, at the prices listed on 2026-08-21. The -pro and -codex models are not here.
+// OpenAI, first-hand, at the prices listed on 2026-09-23. The -pro and -codex models are not here.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
+const lately = "2026-09-23";
 
 // The most tokens one image can count for. Models that cut it into tiles see at most 8 of them (2048 x 768 pixels), each
 // 170 tokens or fewer, after 85 for the whole; gpt-4o-mini counts 33 times that. Models that cut it into patches see at
@@ -54,20 +55,27 @@ const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...minimal };
 const plain = { hidesReasoning: false, ...thinks() };
 const gpt41 = { ...sized(1_000_000, 32_768, 1_445), ...plain };
 const gpt41Mini = { ...sized(1_000_000, 32_768, 2_489), ...plain };
-const gpt41Nano = { ...sized(1_000_000, 32_768, 3_779), ...plain };
 const gpt4o = { ...sized(128_000, 16_384, 1_445), ...plain };
 const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
 const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled, ...thinks("low", "medium", "high") };
-const o4Mini = { ...o3, ...sized(200_000, 100_000, 2_642) };
 
-// Above 272,000 tokens of prompt the whole call costs more.
-const long = { promptTokens: 272_000 };
-const sol = { since, input: "5", output: "30", cacheRead: "0.5", cacheWrite: "6.25" };
-const solLong = { ...long, input: "10", output: "45", cacheRead: "1", cacheWrite: "12.5" };
-const terra = { since, input: "2.5", output: "15", cacheRead: "0.25", cacheWrite: "3.125" };
-const terraLong = { ...long, input: "5", output: "22.5", cacheRead: "0.5", cacheWrite: "6.25" };
-const luna = { since, input: "1", output: "6", cacheRead: "0.1", cacheWrite: "1.25" };
-const lunaLong = { ...long, input: "2", output: "9", cacheRead: "0.2", cacheWrite: "2.5" };
+// From 272,000 tokens of prompt on the whole call costs more; with gpt-6 only above them.
+const long = { promptTokens: 271_999 };
+const longer = { promptTokens: 272_000 };
+const sol = { since: lately, input: "4", output: "20", cacheRead: "0.4", cacheWrite: "5" };
+const solLong = { ...long, input: "8", output: "30", cacheRead: "0.8", cacheWrite: "10" };
+const terra = { since: lately, input: "2", output: "12", cacheRead: "0.2", cacheWrite: "2.5" };
+const terraLong = { ...long, input: "4", output: "18", cacheRead: "0.4", cacheWrite: "5" };
+const luna = { since: lately, input: "0.2", output: "1.2", cacheRead: "0.02", cacheWrite: "0.25" };
+const lunaLong = { ...long, input: "0.4", output: "1.8", cacheRead: "0.04", cacheWrite: "0.5" };
+const astra6 = { since: lately, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" };
+const astra6Long = { ...long, input: "20", output: "75", cacheRead: "2", cacheWrite: "25" };
+const sol6 = { since: lately, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
+const sol6Long = { ...longer, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
+const luna6 = { since: lately, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
+const luna6Long = { ...longer, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
+const gpt55Price = { since, input: "5", output: "30", cacheRead: "0.5" };
+const gpt55Long = { ...long, input: "10", output: "45", cacheRead: "1" };
 const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
 const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 
@@ -85,10 +93,14 @@ export default defineAdapter({
     // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
     streamOptions: { include_obfuscation: false },
     models: {
+      // Their sizes are taken to be those of gpt-5.6.
+      "gpt-6-astra": { ...gpt56, prices: [{ ...astra6, steps: [astra6Long] }] },
+      "gpt-6-sol": { ...gpt56, prices: [{ ...sol6, steps: [sol6Long] }] },
+      "gpt-6-luna": { ...gpt56, prices: [{ ...luna6, steps: [luna6Long] }] },
       "gpt-5.6-sol": { ...gpt56, prices: [{ ...sol, steps: [solLong] }] },
       "gpt-5.6-terra": { ...gpt56, prices: [{ ...terra, steps: [terraLong] }] },
       "gpt-5.6-luna": { ...gpt56, prices: [{ ...luna, steps: [lunaLong] }] },
-      "gpt-5.5": { ...gpt55, prices: [{ since, input: "5", output: "30", cacheRead: "0.5" }] },
+      "gpt-5.5": { ...gpt55, prices: [{ ...gpt55Price, steps: [gpt55Long] }] },
       "gpt-5.4": { ...gpt54, prices: [{ ...gpt54Price, steps: [gpt54Long] }] },
       "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
       "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
@@ -99,11 +111,9 @@ export default defineAdapter({
       "gpt-5-nano": { ...gpt5Nano, prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }] },
       "gpt-4.1": { ...gpt41, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
       "gpt-4.1-mini": { ...gpt41Mini, prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }] },
-      "gpt-4.1-nano": { ...gpt41Nano, prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.025" }] },
       "gpt-4o": { ...gpt4o, prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }] },
       "gpt-4o-mini": { ...gpt4oMini, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
       o3: { ...o3, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
-      "o4-mini": { ...o4Mini, prices: [{ since, input: "1.1", output: "4.4", cacheRead: "0.275" }] },
     },
   },
   embeddings: {

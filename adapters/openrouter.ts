@@ -28,13 +28,15 @@ const mistral = sized(256_000, 4_200);
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
-const sonnetIntroduced = { since, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
+const sonnet5 = { since, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
 // Above so many tokens of prompt the whole call costs more.
-const sol = { since, input: "5", output: "30", cacheRead: "0.5", cacheWrite: "6.25" };
-const solLong = { promptTokens: 272_000, input: "10", output: "45", cacheRead: "1", cacheWrite: "12.5" };
+const sol = { since: "2026-09-23", input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
+const solLong = { promptTokens: 272_000, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
+const full55 = { since, input: "5", output: "30", cacheRead: "0.5" };
+const full55Long = { promptTokens: 272_000, input: "10", output: "45", cacheRead: "1" };
 const full54 = { since, input: "2.5", output: "15", cacheRead: "0.25" };
 const full54Long = { promptTokens: 272_000, input: "5", output: "22.5", cacheRead: "0.5" };
 const pro3 = { since, input: "2", output: "12", cacheRead: "0.2" };
@@ -62,11 +64,11 @@ export default defineAdapter({
       "anthropic/claude-opus-4.7": { ...claude, prices: opus },
       "anthropic/claude-opus-4.6": { ...claude, prices: opus },
       "anthropic/claude-opus-4.5": { ...claudeSmall, prices: opus },
-      "anthropic/claude-sonnet-5": { ...claude, prices: [sonnetIntroduced, { since: "2026-09-01", ...sonnet }] },
+      "anthropic/claude-sonnet-5": { ...claude, prices: [sonnet5] },
       "anthropic/claude-sonnet-4.6": { ...claude, prices: [{ since, ...sonnet }] },
       "anthropic/claude-haiku-4.5": { ...claudeSmall, prices: haiku },
       "openai/gpt-5.6-sol": { ...gpt54, prices: [{ ...sol, steps: [solLong] }] },
-      "openai/gpt-5.5": { ...gpt55, ...price("5", "30", "0.5") },
+      "openai/gpt-5.5": { ...gpt55, prices: [{ ...full55, steps: [full55Long] }] },
       "openai/gpt-5.4": { ...gpt54, prices: [{ ...full54, steps: [full54Long] }] },
       "openai/gpt-5.4-mini": { ...gpt54Small, ...price("0.75", "4.5", "0.075") },
       "openai/gpt-5.4-nano": { ...gpt54Small, ...price("0.2", "1.25", "0.02") },
@@ -77,7 +79,6 @@ export default defineAdapter({
       "openai/gpt-5-nano": { ...gpt5Small, ...price("0.05", "0.4", "0.005") },
       "openai/gpt-4.1": { ...gpt41, ...price("2", "8", "0.5") },
       "openai/gpt-4.1-mini": { ...gpt41, ...price("0.4", "1.6", "0.1") },
-      "openai/gpt-4.1-nano": { ...gpt41, ...price("0.1", "0.4", "0.025") },
       "openai/gpt-oss-120b": { ...o200k(sized(131_072)), ...price("0.039", "0.18") },
       "openai/gpt-oss-20b": { ...o200k(sized(131_072)), ...price("0.029", "0.14") },
       "google/gemini-3.5-flash": { ...gemini3, ...price("1.5", "9", "0.15") },
@@ -91,7 +92,6 @@ export default defineAdapter({
       "mistralai/mistral-small-2603": { ...mistral, ...price("0.15", "0.6", "0.015") },
       "mistralai/codestral-2508": { ...sized(256_000), ...price("0.3", "0.9", "0.03") },
       "x-ai/grok-4.3": { ...sized(1_000_000, 2_048), ...price("1.25", "2.5", "0.2") },
-      "x-ai/grok-code-fast-1": { ...sized(256_000), ...price("0.2", "1.5", "0.02") },
       "deepseek/deepseek-v4-pro": { ...sized(1_000_000), ...price("0.435", "0.87", "0.003625") },
       "deepseek/deepseek-v4-flash": { ...sized(1_000_000), ...price("0.0983", "0.1966", "0.0197") },
       "deepseek/deepseek-v3.2": { ...sized(163_840), ...price("0.2288", "0.3432") },

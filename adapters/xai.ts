@@ -1,11 +1,16 @@
-// xAI, first-hand, at the prices listed on 2026-08-21.
+// xAI, first-hand, at the prices listed on 2026-09-23.
 import { bearer, defineAdapter } from "#adapter";
 
-const since = "2026-08-21";
+const lately = "2026-09-23";
 // An image is cut into at most 7 tiles of 256 tokens; an eighth for good measure.
 const sees = { parts: { imageTokensMax: 2_048 } };
-const fast = { ...sees, contextTokens: 2_000_000 };
-const fastPrices = [{ since, input: "0.2", output: "0.5", cacheRead: "0.05" }];
+// From 200,000 tokens of prompt on the whole call costs more.
+const long = (input: string, output: string, cacheRead: string) => ({
+  promptTokens: 199_999,
+  input,
+  output,
+  cacheRead,
+});
 
 export default defineAdapter({
   name: "xAI",
@@ -22,28 +27,21 @@ export default defineAdapter({
     takes: { messageFields: ["name", "reasoning_content"], efforts: ["none", "low", "medium", "high"] },
     reasoningOutside: true,
     models: {
+      "grok-4.6": {
+        ...sees,
+        contextTokens: 500_000,
+        prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.5", steps: [long("4", "12", "1")] }],
+      },
       "grok-4.5": {
         ...sees,
         contextTokens: 500_000,
-        prices: [{ since, input: "2", output: "6", cacheRead: "0.5" }],
+        prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.3", steps: [long("4", "12", "0.6")] }],
       },
       "grok-4.3": {
         ...sees,
         contextTokens: 1_000_000,
-        prices: [{ since, input: "1.25", output: "2.5", cacheRead: "0.2" }],
+        prices: [{ since: lately, input: "1.25", output: "2.5", cacheRead: "0.2", steps: [long("2.5", "5", "0.4")] }],
       },
-      "grok-4-1-fast-non-reasoning": { ...fast, hidesReasoning: false, slug: "x-ai/grok-4.1-fast", prices: fastPrices },
-      "grok-4-1-fast-reasoning": { ...fast, slug: "x-ai/grok-4.1-fast-reasoning", prices: fastPrices },
-      "grok-code-fast-1": {
-        contextTokens: 256_000,
-        prices: [{ since, input: "0.2", output: "1.5", cacheRead: "0.02" }],
-      },
-      "grok-3": {
-        hidesReasoning: false,
-        contextTokens: 131_072,
-        prices: [{ since, input: "3", output: "15", cacheRead: "0.75" }],
-      },
-      "grok-3-mini": { contextTokens: 131_072, prices: [{ since, input: "0.3", output: "0.5", cacheRead: "0.075" }] },
     },
   },
 });

@@ -99,7 +99,7 @@ describe("the shipped catalog", () => {
     };
     expect(sale("openai/gpt-5-mini")).toEqual([["0.25", "2", "0.025", "0.25"], undefined, []]);
     expect(sale("anthropic/claude-opus-5")).toEqual([["5", "25", "0.5", "6.25"], undefined, []]);
-    expect(sale("openai/gpt-5.4")).toEqual([["2.5", "15", "0.25", "2.5"], 272_000, ["5", "22.5", "0.5", "5"]]);
+    expect(sale("openai/gpt-5.4")).toEqual([["2.5", "15", "0.25", "2.5"], 271_999, ["5", "22.5", "0.5", "5"]]);
     expect(sale("google/gemini-2.5-pro")).toEqual([
       ["1.25", "10", "0.125", "1.25"],
       200_000,
@@ -122,11 +122,11 @@ describe("the shipped catalog", () => {
   });
 
   test("changes a price on the day it was announced for", async () => {
-    const clock = manualClock(Date.parse("2026-08-31T12:00:00Z"));
+    const clock = manualClock(Date.parse("2026-12-31T12:00:00Z"));
     const catalog = await load({}, { clock });
-    expect(catalog.model("anthropic/claude-sonnet-5", LIVE)?.sale.input).toBe(2_000_000);
-    clock.setEpochMs(Date.parse("2026-09-01T00:00:00Z"));
-    expect(catalog.model("anthropic/claude-sonnet-5", LIVE)?.sale.input).toBe(3_000_000);
+    expect(catalog.model("google/gemini-3.8-flash", LIVE)?.sale.input).toBe(750_000);
+    clock.setEpochMs(Date.parse("2027-01-01T00:00:00Z"));
+    expect(catalog.model("google/gemini-3.8-flash", LIVE)?.sale.input).toBe(1_500_000);
   });
 
   test("sells embeddings", async () => {
