@@ -67,7 +67,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["7", "HEAD and OPTIONS without reading grow memory", null],
     ["8", "refused and cheap calls keep bytes for a day", null],
     ["9", "keys without bound, lists without pages", null],
-    ["10", "chat passes the vendor's text unmasked", null],
+    [
+      "10",
+      "chat passes the vendor's text unmasked",
+      ["test/regression/echoed-keys.test.ts", "the key that a vendor repeats is not told"],
+    ],
     ["11 signups", "signups are counted per process", null],
     ["11 public url", "config prints a password in PUBLIC_URL", null],
     ["11 nosniff", "JSON without nosniff", null],
