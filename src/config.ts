@@ -161,6 +161,12 @@ export const SETTINGS = {
   filesS3Region: setting("FILES_S3_REGION", "us-east-1", text, "Its region, as far as it has one"),
   filesS3AccessKeyId: secret(optional("FILES_S3_ACCESS_KEY_ID", text, "Key id for it")),
   filesS3SecretAccessKey: secret(optional("FILES_S3_SECRET_ACCESS_KEY", text, "Secret key for it")),
+  keptBytesMax: setting(
+    "KEPT_ANSWERS_MIB",
+    "16",
+    whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "Most that an account's answers under Idempotency-Keys keep, in MiB; beyond it the oldest are not given again, and not run again",
+  ),
   contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(
     "OVERLAY_DIR",

@@ -65,7 +65,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       ],
     ],
     ["7", "HEAD and OPTIONS without reading grow memory", null],
-    ["8", "refused and cheap calls keep bytes for a day", null],
+    [
+      "8",
+      "refused and cheap calls keep bytes for a day",
+      ["test/regression/kept-bytes.test.ts", "what an account's calls keep in %s is bounded"],
+    ],
     ["9", "keys without bound, lists without pages", null],
     [
       "10",
