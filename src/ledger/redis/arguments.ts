@@ -25,7 +25,7 @@ export const ARGUMENTS = {
     ...(["credit_id", "credit", "credit_detail", "name", "kind", "cap", "rpm", "in_flight"] as const),
     ...([...NEW_KEY, "about"] as const),
   ],
-  create_key: NEW_KEY,
+  create_key: [...NEW_KEY, "keys_max"],
   write_key: [
     ...(["key_id", "profile_before", "paused_before", "ceiling_before", "period_before"] as const),
     ...(["profile", "paused", "ceiling", "period"] as const),

@@ -52,7 +52,8 @@ function operationsOn(state: LedgerState) {
       const key = state.accounts.key(secretHash);
       return key === null ? null : admin.keyRow(state, key);
     },
-    keys: (accountId: string) => admin.keyRows(state, accountId),
+    key: bind(admin.oneKey),
+    keys: bind(admin.keyRows),
     patchKey: bind(admin.patchKey),
     rotateKey: bind(admin.rotateKey),
     deleteKey: bind(admin.deleteKey),
