@@ -249,12 +249,17 @@ function present(env: Environment): [name: string, value: string][] {
   return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
 }
 
+/** An address may have a user and a password before its host. */
+function hasPassword(raw: string): boolean {
+  return /\/\/[^/]*@/.test(raw);
+}
+
 function parse<T>(row: Setting<T>, env: Environment): T | null {
   const raw = env[row.name] || row.fallback;
   if (raw === null) return null;
   const result = row.schema.safeParse(raw);
   if (result.success) return result.data;
-  const shown = row.secret ? row.name : `${row.name}=${JSON.stringify(raw)}`;
+  const shown = row.secret || hasPassword(raw) ? row.name : `${row.name}=${JSON.stringify(raw)}`;
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
 }
 
@@ -318,11 +323,11 @@ export function effectiveSettings(env: Environment = process.env): EffectiveSett
   const rows: EffectiveSetting[] = Object.values(SETTINGS).map((row) => {
     const raw = env[row.name];
     if (!raw) return { name: row.name, value: row.fallback ?? "none", from: "default" };
-    return { name: row.name, value: row.secret ? "(set)" : raw, from: "environment" };
+    return { name: row.name, value: row.secret || hasPassword(raw) ? "(set)" : raw, from: "environment" };
   });
   const others = present(env).filter(([name]) => VENDOR.test(name) || TIER_CLOCK.test(name));
   for (const [name, raw] of others) {
-    const masked = !(PLAIN.test(name) || TIER_CLOCK.test(name)) || /\/\/[^/]*@/.test(raw);
+    const masked = !(PLAIN.test(name) || TIER_CLOCK.test(name)) || hasPassword(raw);
     rows.push({ name, value: masked ? "(set)" : raw, from: "environment" });
   }
   return rows;
