@@ -13,6 +13,7 @@ export const ARGUMENTS = {
     ...(["keep_ms", "window_limit", "window_seconds", "effect", "on_expire"] as const),
   ],
   extend: ["hold_id", "amount", "accrued", "lease_ms"],
+  standing: ["hold_id"],
   /** Then the ids of the holds. */
   renew: ["lease_ms"],
   post: POST,
@@ -43,7 +44,7 @@ export const ARGUMENTS = {
 } as const;
 
 /** Neither these nor what they change depend on a clock. */
-const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter"];
+const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter", "standing"];
 
 type Told = keyof typeof ARGUMENTS;
 

@@ -31,6 +31,7 @@ const TRANSITIONS = [
   ...([
     "reserve",
     "extend",
+    "standing",
     "renew",
     "post",
     "void",

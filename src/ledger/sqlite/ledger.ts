@@ -32,6 +32,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
+    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {
       nano(request.amountNano);
