@@ -56,6 +56,11 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
+/** An address may have a user and a password before its host. */
+function hasPassword(raw: string): boolean {
+  return /\/\/[^/]*@/.test(raw);
+}
+
 function webAddress() {
   return z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
@@ -81,7 +86,11 @@ export const SETTINGS = {
       "Bearer token of everything under /admin; without it one is made at the first start in DATA_DIR/admin.token",
     ),
   ),
-  publicUrl: optional("PUBLIC_URL", webAddress(), "Base address in links; without it http://HOST:PORT"),
+  publicUrl: optional(
+    "PUBLIC_URL",
+    webAddress().refine((value) => !hasPassword(value), "must have no user and password in it: every link shows it"),
+    "Base address in links; without it http://HOST:PORT",
+  ),
   dataDir: setting(
     "DATA_DIR",
     "./data",
@@ -247,11 +256,6 @@ export function prepareEnvironment(): void {
 /** An empty variable is as good as none: that is how compose files leave settings out. */
 function present(env: Environment): [name: string, value: string][] {
   return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
-}
-
-/** An address may have a user and a password before its host. */
-function hasPassword(raw: string): boolean {
-  return /\/\/[^/]*@/.test(raw);
 }
 
 function parse<T>(row: Setting<T>, env: Environment): T | null {

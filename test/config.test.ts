@@ -125,6 +125,8 @@ describe("a setting that does not parse", () => {
   test("an address with a password in it that does not parse is named and not shown", () => {
     const message = refusal({ PUBLIC_URL: "ftp://own:hunter2@tollgate.example" });
     expect(message).toMatch(/^PUBLIC_URL: must be an http or https address/);
+    // And one that parses would be told to everybody in every link.
+    expect(refusal({ PUBLIC_URL: "https://own:hunter2@tollgate.example" })).toMatch(/^PUBLIC_URL: must have no user/);
   });
 
   test("a Redis address of no known kind is refused without being shown, for it may have a password in it", () => {

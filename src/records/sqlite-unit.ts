@@ -22,6 +22,8 @@ const SCHEMA = [
   `
   -- What the record counts in its payer's share of its kind; null: it is in none.
   ALTER TABLE record ADD COLUMN shared INTEGER;
+  -- Those without a share would have to be passed over one by one.
+  CREATE INDEX record_by_share ON record (payer, kind) WHERE shared IS NOT NULL;
   CREATE TABLE share (
     payer TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -118,7 +120,7 @@ function prepare(database: DatabaseSync) {
     deleteRow: database.prepare("DELETE FROM record WHERE seq = ?"),
     shared: database.prepare("SELECT bytes FROM share WHERE payer = ? AND kind = ?"),
     oldestShared: database.prepare(
-      `SELECT seq, shared, expires_at AS expiresAtMs FROM record
+      `SELECT seq, shared, expires_at AS expiresAtMs FROM record INDEXED BY record_by_share
          WHERE payer = ? AND kind = ? AND shared IS NOT NULL ORDER BY seq LIMIT ?`,
     ),
     list: database.prepare(
