@@ -1,6 +1,7 @@
 // A vendor that repeats our request in its error: nobody is told our key, however the error comes.
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startAcmeGateway } from "../run/acme-gateway.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
@@ -127,6 +128,23 @@ describe("the key that a vendor repeats is not told", () => {
     const told = await post("embeddings", { model: "openai/text-embedding-3-small", input: "hello" });
     expect(told).toContain("You sent");
     expect(leaks(told)).toEqual([]);
+  });
+
+  it("in a refusal of an action, whose body is shown as it came but for the key", async () => {
+    const acme = await startAcmeGateway({ ACME_API_KEY: KEY });
+    try {
+      acme.vendor.answers((response, request) => {
+        const said = echo(request);
+        // A letter of the key may stand behind a backslash that is not its own.
+        const body = { message: said, sent: { [said]: [said, `\n${KEY}`, `\\${KEY}`] }, untouched: "\\[key] \u00e9" };
+        json(response, 400, body);
+      });
+      const { status, text, json: told } = await acme.run(await acme.live(), "acme/buy", { sku: "x" });
+      expect([status, leaks(text)]).toEqual([400, []]);
+      expect(told.data).toMatchObject({ vendor: { untouched: "\\[key] \u00e9" } });
+    } finally {
+      await acme.stop();
+    }
   });
 
   it("in the log", () => {
