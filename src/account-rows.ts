@@ -73,6 +73,29 @@ export interface NewAccount extends AccountLimits {
 export type AccountPatch = Partial<Pick<AccountRow, "name" | "frozen" | "strictBounds" | keyof AccountLimits>>;
 export type KeyPatch = Partial<Pick<KeyRow, "label" | "paused" | keyof KeyLimits>>;
 
+/** An account that has more from the time before this bound keeps them, and gets no further ones. */
+export const KEYS_PER_ACCOUNT_MAX = 1_000;
+
+export type KeyCreation = "created" | "unknown_account" | "external_id_taken" | "too_many_keys";
+
+/** So many keys of an account after one of them. */
+export interface KeyPage {
+  readonly limit: number;
+  readonly after: Pick<KeyRow, "createdAtMs" | "keyId"> | null;
+}
+
+/** Keys in the order of their lists: the oldest first. */
+export function byAge(one: Pick<KeyRow, "createdAtMs" | "keyId">, other: Pick<KeyRow, "createdAtMs" | "keyId">) {
+  return one.createdAtMs - other.createdAtMs || (one.keyId < other.keyId ? -1 : Number(one.keyId > other.keyId));
+}
+
+/** Those of an account's keys that stand on a page. */
+export function onPage<Key extends Pick<KeyRow, "createdAtMs" | "keyId">>(keys: Iterable<Key>, page?: KeyPage): Key[] {
+  const { after = null, limit = Number.POSITIVE_INFINITY } = page ?? {};
+  const rest = after === null ? [...keys] : [...keys].filter((key) => byAge(after, key) < 0);
+  return rest.sort(byAge).slice(0, limit);
+}
+
 /** Accounts and their keys, as whatever keeps them answers for them. */
 export interface Accounts {
   openAccount(account: NewAccount): Promise<"opened" | "exists">;
@@ -80,9 +103,11 @@ export interface Accounts {
   accounts(): Promise<readonly AccountRow[]>;
   patchAccount(accountId: string, patch: AccountPatch): Promise<AccountRow | null>;
 
-  createKey(accountId: string, key: NewKey): Promise<"created" | "unknown_account" | "external_id_taken">;
+  createKey(accountId: string, key: NewKey): Promise<KeyCreation>;
+  key(accountId: string, keyId: string): Promise<KeyRow | null>;
   keyByHash(secretHash: string): Promise<KeyRow | null>;
-  keys(accountId: string): Promise<readonly KeyRow[]>;
+  /** Oldest first; all of them where no page is asked for. */
+  keys(accountId: string, page?: KeyPage): Promise<readonly KeyRow[]>;
   patchKey(accountId: string, keyId: string, patch: KeyPatch): Promise<KeyRow | null>;
   /** Swaps the secret in place; the old one stops working. */
   rotateKey(accountId: string, keyId: string, secretHash: string, hint: string): Promise<KeyRow | null>;

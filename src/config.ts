@@ -56,6 +56,11 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
+/** An address may have a user and a password before its host. */
+function hasPassword(raw: string): boolean {
+  return /\/\/[^/]*@/.test(raw);
+}
+
 function webAddress() {
   return z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
@@ -81,7 +86,11 @@ export const SETTINGS = {
       "Bearer token of everything under /admin; without it one is made at the first start in DATA_DIR/admin.token",
     ),
   ),
-  publicUrl: optional("PUBLIC_URL", webAddress(), "Base address in links; without it http://HOST:PORT"),
+  publicUrl: optional(
+    "PUBLIC_URL",
+    webAddress().refine((value) => !hasPassword(value), "must have no user and password in it: every link shows it"),
+    "Base address in links; without it http://HOST:PORT",
+  ),
   dataDir: setting(
     "DATA_DIR",
     "./data",
@@ -161,6 +170,12 @@ export const SETTINGS = {
   filesS3Region: setting("FILES_S3_REGION", "us-east-1", text, "Its region, as far as it has one"),
   filesS3AccessKeyId: secret(optional("FILES_S3_ACCESS_KEY_ID", text, "Key id for it")),
   filesS3SecretAccessKey: secret(optional("FILES_S3_SECRET_ACCESS_KEY", text, "Secret key for it")),
+  keptBytesMax: setting(
+    "KEPT_ANSWERS_MIB",
+    "16",
+    whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "Most that an account's answers under Idempotency-Keys keep, in MiB; beyond it the oldest are not given again, and not run again",
+  ),
   contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(
     "OVERLAY_DIR",
@@ -248,7 +263,7 @@ function parse<T>(row: Setting<T>, env: Environment): T | null {
   if (raw === null) return null;
   const result = row.schema.safeParse(raw);
   if (result.success) return result.data;
-  const shown = row.secret ? row.name : `${row.name}=${JSON.stringify(raw)}`;
+  const shown = row.secret || hasPassword(raw) ? row.name : `${row.name}=${JSON.stringify(raw)}`;
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
 }
 
@@ -312,11 +327,11 @@ export function effectiveSettings(env: Environment = process.env): EffectiveSett
   const rows: EffectiveSetting[] = Object.values(SETTINGS).map((row) => {
     const raw = env[row.name];
     if (!raw) return { name: row.name, value: row.fallback ?? "none", from: "default" };
-    return { name: row.name, value: row.secret ? "(set)" : raw, from: "environment" };
+    return { name: row.name, value: row.secret || hasPassword(raw) ? "(set)" : raw, from: "environment" };
   });
   const others = present(env).filter(([name]) => VENDOR.test(name) || TIER_CLOCK.test(name));
   for (const [name, raw] of others) {
-    const masked = !(PLAIN.test(name) || TIER_CLOCK.test(name)) || /\/\/[^/]*@/.test(raw);
+    const masked = !(PLAIN.test(name) || TIER_CLOCK.test(name)) || hasPassword(raw);
     rows.push({ name, value: masked ? "(set)" : raw, from: "environment" });
   }
   return rows;

@@ -167,6 +167,12 @@ export const ERRORS = {
     message: "{detail}",
     hint: "Choose another value.",
   },
+  too_many_keys: {
+    status: 409,
+    retry: false,
+    message: "This account has {limit} keys or more, and no account can make further ones.",
+    hint: "DELETE /api/v1/agents/{id} revokes a key that is no longer used; PATCH changes one.",
+  },
   body_too_large: {
     status: 413,
     retry: false,
@@ -273,6 +279,8 @@ export interface ErrorOptions {
   /** Replaces the table's `retry`, where only running calls are in the way. */
   readonly retry?: boolean;
   readonly retryAfterSeconds?: number;
+  /** The window that is full, where it is another than the one in which every request is counted. */
+  readonly window?: { readonly limit: number; readonly windowSeconds: number; readonly resetSeconds: number };
   /** The store was not asked, or has done nothing: there is nothing to undo. */
   readonly nothingDone?: boolean;
   readonly cause?: unknown;

@@ -94,7 +94,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
   const onBroken = logInternalErrors(log);
-  const { jobs, kernel, run } = openJobs({ stores, kinds: jobKinds, owner, actionCatalog, upstream, onBroken });
+  const { keptBytesMax } = config;
+  const parts = { stores, kinds: jobKinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
+  const { jobs, kernel, run } = openJobs(parts);
   const phase: Phase = { draining: false };
   const deps: ServeDeps = {
     ...kernel,

@@ -122,6 +122,13 @@ describe("a setting that does not parse", () => {
     expect(message).not.toContain("hunter2");
   });
 
+  test("an address with a password in it that does not parse is named and not shown", () => {
+    const message = refusal({ PUBLIC_URL: "ftp://own:hunter2@tollgate.example" });
+    expect(message).toMatch(/^PUBLIC_URL: must be an http or https address/);
+    // And one that parses would be told to everybody in every link.
+    expect(refusal({ PUBLIC_URL: "https://own:hunter2@tollgate.example" })).toMatch(/^PUBLIC_URL: must have no user/);
+  });
+
   test("a Redis address of no known kind is refused without being shown, for it may have a password in it", () => {
     const message = refusal({ REDIS_URL: "http://:secret@127.0.0.1" });
     expect(message).toMatch(/^REDIS_URL.*must be an address such as redis:/);
@@ -147,6 +154,8 @@ describe("the table for people", () => {
     const env = {
       PORT: "9000",
       ADMIN_TOKEN: "0123456789abcdef",
+      PUBLIC_URL: "https://own:hunter2@tollgate.example",
+      SANDBOX_URL: "http://own:hunter3@127.0.0.1:1",
       ACME_API_KEY: "acme-secret",
       ACME_BASE_URL: "http://user:pass@acme.example/v1",
       OTHER_BASE_URL: "http://acme.example/v1",
@@ -156,6 +165,7 @@ describe("the table for people", () => {
     expect(rows.get("HOST")).toEqual({ name: "HOST", value: "127.0.0.1", from: "default" });
     expect(rows.get("OTHER_BASE_URL")?.value).toBe("http://acme.example/v1");
     const shown = JSON.stringify([...rows.values()]);
-    for (const secret of ["0123456789abcdef", "acme-secret", "user:pass"]) expect(shown).not.toContain(secret);
+    for (const secret of ["0123456789abcdef", "acme-secret", "user:pass", "hunter"])
+      expect(shown).not.toContain(secret);
   });
 });

@@ -1,5 +1,4 @@
 // What an account sees and does with its own keys: balance, transactions, agent keys.
-import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -8,23 +7,11 @@ import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import { keyPageSchema, listKeys, pageSchema } from "./list-pages.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "./rows.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-
-const pageSchema = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, "must be a whole number from 1 to 1000")
-    .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= 1_000, "must be a whole number from 1 to 1000")
-    .default(100),
-  cursor: z
-    .string()
-    .regex(/^[\w.:~=-]{1,200}$/, "must be the next_cursor of an earlier answer")
-    .optional(),
-});
 
 export interface AccountParts {
   readonly books: Books;
@@ -62,9 +49,11 @@ function idOf(call: Call): string {
 function readingEndpoints(books: Books): EndpointSpec[] {
   return [
     endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
-      const [account, keys] = await Promise.all([books.account(payer.accountId), books.keys(payer.accountId)]);
+      const [account, key] = await Promise.all([
+        books.account(payer.accountId),
+        books.key(payer.accountId, payer.keyId),
+      ]);
       if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
-      const key = keys.find(({ keyId }) => keyId === payer.keyId);
       return { status: 200, body: ownAccountRow(account, key) };
     }),
     endpoint("GET", "/api/v1/transactions", async ({ request, caller }) => {
@@ -85,10 +74,15 @@ function readingEndpoints(books: Books): EndpointSpec[] {
         return { status: 200, body: wholeTransactionRow(found) };
       return new GatewayError("not_found", { detail: { detail: "There is no such transaction." } });
     }),
-    endpoint("GET", "/api/v1/agents", async ({ caller: { payer, primary } }) => {
-      const keys = await books.keys(payer.accountId);
-      const seen = primary ? keys : keys.filter(({ keyId }) => keyId === payer.keyId);
-      return { status: 200, body: { agents: seen.map(keyRow) } };
+    endpoint("GET", "/api/v1/agents", async ({ request, caller: { payer, primary } }) => {
+      const page = readQuery(keyPageSchema, request.query);
+      if (page instanceof GatewayError) return page;
+      if (primary) {
+        const { keys, next } = await listKeys(books, payer.accountId, page);
+        return { status: 200, body: { agents: keys.map(keyRow), next_cursor: next } };
+      }
+      const own = await books.key(payer.accountId, payer.keyId);
+      return { status: 200, body: { agents: own === null ? [] : [keyRow(own)], next_cursor: null } };
     }),
   ];
 }

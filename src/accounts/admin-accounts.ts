@@ -1,6 +1,6 @@
 // What the operator does with accounts: open, look at, change, credit; and with their keys.
 import { z } from "zod";
-import type { AccountLimits, AccountRow } from "../account-rows.ts";
+import { type AccountLimits, type AccountRow, KEYS_PER_ACCOUNT_MAX } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -8,8 +8,9 @@ import { centsDown, nanoFromCents } from "../money.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import { keyPageSchema, listKeys } from "./list-pages.ts";
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
-import { readBody } from "./read-body.ts";
+import { readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
 import { mintId } from "./secrets.ts";
 
@@ -119,8 +120,8 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
       "GET",
       "/admin/v1/accounts/{id}",
       withAccount(books, async (account) => {
-        const keys = await books.keys(account.accountId);
-        return { status: 200, body: { ...accountRow(account), keys: keys.map(keyRow) } };
+        const { keys, next } = await listKeys(books, account.accountId, { limit: KEYS_PER_ACCOUNT_MAX });
+        return { status: 200, body: { ...accountRow(account), keys: keys.map(keyRow), next_key_cursor: next } };
       }),
     ),
     adminEndpoint("PATCH", "/admin/v1/accounts/{id}", async ({ request }) => {
@@ -154,6 +155,16 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
       ),
     );
   return [
+    adminEndpoint(
+      "GET",
+      "/admin/v1/accounts/{id}/keys",
+      withAccount(books, async (account, { request }) => {
+        const page = readQuery(keyPageSchema, request.query);
+        if (page instanceof GatewayError) return page;
+        const { keys, next } = await listKeys(books, account.accountId, page);
+        return { status: 200, body: { keys: keys.map(keyRow), next_cursor: next } };
+      }),
+    ),
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys",

@@ -1,6 +1,6 @@
 // Making, changing and revoking keys: the same rules for the account's own primary key and for the operator.
 import { z } from "zod";
-import type { KeyPatch, KeyRow } from "../account-rows.ts";
+import { KEYS_PER_ACCOUNT_MAX, type KeyPatch, type KeyRow } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -70,10 +70,6 @@ function badField(path: string, message: string): GatewayError {
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
 }
 
-async function find(books: Books, accountId: string, keyId: string): Promise<KeyRow | undefined> {
-  return (await books.keys(accountId)).find((key) => key.keyId === keyId);
-}
-
 export interface KeyParts {
   readonly books: Books;
   readonly clock: Clock;
@@ -111,8 +107,9 @@ export async function createKey(
     const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
     return new GatewayError("conflict", { detail: { detail }, param: "external_id" });
   }
-  const key = outcome === "created" ? await find(books, account.accountId, keyId) : undefined;
-  if (key === undefined) return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
+  if (outcome === "too_many_keys") return new GatewayError(outcome, { detail: { limit: KEYS_PER_ACCOUNT_MAX } });
+  const key = outcome === "created" ? await books.key(account.accountId, keyId) : null;
+  if (key === null) return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
   return { status: 201, body: { ...keyRow(key), api_key: secret } };
 }
 
@@ -146,8 +143,8 @@ export async function changeKey(
   key: { readonly accountId: string; readonly keyId: string },
   body: z.output<typeof keyChangeSchema>,
 ): Promise<Answer | GatewayError> {
-  const before = await find(books, key.accountId, key.keyId);
-  if (before === undefined) return noSuchKey(key.keyId);
+  const before = await books.key(key.accountId, key.keyId);
+  if (before === null) return noSuchKey(key.keyId);
   const param = before.primary ? NOT_OF_PRIMARY.find((field) => body[field]) : undefined;
   if (param !== undefined) {
     const detail = `${param}: the primary key cannot be paused or limited, and does not expire; rotate it, or use an agent key.`;
@@ -176,7 +173,7 @@ export async function revokeKey(
   books: Books,
   key: { readonly accountId: string; readonly keyId: string },
 ): Promise<Answer | GatewayError> {
-  const before = await find(books, key.accountId, key.keyId);
+  const before = await books.key(key.accountId, key.keyId);
   if (before?.primary) {
     const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
     return new GatewayError("conflict", { detail: { detail } });

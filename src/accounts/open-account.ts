@@ -1,7 +1,6 @@
 // Opens an account with its primary key: for the operator, and for whoever signs up.
 import { z } from "zod";
 import type { AccountKind, AccountLimits, KeyLimits, NewAccount } from "../account-rows.ts";
-import type { Answer } from "../endpoint.ts";
 import { centsDown } from "../money.ts";
 import type { Books } from "./books.ts";
 import { mintId, mintKey } from "./secrets.ts";
@@ -26,11 +25,17 @@ const UNLIMITED: KeyLimits = {
   expiresAtMs: null,
 };
 
+/** What whoever opens an account is told. */
+export interface Opened {
+  readonly status: 201;
+  readonly body: { readonly account_id: string; readonly api_key: string; readonly balance_cents: number };
+}
+
 /** Opens the account; its key's secret is in the answer and nowhere else. */
 export async function openAccount(
   { books, limits }: OpeningParts,
   { name, kind, creditNano }: Pick<NewAccount, "name" | "kind" | "creditNano">,
-): Promise<Answer> {
+): Promise<Opened> {
   const { secret, secretHash, hint } = mintKey(kind === "sandbox");
   const accountId = mintId("acct_");
   await books.openAccount({

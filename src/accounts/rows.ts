@@ -37,14 +37,14 @@ export function keyRow(key: KeyRow) {
 }
 
 /** For the account's own eyes. */
-export function ownAccountRow(account: AccountRow, key: KeyRow | undefined) {
+export function ownAccountRow(account: AccountRow, key: KeyRow | null) {
   return {
     account_id: account.accountId,
     kind: account.kind,
     balance_cents: balanceCents(account),
     held_cents: centsUp(account.heldNano),
     key:
-      key === undefined
+      key === null
         ? null
         : {
             id: key.keyId,

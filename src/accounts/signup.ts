@@ -11,6 +11,9 @@ const BODY_BYTES_MAX = 4 * 1024;
 const KIND = "signup-credit";
 /** Longer than the day that is counted, should the clock be set back. */
 const KEEP_MS = 3 * 86_400_000;
+const ADDRESS = "signup-address";
+const HOUR_SECONDS = 3_600;
+const HOUR_MS = HOUR_SECONDS * 1_000;
 
 const signupSchema = z.strictObject({
   name: nameSchema.default("signup"),
@@ -20,8 +23,8 @@ const signupSchema = z.strictObject({
     .default("personal"),
 });
 
-/** What signing up needs of the records. The records themselves fit this shape and are handed in. */
-export interface DayCounts {
+/** What signing up needs of the records, which all processes share. The records themselves fit this shape and are handed in. */
+export interface SignupCounts {
   get(kind: string, id: string): Promise<{ readonly version: number; readonly value: string } | null>;
   /** Null: the stored version is another than `ifVersion`. */
   put(record: {
@@ -35,17 +38,45 @@ export interface DayCounts {
 }
 
 export interface SignupParts extends OpeningParts {
-  readonly counts: DayCounts;
+  readonly counts: SignupCounts;
   readonly clock: Clock;
   /** The most welcome credit of all signups of a UTC day. */
   readonly creditPerDay: Nano;
-  /** Counts a signup of an address. */
-  readonly takeAddress: (address: string) => {
-    readonly allowed: boolean;
-    readonly limit: number;
-    readonly windowSeconds: number;
-    readonly resetSeconds: number;
-  };
+  /** Signups from one address in an hour. */
+  readonly perAddress: number;
+  /** What an address is counted under. */
+  readonly addressKey: (address: string) => string;
+}
+
+/** Counts a signup of an address, or says that it has had all of this hour's. */
+async function takeAddress(parts: SignupParts, address: string): Promise<GatewayError | null> {
+  const { counts, clock, perAddress: limit, addressKey } = parts;
+  const nowMs = clock.epochMs();
+  const hour = Math.floor(nowMs / HOUR_MS);
+  const id = `${hour} ${addressKey(address)}`;
+  for (;;) {
+    const kept = await counts.get(ADDRESS, id);
+    const taken = Number(kept?.value ?? 0);
+    if (taken >= limit) {
+      const resetSeconds = Math.max(1, Math.ceil(((hour + 1) * HOUR_MS - nowMs) / 1_000));
+      return new GatewayError("rate_limited", {
+        detail: { limit, window_seconds: HOUR_SECONDS },
+        retryAfterSeconds: resetSeconds,
+        window: { limit, windowSeconds: HOUR_SECONDS, resetSeconds },
+      });
+    }
+    const record = { kind: ADDRESS, id, payer: null, value: String(taken + 1), ttlMs: 2 * HOUR_MS };
+    // As with the day's credit: of those who come at once one gets on each time.
+    if ((await counts.put({ ...record, ifVersion: kept?.version ?? 0 })) !== null) return null;
+  }
+}
+
+/** Why an account begins with less than others do; null: it has all of it. */
+function creditNote(credit: Nano, { creditPerDay }: SignupParts): string | null {
+  if (credit === nanoFromCents(WELCOME_CENTS.personal)) return null;
+  if (creditPerDay === ZERO) return "This gateway gives no welcome credit. Ask its operator for credit.";
+  const given = credit === ZERO ? "all of today's" : "almost all of today's";
+  return `New accounts have had ${given} welcome credit (a day ends at midnight UTC). Ask the operator for credit.`;
 }
 
 /**
@@ -75,12 +106,12 @@ export function signupEndpoint(parts: SignupParts): EndpointSpec {
     async answer({ request }) {
       const body = readBody(signupSchema, request.body);
       if (body instanceof GatewayError) return body;
-      const { allowed, limit, windowSeconds, resetSeconds } = parts.takeAddress(request.address);
-      if (!allowed) {
-        const detail = { limit, window_seconds: windowSeconds };
-        return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
-      }
-      return openAccount(parts, { ...body, creditNano: await takeCredit(parts) });
+      const refused = await takeAddress(parts, request.address);
+      if (refused !== null) return refused;
+      const creditNano = await takeCredit(parts);
+      const note = creditNote(creditNano, parts);
+      const opened = await openAccount(parts, { ...body, creditNano });
+      return note === null ? opened : { ...opened, body: { ...opened.body, note } };
     },
   };
 }

@@ -11,12 +11,12 @@ import type { Plan } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
+import { maxCostOf } from "../wires/max-cost.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
 import { schemaError, unsifted } from "./chat-body.ts";
 import type { ChatDeps } from "./chat-plan.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
-import { maxCostOf } from "./max-cost.ts";
 import { sift } from "./sift.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 

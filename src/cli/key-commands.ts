@@ -105,7 +105,13 @@ const list: Command = {
   options: {},
   summary: "Lists an account's keys",
   async run(typed, { admin }) {
-    const { keys } = await admin.call<{ keys: Key[] }>("GET", accountPath(typed.word("ACCOUNT")));
+    const keys: Key[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const path: string = `${accountPath(typed.word("ACCOUNT"))}/keys${cursor === "" ? "" : `?cursor=${cursor}`}`;
+      const page = await admin.call<{ keys: Key[]; next_cursor: string | null }>("GET", path);
+      keys.push(...page.keys);
+      cursor = page.next_cursor;
+    }
     const rows = keys.map((key) => [
       key.id,
       key.primary ? `${key.label} *` : key.label,

@@ -13,13 +13,13 @@ export interface Linked {
   readonly expiresAt: number;
 }
 
-function signature(secret: string, { method, id, expiresAt }: Linked): Buffer {
-  return createHmac("sha256", secret).update(`${method}\n${id}\n${expiresAt}`).digest();
+function signature(secret: string, { method, id, expiresAt }: Linked): string {
+  return createHmac("sha256", secret).update(`${method}\n${id}\n${expiresAt}`).digest("base64url");
 }
 
 /** The path and query of a link. */
 export function signedPath(secret: string, linked: Linked): string {
-  return `/files/${linked.id}?exp=${linked.expiresAt}&sig=${signature(secret, linked).toString("base64url")}`;
+  return `/files/${linked.id}?exp=${linked.expiresAt}&sig=${signature(secret, linked)}`;
 }
 
 /** Whether a query is that of a link we signed for just this. Takes as long whatever the signature is. */
@@ -29,9 +29,10 @@ export function checkLink(
   nowMs: number,
 ): "good" | "expired" | "wrong" {
   const exp = asked.query.get("exp") ?? "";
-  const sent = Buffer.from(asked.query.get("sig") ?? "", "base64url");
+  const sent = Buffer.from(asked.query.get("sig") ?? "");
   if (!/^[1-9]\d{0,11}$/.test(exp)) return "wrong";
-  const wanted = signature(secret, { method: asked.method, id: asked.id, expiresAt: Number(exp) });
+  // Compared as it is written: a decoder passes over what it does not know, so that many texts would be one signature.
+  const wanted = Buffer.from(signature(secret, { method: asked.method, id: asked.id, expiresAt: Number(exp) }));
   if (sent.length !== wanted.length || !timingSafeEqual(sent, wanted)) return "wrong";
   return Number(exp) * 1_000 > nowMs ? "good" : "expired";
 }

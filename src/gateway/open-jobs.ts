@@ -14,6 +14,7 @@ import type { OpenActions } from "./open-actions.ts";
 const RUNNER_LEASE_MS = 20_000;
 
 export interface OpenJobsParts {
+  readonly keptBytesMax: number;
   readonly stores: Stores;
   readonly kinds: readonly JobKind[];
   /** This process. */
@@ -30,7 +31,8 @@ export interface OpenJobs {
 }
 
 /** Nothing runs before `jobs.start`. */
-export function openJobs({ stores, kinds, owner, actionCatalog, upstream, onBroken }: OpenJobsParts): OpenJobs {
+export function openJobs(parts: OpenJobsParts): OpenJobs {
+  const { stores, kinds, owner, actionCatalog, upstream, onBroken, keptBytesMax } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
@@ -47,7 +49,8 @@ export function openJobs({ stores, kinds, owner, actionCatalog, upstream, onBrok
     innerCalls,
     onBroken,
   });
-  const kernel: KernelDeps = { clock, records, health: upstream.health, keeper: jobs.keeper, onBroken };
+  const { health } = upstream;
+  const kernel: KernelDeps = { clock, records, keptBytesMax, health, keeper: jobs.keeper, onBroken };
   const run = openRun({
     actionCatalog: actionCatalog.actionCatalog,
     upstream,

@@ -10,7 +10,6 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
 import { runEndpoints } from "../run/run-endpoints.ts";
@@ -47,15 +46,6 @@ export function openingParts(config: Config, { ledger }: Stores) {
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
 }
 
-/** How much of signing up there may be. */
-function signupBounds(config: Config) {
-  const windows = createRequestWindows({ clock: systemClock, windowSeconds: 3_600 });
-  return {
-    creditPerDay: config.signupCreditPerDay,
-    takeAddress: (address: string) => windows.take(addressWindowKey(address), config.signupsPerAddressPerHour),
-  };
-}
-
 function chatSettings(config: Config) {
   return {
     firstTokenMsMax: config.firstTokenMsMax,
@@ -85,8 +75,9 @@ function ownAccountEndpoints({ config, stores, callers }: PublicEndpointsParts):
   const { ledger, records } = stores;
   const own = accountEndpoints({ books: ledger, clock: systemClock, forget: callers.forget });
   if (config.signup !== "open") return own;
-  const signup = signupEndpoint({ ...openingParts(config, stores), counts: records, ...signupBounds(config) });
-  return [...own, signup];
+  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
+  const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
+  return [...own, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
 }
 
 /** Throws where one of them retires sooner than it may. */

@@ -3,12 +3,19 @@ import type { InnerCalls } from "../catalog/local-action.ts";
 import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
 
-/** How work ends. A job that failed is charged nothing. */
+/** How work ends. A job that failed by itself is charged nothing. */
 export interface JobEnd {
   readonly status: "succeeded" | "failed";
   readonly result: unknown;
   readonly chargeNano: Nano;
+  /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
+  readonly stopped?: Stopped;
 }
+
+export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
+
+/** The job's next step would not be paid: it is not taken, and the job ends. */
+export class NoLongerPaid extends Error {}
 
 /** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
 export interface RunningJob extends InnerCalls {

@@ -5,13 +5,14 @@ import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
-import { type JobEnd, type JobKind, LeaseLost, type RunningJob } from "./job-kind.ts";
+import { type JobEnd, type JobKind, LeaseLost, NoLongerPaid, type RunningJob, type Stopped } from "./job-kind.ts";
 import type { JobRecord, StoredJob } from "./job-record.ts";
 import { payJob } from "./pay-job.ts";
 import { ProvenJob } from "./proven-job.ts";
 
 /** How long a job that was told to end with what it has may take for that. */
 const GRACE_MS = 30_000;
+const STOPPED = { unknown_key: "key_revoked", paused: "key_paused", frozen: "account_frozen" } as const;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
 
 export class JobRun implements RunningJob {
@@ -24,6 +25,8 @@ export class JobRun implements RunningJob {
   readonly #calls: CountedCalls;
   readonly #stop = new AbortController();
   readonly #proven: ProvenJob;
+  /** Why its next step would not be paid; null: it would. */
+  #stopped: Stopped | null = null;
 
   constructor(stored: StoredJob, kind: JobKind, deps: JobsDeps) {
     const { job } = stored;
@@ -68,18 +71,33 @@ export class JobRun implements RunningJob {
   }
 
   async call(wanted: WantedCall): Promise<InnerAnswer> {
-    await this.#proven.prove();
+    await this.#beforePaidStep();
     return this.#calls.call(wanted);
   }
 
   async ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.#proven.prove();
+    await this.#beforePaidStep();
     return this.#calls.ladder(wanted);
   }
 
   async race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.#proven.prove();
+    await this.#beforePaidStep();
     return this.#calls.race(wanted);
+  }
+
+  /** Proves that the job is this process's, and that its key and its account may still pay, as at the launch. */
+  async #beforePaidStep(): Promise<void> {
+    const [standing] = await Promise.all([
+      this.#deps.ledger.standing(this.#job.hold).catch(this.#proven.away),
+      this.#proven.prove(),
+    ]);
+    if (standing === "good") return;
+    if (standing === "gone") {
+      this.leave();
+      throw new LeaseLost();
+    }
+    this.#stopped = STOPPED[standing];
+    throw new NoLongerPaid(this.#stopped);
   }
 
   async save(progress: unknown): Promise<void> {
@@ -150,7 +168,7 @@ export class JobRun implements RunningJob {
       if (this.#proven.isLost || error instanceof LeaseLost) throw new LeaseLost();
       // That is no fault of the work: it goes on from what was saved last, once the store is back.
       if (this.#proven.wasAway) throw error;
-      this.#deps.onBroken(error, this.id);
+      if (!(error instanceof NoLongerPaid)) this.#deps.onBroken(error, this.id);
       end = FAILED;
     } finally {
       clearTimeout(late);
@@ -158,9 +176,18 @@ export class JobRun implements RunningJob {
       this.#stop.abort();
     }
     if (this.#proven.isLost) throw new LeaseLost();
-    const chargeNano = end.status === "succeeded" ? least(end.chargeNano, this.#job.amountNano) : ZERO;
-    this.#proven.note({ state: "ending", end: { ...end, chargeNano } });
+    this.#proven.note({ state: "ending", end: this.#payable(end) });
     await this.#proven.prove();
+  }
+
+  /** The end with what it is charged: what was stopped has been paid for up to there, whatever came of it. */
+  #payable(end: JobEnd): JobEnd {
+    const { amountNano } = this.#job;
+    if (this.#stopped !== null) {
+      const chargeNano = least(this.spend.spentNano, amountNano);
+      return { status: "failed", result: end.result, chargeNano, stopped: this.#stopped };
+    }
+    return { ...end, chargeNano: end.status === "succeeded" ? least(end.chargeNano, amountNano) : ZERO };
   }
 
   /** Pays what was decided, once however often it is tried, and says so. */

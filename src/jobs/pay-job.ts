@@ -1,11 +1,12 @@
 // The one end that a job's hold comes to: it pays what was decided, or nothing. Asked again, it says the same.
 import { postedLegs, upstreamOf } from "../kernel/legs.ts";
+import { ZERO } from "../money.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
 /** Answers how many cents were charged; null: its hold had ended without it, and nobody pays for what it did. */
 export async function payJob({ hold, end, legs, kind }: JobRecord, ledger: JobsDeps["ledger"]): Promise<number | null> {
-  if (end === null || end.status === "failed") {
+  if (end === null || (end.status === "failed" && end.chargeNano === ZERO)) {
     // The launch was answered: under its Idempotency-Key it is answered so again.
     await ledger.void(hold, "the job failed", "answered");
     return 0;

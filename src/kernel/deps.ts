@@ -17,6 +17,8 @@ export interface HoldKeeper {
 export interface KernelDeps {
   readonly clock: Clock;
   readonly records: Records;
+  /** What the answers that are kept of an account under their Idempotency-Keys may have together. */
+  readonly keptBytesMax: number;
   readonly health: Health;
   readonly keeper: HoldKeeper;
   /** Something is broken in the gateway itself; the caller is told `internal_error` and no more. */

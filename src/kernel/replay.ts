@@ -2,12 +2,18 @@
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
 import type { Charge, Cost, Funds, Payer, Plan } from "../plan.ts";
+import type { Share } from "../records/records.ts";
 import type { Leg } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 
-const KIND = "answer";
+const ANSWER = "answer";
+const REFUSAL = "refusal";
 const KEEP_MS = 24 * 3_600_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
+/** Nobody pays for a refusal, so a vendor's long words are not worth being kept. */
+const REFUSAL_BYTES_MAX = 8 * 1024;
+/** What an account's refusals may have beside its answers, as a part of what those may have. */
+const REFUSALS_PART = 16;
 const IN_PROGRESS_SECONDS = 5;
 
 /** What the answer is made of, with the charge that the ledger remembers. */
@@ -36,13 +42,21 @@ export function isDeterministic(error: GatewayError): boolean {
   return DETERMINISTIC.includes(error.code) && error.status !== CONFLICT;
 }
 
+/** What is kept of one call, and the room that an account has for all of its kind. */
+interface Kept {
+  readonly kind: string;
+  readonly what: KeptAnswer | KeptRefusal;
+  readonly bytesMax: number;
+  readonly share: Share;
+}
+
 /** Tells whether it is kept. What goes wrong here is logged. */
-async function keep(id: string, what: KeptAnswer | KeptRefusal, payer: Payer, deps: KernelDeps): Promise<boolean> {
+async function keep(id: string, { kind, what, bytesMax, share }: Kept, payer: Payer, deps: KernelDeps) {
   try {
     const value = JSON.stringify(what);
-    if (Buffer.byteLength(value) > ANSWER_BYTES_MAX) return false;
-    await deps.records.put({ kind: KIND, id, payer: payer.id, value, ttlMs: KEEP_MS, ifVersion: null });
-    return true;
+    if (Buffer.byteLength(value) > bytesMax) return false;
+    const record = { kind, id, payer: payer.id, value, ttlMs: KEEP_MS, ifVersion: null, share };
+    return (await deps.records.put(record)) !== null;
   } catch (error) {
     deps.onBroken(error, id);
     return false;
@@ -51,16 +65,23 @@ async function keep(id: string, what: KeptAnswer | KeptRefusal, payer: Payer, de
 
 /**
  * Keeps an answer for replay. It comes before the charge, so that no crash can leave a charge whose answer is lost; until
- * the charge is there nobody can ask for it. What is too long to keep is `replay_unavailable` later.
+ * the charge is there nobody can ask for it. What is too long to keep, or had to make room for newer answers of the account, is
+ * `replay_unavailable` later: that it was charged is the ledger's to know.
  */
-export async function keepAnswer(id: string, answer: KeptAnswer, payer: Payer, deps: KernelDeps): Promise<void> {
-  await keep(id, answer, payer, deps);
+export async function keepAnswer(id: string, what: KeptAnswer, payer: Payer, deps: KernelDeps): Promise<void> {
+  const share = { bytesMax: deps.keptBytesMax, full: "oldest_leave" } as const;
+  await keep(id, { kind: ANSWER, what, bytesMax: ANSWER_BYTES_MAX, share }, payer, deps);
 }
 
-/** Keeps a vendor's refusal of the caller's input for replay; tells whether it did. */
+/**
+ * Keeps a vendor's refusal of the caller's input for replay; tells whether it did. One that is not kept leaves its key free, so that a
+ * repeat is refused by the vendor again: an earlier one that made room would leave a key that nothing is known of.
+ */
 export function keepRefusal(id: string, error: GatewayError, payer: Payer, deps: KernelDeps): Promise<boolean> {
   const { cause: _, ...options } = error.options;
-  return keep(id, { code: error.code, options }, payer, deps);
+  const share = { bytesMax: Math.floor(deps.keptBytesMax / REFUSALS_PART), full: "newest_stays_out" } as const;
+  const what = { code: error.code, options };
+  return keep(id, { kind: REFUSAL, what, bytesMax: REFUSAL_BYTES_MAX, share }, payer, deps);
 }
 
 /** An answer given before; nothing is charged now. */
@@ -90,16 +111,19 @@ export async function replay(
   { funds, deps }: { readonly funds: Funds; readonly deps: KernelDeps },
 ): Promise<Replayed | { readonly kept: boolean; readonly error: GatewayError }> {
   const isKept = plan.hold.kind === "kept";
-  const [found, charge] = await Promise.all([
-    deps.records.get(KIND, id),
+  const [answer, refused, charge] = await Promise.all([
+    deps.records.get(ANSWER, id),
+    deps.records.get(REFUSAL, id),
     isKept ? funds.balance().then((balance) => launchCharge(id, balance)) : funds.charged(id),
   ]);
+  const found = answer ?? refused;
   const value = found === null ? null : (JSON.parse(found.value) as KeptAnswer | KeptRefusal);
   if (value !== null && "code" in value) return { kept: true, error: new GatewayError(value.code, value.options) };
   if (value !== null && charge !== null) return { body: value.body, cost: value.cost, charge, legs: value.attempts };
-  // A kept hold is open for as long as its work runs, so an answer that is not there yet is one that is about to be given.
-  const error = isKept
-    ? new GatewayError("idempotency_in_progress", { retryAfterSeconds: IN_PROGRESS_SECONDS })
-    : new GatewayError("replay_unavailable", { data: { transaction_id: id } });
+  // A kept hold is open for as long as its work runs: until it is charged for, an answer that is not there is about to be given.
+  const error =
+    isKept && (await funds.charged(id)) === null
+      ? new GatewayError("idempotency_in_progress", { retryAfterSeconds: IN_PROGRESS_SECONDS })
+      : new GatewayError("replay_unavailable", { data: { transaction_id: id } });
   return { kept: false, error };
 }

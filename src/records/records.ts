@@ -22,11 +22,25 @@ export interface PutRecord {
   readonly ttlMs: number | null;
   /** Put only where the stored version is this: 0 for "not there yet". Null: whatever it is. */
   readonly ifVersion: number | null;
+  /** Of a record that is put once, has a payer and a time to live. It stands in no list. */
+  readonly share?: Share;
+}
+
+/** What a payer's records of one kind that are put under it may have together. */
+export interface Share {
+  readonly bytesMax: number;
+  /** Who gives way where it is full: those that were put first, or the one that comes. */
+  readonly full: "oldest_leave" | "newest_stays_out";
+}
+
+/** What a record counts in its share: its value, and about what any record takes beside it. */
+export function sharedBytes(value: string): number {
+  return Buffer.byteLength(value) + 512;
 }
 
 export interface Records {
   get(kind: string, id: string): Promise<StoredRecord | null>;
-  /** The new version, or null where `ifVersion` did not match. */
+  /** The new version, or null where `ifVersion` did not match, or the share has no room. */
   put(record: PutRecord): Promise<number | null>;
   delete(kind: string, id: string): Promise<boolean>;
   /** A payer's records of a kind, newest first. */

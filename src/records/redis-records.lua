@@ -111,6 +111,44 @@ function ops.delete(K, A)
   return 1
 end
 
+-- How many of a share's records are looked at in one go, the first ones first.
+local SHARED_AT_ONCE = 64
+
+-- KEYS: what stands in a share by the end of its time, and how many bytes that is together.
+-- ARGV: given time, id, bytes, most bytes, ttl ms, whether the newest stays out where it is full.
+-- Answers whether there is room, and the ids of those that gave way.
+function ops.share(K, A)
+  local now, own = clock(A[1]), A[3] .. ':' .. A[2]
+  local bytes, most = tonumber(A[3]), tonumber(A[4])
+  local used = tonumber(redis.call('GET', K[2]) or '0')
+  local answer = { 'put' }
+  -- Sent twice, it counts once.
+  if redis.call('ZSCORE', K[1], own) then return answer end
+  while used + bytes > most and bytes <= most do
+    local oldest = redis.call('ZRANGE', K[1], 0, SHARED_AT_ONCE - 1, 'WITHSCORES')
+    local leaving = {}
+    for at = 1, #oldest, 2 do
+      local live = tonumber(oldest[at + 1]) > now
+      if used + bytes <= most or (live and A[6] ~= '') then break end
+      local counted, id = string.match(oldest[at], '^(%d+):(.*)$')
+      leaving[#leaving + 1] = oldest[at]
+      if live then answer[#answer + 1] = id end
+      used = used - tonumber(counted)
+    end
+    if #leaving == 0 then break end
+    redis.call('ZREM', K[1], unpack(leaving))
+  end
+  if used + bytes > most then
+    answer[1] = 'full'
+  else
+    used = used + bytes
+    redis.call('ZADD', K[1], int(now + tonumber(A[5])), own)
+  end
+  redis.call('SET', K[2], int(used), 'PX', int(tonumber(A[5]) + UNSWEPT_MS))
+  redis.call('PEXPIRE', K[1], int(tonumber(A[5]) + UNSWEPT_MS))
+  return answer
+end
+
 -- KEYS: expiry index. ARGV: given time, count. Answers entries whose time has come.
 function ops.due(K, A)
   return redis.call('ZRANGEBYSCORE', K[1], '-inf', int(clock(A[1])), 'LIMIT', 0, A[2])

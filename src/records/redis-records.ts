@@ -4,7 +4,14 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
 import { libraryOf } from "../storage/redis-lua.ts";
-import type { PutRecord, RecordPage, Records, StoredRecord } from "./records.ts";
+import {
+  type PutRecord,
+  type RecordPage,
+  type Records,
+  type Share,
+  type StoredRecord,
+  sharedBytes,
+} from "./records.ts";
 
 /** Fixed for ever: it decides where a record is looked for. */
 const SHARDS = 64;
@@ -14,7 +21,7 @@ export const UNSWEPT_MS = 600_000;
 const TOKEN_BYTES = 9;
 
 const SOURCE = readFileSync(new URL("./redis-records.lua", import.meta.url), "utf8");
-const OPERATIONS = ["put", "list_line", "get", "delete", "due", "bury"] as const;
+const OPERATIONS = ["put", "list_line", "get", "delete", "due", "bury", "share"] as const;
 const LIBRARY = libraryOf(SOURCE, OPERATIONS);
 
 /** What names a record: FNV-1a over kind and id spreads them evenly. */
@@ -27,6 +34,8 @@ export function shardOf(kind: string, id: string): number {
 export const recordKey = (kind: string, id: string) => `{r:${shardOf(kind, id)}}:${kind}/${id}`;
 export const expiryKey = (shard: number) => `{r:${shard}}:expiry`;
 export const listKey = (kind: string, payer: string) => `{r:${payer}}:list:${kind}`;
+/** What stands in a share, and how many bytes that is together. */
+const shareKeys = (kind: string, payer: string) => ["share", "shared"].map((name) => `{r:${payer}}:${name}:${kind}`);
 
 /** What an entry says: the number of a creation, and whose record of which kind and id it made. */
 export function readEntry(entry: string) {
@@ -43,6 +52,13 @@ function readRecord(reply: unknown): StoredRecord | null {
   return { kind, id, payer, version: Number(version), value, ...times };
 }
 
+/** What a record takes of a share, and for how long. */
+interface Taken {
+  readonly bytes: number;
+  readonly ttlMs: number;
+  readonly share: Share;
+}
+
 /** The records in Redis. Time is the server's, or that of `clock` where one is given. */
 export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "call">, clock?: Clock): Records {
   const operation = (name: (typeof OPERATIONS)[number]) =>
@@ -54,19 +70,21 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     delete: operation("delete"),
     due: operation("due"),
     bury: operation("bury"),
+    share: operation("share"),
   };
   const given = () => (clock === undefined ? "" : String(Math.floor(clock.epochMs())));
   let sweptFirst = 0;
 
   /** One try; null where it came too late for its own line in the list. */
   async function tryPut(record: PutRecord): Promise<{ readonly version: number | null } | null> {
-    const { kind, id, payer, value, ttlMs, ifVersion } = record;
+    const { kind, id, payer, value, ttlMs, ifVersion, share } = record;
     const keys = [recordKey(kind, id), expiryKey(shardOf(kind, id))];
-    if (payer !== null && !link.isCluster) keys.push(listKey(kind, payer));
+    const isListed = payer !== null && share === undefined;
+    if (isListed && !link.isCluster) keys.push(listKey(kind, payer));
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const owner = JSON.stringify([kind, id, payer]);
     const put = async (entry: string) => {
-      const args = [given(), owner, id, value, ttlMs ?? "", ifVersion ?? "", token, entry, payer === null ? "" : "1"];
+      const args = [given(), owner, id, value, ttlMs ?? "", ifVersion ?? "", token, entry, isListed ? "1" : ""];
       return (await scripts.put.run(keys, args)) as [outcome: string, ...words: string[]];
     };
     let [outcome, ...words] = await put("");
@@ -77,6 +95,30 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     }
     if (outcome === "again") return null;
     return { version: outcome === "put" ? Number(words[0]) : null };
+  }
+
+  /** Counts a record in its share, out of which others may have to go; false where there is no room to be had. */
+  async function takeShare(kind: string, id: string, payer: string, taken: Taken): Promise<boolean> {
+    const { bytes, ttlMs, share } = taken;
+    const stays = share.full === "newest_stays_out" ? "1" : "";
+    const args = [given(), id, bytes, share.bytesMax, ttlMs, stays];
+    const [outcome, ...gone] = (await scripts.share.run(shareKeys(kind, payer), args)) as [string, ...string[]];
+    await Promise.all(gone.map((one) => deleteRecord(kind, one)));
+    return outcome === "put";
+  }
+
+  async function putListed(record: PutRecord): Promise<number | null> {
+    for (let tries = 0; tries < PUT_TRIES; tries++) {
+      const done = await tryPut(record);
+      if (done !== null) return done.version;
+    }
+    throw new Error(`a record of kind ${record.kind} could not be listed in time`);
+  }
+
+  async function deleteRecord(kind: string, id: string): Promise<boolean> {
+    const shard = shardOf(kind, id);
+    const own = `{r:${shard}}:deleted:${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+    return (await scripts.delete.run([recordKey(kind, id), expiryKey(shard), own], [given()])) === 1;
   }
 
   async function recordOf(kind: string, id: string): Promise<StoredRecord | null> {
@@ -106,18 +148,19 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     get: recordOf,
 
     async put(record) {
-      for (let tries = 0; tries < PUT_TRIES; tries++) {
-        const done = await tryPut(record);
-        if (done !== null) return done.version;
-      }
-      throw new Error(`a record of kind ${record.kind} could not be listed in time`);
+      const { kind, id, payer, value, ttlMs, share } = record;
+      if (share === undefined || payer === null || ttlMs === null) return putListed(record);
+      const taken = { bytes: sharedBytes(value), ttlMs, share };
+      if (share.full === "newest_stays_out")
+        return (await takeShare(kind, id, payer, taken)) ? putListed(record) : null;
+      if (taken.bytes > share.bytesMax) return null;
+      // It is there before it is counted, so that whoever makes it go finds it.
+      const version = await putListed(record);
+      await takeShare(kind, id, payer, taken);
+      return version;
     },
 
-    async delete(kind, id) {
-      const shard = shardOf(kind, id);
-      const own = `{r:${shard}}:deleted:${randomBytes(TOKEN_BYTES).toString("base64url")}`;
-      return (await scripts.delete.run([recordKey(kind, id), expiryKey(shard), own], [given()])) === 1;
-    },
+    delete: deleteRecord,
 
     async list(kind, payer, limit, cursor) {
       const key = listKey(kind, payer);

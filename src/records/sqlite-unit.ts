@@ -1,7 +1,7 @@
 // Records in the storage thread: one table, and its operations by name.
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit, type StoreTime } from "../storage/sqlite-unit.ts";
-import type { PutRecord, RecordPage, StoredRecord } from "./records.ts";
+import { type PutRecord, type RecordPage, type Share, type StoredRecord, sharedBytes } from "./records.ts";
 
 const SCHEMA = [
   `
@@ -19,6 +19,26 @@ const SCHEMA = [
   CREATE INDEX record_by_payer ON record (payer, kind) WHERE payer IS NOT NULL;
   CREATE INDEX record_by_expiry ON record (expires_at) WHERE expires_at IS NOT NULL;
   `,
+  `
+  -- What the record counts in its payer's share of its kind; null: it is in none.
+  ALTER TABLE record ADD COLUMN shared INTEGER;
+  -- Those without a share would have to be passed over one by one.
+  CREATE INDEX record_by_share ON record (payer, kind) WHERE shared IS NOT NULL;
+  CREATE TABLE share (
+    payer TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (payer, kind)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER shared_comes AFTER INSERT ON record WHEN NEW.shared IS NOT NULL BEGIN
+    INSERT INTO share VALUES (NEW.payer, NEW.kind, NEW.shared)
+      ON CONFLICT (payer, kind) DO UPDATE SET bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER shared_leaves AFTER DELETE ON record WHEN OLD.shared IS NOT NULL BEGIN
+    UPDATE share SET bytes = bytes - OLD.shared WHERE payer = OLD.payer AND kind = OLD.kind;
+    DELETE FROM share WHERE payer = OLD.payer AND kind = OLD.kind AND bytes <= 0;
+  END;
+  `,
 ];
 
 const COLUMNS = `kind, id, payer, version, value, created_at AS createdAtMs, expires_at AS expiresAtMs`;
@@ -31,17 +51,40 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   return { operations: operationsOn(prepare(database), time), admissions: [], flush() {}, reload() {} };
 }
 
+/** How many of a share's records are looked at in one go, the first ones first. */
+const SHARED_AT_ONCE = 64;
+
 function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime) {
+  /** Makes room in a share, first by what has expired; false where there is none to be had. */
+  function makeRoom(wanted: { kind: string; payer: string | null; bytes: number; share: Share }): boolean {
+    const { kind, payer, bytes, share } = wanted;
+    let used = Number(sql.shared.get(payer, kind)?.bytes ?? 0);
+    const fits = () => used + bytes <= share.bytesMax;
+    while (!fits() && bytes <= share.bytesMax) {
+      const oldest = sql.oldestShared.all(payer, kind, SHARED_AT_ONCE);
+      for (const row of oldest) {
+        if (fits()) break;
+        if (share.full === "newest_stays_out" && Number(row.expiresAtMs) > time.epochMs) return false;
+        sql.deleteRow.run(row.seq ?? null);
+        used -= Number(row.shared);
+      }
+      if (oldest.length === 0) break;
+    }
+    return fits();
+  }
+
   return {
     get: ({ kind, id }: { kind: string; id: string }) =>
       (sql.get.get(kind, id, time.epochMs) as unknown as StoredRecord | undefined) ?? null,
 
-    put({ kind, id, payer, value, ttlMs, ifVersion }: PutRecord): number | null {
+    put({ kind, id, payer, value, ttlMs, ifVersion, share }: PutRecord): number | null {
       const nowMs = time.epochMs;
       sql.deleteExpired.run(kind, id, nowMs);
       const stored = Number(sql.version.get(kind, id)?.version ?? 0);
       if (ifVersion !== null && ifVersion !== stored) return null;
-      sql.put.run(kind, id, payer, value, nowMs, ttlMs === null ? null : nowMs + ttlMs);
+      const bytes = share === undefined || stored > 0 ? null : sharedBytes(value);
+      if (share !== undefined && bytes !== null && !makeRoom({ kind, payer, bytes, share })) return null;
+      sql.put.run(kind, id, payer, value, nowMs, ttlMs === null ? null : nowMs + ttlMs, bytes);
       return stored + 1;
     },
 
@@ -69,13 +112,20 @@ function prepare(database: DatabaseSync) {
     version: database.prepare("SELECT version FROM record WHERE kind = ? AND id = ?"),
     deleteExpired: database.prepare("DELETE FROM record WHERE kind = ? AND id = ? AND expires_at <= ?"),
     put: database.prepare(
-      `INSERT INTO record (kind, id, payer, version, value, created_at, expires_at) VALUES (?, ?, ?, 1, ?, ?, ?)
+      `INSERT INTO record (kind, id, payer, version, value, created_at, expires_at, shared) VALUES (?, ?, ?, 1, ?, ?, ?, ?)
          ON CONFLICT (kind, id) DO UPDATE SET payer = excluded.payer, version = version + 1, value = excluded.value,
            expires_at = excluded.expires_at`,
     ),
     delete: database.prepare("DELETE FROM record WHERE kind = ? AND id = ?"),
+    deleteRow: database.prepare("DELETE FROM record WHERE seq = ?"),
+    shared: database.prepare("SELECT bytes FROM share WHERE payer = ? AND kind = ?"),
+    oldestShared: database.prepare(
+      `SELECT seq, shared, expires_at AS expiresAtMs FROM record INDEXED BY record_by_share
+         WHERE payer = ? AND kind = ? AND shared IS NOT NULL ORDER BY seq LIMIT ?`,
+    ),
     list: database.prepare(
-      `SELECT seq, ${COLUMNS} FROM record WHERE payer = ? AND kind = ? AND seq < ? AND ${live} ORDER BY seq DESC LIMIT ?`,
+      `SELECT seq, ${COLUMNS} FROM record
+         WHERE payer = ? AND kind = ? AND shared IS NULL AND seq < ? AND ${live} ORDER BY seq DESC LIMIT ?`,
     ),
     sweep: database.prepare(
       "DELETE FROM record WHERE seq IN (SELECT seq FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",

@@ -4,7 +4,8 @@ import { serviceRefusal } from "../accounts/allowed.ts";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { type Nano, nanoFromCents } from "../money.ts";
+import type { Nano } from "../money.ts";
+import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
 import { noSuchAction } from "./nearest.ts";
@@ -25,7 +26,6 @@ export interface ActionCall extends CheckedCall {
   readonly body: unknown;
 }
 
-const CENTS_MAX = 900_000_000;
 const ISSUES_SHOWN_MAX = 20;
 /** Names are the caller's: one of a megabyte need not come back three times. */
 const NAME_CHARS_MAX = 200;
@@ -62,13 +62,6 @@ function bodyOf(bytes: Buffer): Record<string, unknown> | GatewayError {
   return fieldsError([{ path: "", message: "must be a JSON object of the action's params" }]);
 }
 
-function maxCostOf(value: unknown): Nano | null | GatewayError {
-  if (value === undefined || value === null) return null;
-  if (Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= CENTS_MAX)
-    return nanoFromCents(Number(value));
-  return fieldsError([{ path: "max_cost_cents", message: `must be a whole number of cents from 0 to ${CENTS_MAX}` }]);
-}
-
 /** The params by the action's schema and, where it sells many endpoints, by the row that they name. */
 export function readParams(
   action: CatalogAction,
@@ -92,7 +85,7 @@ export function readCall({ request, audience }: PlanCall, actionCatalog: ActionC
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;
-  const maxCostNano = maxCostOf(maxCost);
+  const maxCostNano = maxCostOf(request, maxCost);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const refused = serviceRefusal(audience.allows, service, name);
   if (refused !== null) return refused;

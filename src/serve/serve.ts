@@ -78,6 +78,7 @@ function refuse(error: GatewayError, endpoint: Endpoint, { reply, window, record
   record.code = error.code;
   record.outcome ??= "refused";
   if (reply.closed) return;
+  if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });
   window.tell();
   record.bytesOut = sendError(reply, error, endpoint.errors);
 }

@@ -9,6 +9,7 @@ import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { looksIntoBody } from "./read-answer.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
+import { readableFailure } from "./without-key.ts";
 
 const TIMEOUT_MS = 60_000;
 
@@ -54,17 +55,6 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
   return fault === null ? named : { ...named, "x-tollgate-sandbox-fault": fault };
 }
 
-/** Shorter parts are not secrets, and replacing them would garble ordinary text. */
-const KEY_CHARS_MIN = 8;
-
-/** A failure as the caller may read it: with the caller's own ids, and without our key where the vendor repeats it. */
-function readable(failure: AttemptFailure, { restore }: ActionOrder, key: string): AttemptFailure {
-  const { message, vendorBody } = failure;
-  const secrets = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
-  const text = secrets.reduce((all, part) => all.replaceAll(part, "[key]"), JSON.stringify({ message, vendorBody }));
-  return { ...failure, ...(JSON.parse(restore(text)) as Pick<AttemptFailure, "message" | "vendorBody">) };
-}
-
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
@@ -108,7 +98,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           },
           onFailure(failure) {
             if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
-            const told = readable(failure, order, key);
+            const told = readableFailure(failure, key, order.restore);
             // A failure before the vendor answered, such as no permit in time, is not the key's fault.
             return failure.status === 0 ? told : restKey(ring, key, told);
           },

@@ -91,7 +91,7 @@ export function classify(status: number, error: VendorError, retryAfterMs: numbe
   return {
     kind: kindOf(status, error),
     status,
-    message: error.message.slice(0, 2_000),
+    message: error.message,
     retryAfterMs: retryAfterMs ?? error.retryAfterMs ?? null,
   };
 }

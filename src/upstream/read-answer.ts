@@ -122,7 +122,6 @@ const USUAL_PLACES = [
   "/errors/0",
   "/title",
 ];
-const MESSAGE_CHARS_MAX = 500;
 const PAGE_CHARS_MAX = 8_000;
 
 function messageOf(answer: VendorAnswer, rule: AnswerRule | null): string {
@@ -131,10 +130,7 @@ function messageOf(answer: VendorAnswer, rule: AnswerRule | null): string {
   // Only the beginning: an endless row of `<` would be looked through once for each of them.
   const words =
     found ?? (answer.json === undefined ? answer.text.slice(0, PAGE_CHARS_MAX).replace(/<[^>]*>/g, " ") : "");
-  return (
-    String(words).slice(0, PAGE_CHARS_MAX).replace(/\s+/g, " ").trim().slice(0, MESSAGE_CHARS_MAX) ||
-    `status ${answer.status}`
-  );
+  return String(words).slice(0, PAGE_CHARS_MAX).replace(/\s+/g, " ").trim() || `status ${answer.status}`;
 }
 
 const BODY_BYTES_MAX = 64 * 1024;

@@ -18,6 +18,7 @@ import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
+import { readableFailure } from "./without-key.ts";
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   "chat-completions": chatCompletions,
@@ -146,7 +147,7 @@ export function createUpstream(clock: Clock): Upstream {
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
             clock,
-            onFailure: (failure) => restKey(ring, key, failure),
+            onFailure: (failure) => restKey(ring, key, readableFailure(failure, key)),
           },
           sink,
         );

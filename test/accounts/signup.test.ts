@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 
 let gateway: TestGateway;
 let dataDir: string;
@@ -19,8 +20,8 @@ async function start(environment: Record<string, string> = {}): Promise<void> {
   gateway = await startTestGateway({ SIGNUP: "open", TRUST_PROXY: "1", DATA_DIR: dataDir, ...environment });
 }
 
-async function signUp(body: unknown = {}, address = "203.0.113.1") {
-  const response = await fetch(`${gateway.url}/api/v1/signup`, {
+async function signUp(body: unknown = {}, address = "203.0.113.1", at = gateway) {
+  const response = await fetch(`${at.url}/api/v1/signup`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-forwarded-for": address },
     body: JSON.stringify(body),
@@ -126,6 +127,44 @@ describe("where it is open", () => {
     await gateway.stop();
     await start({ SIGNUP_CREDIT_CENTS_PER_DAY: "500" });
     expect(creditOf(await crowd(3, 100))).toEqual([100, 0, 0]);
+  });
+
+  it("says which window is full, and why an account begins without credit", async () => {
+    await start({ SIGNUPS_PER_ADDRESS_PER_HOUR: "3", SIGNUP_CREDIT_CENTS_PER_DAY: "250" });
+    const notes = [];
+    for (let at = 0; at < 3; at++) notes.push((await signUp()).body.note);
+    expect(notes).toEqual([undefined, expect.stringMatching(/almost all/), expect.stringMatching(/have had all/)]);
+    const { status, headers, body } = await signUp();
+    expect([status, body.error]).toEqual([429, "rate_limited"]);
+    expect(body.message).toContain("3 in 3600 seconds");
+    const told = ["limit", "remaining", "policy"].map((name) => headers.get(`ratelimit-${name}`));
+    expect(told).toEqual(["3", "0", "3;w=3600"]);
+    expect(headers.get("ratelimit-reset")).toBe(headers.get("retry-after"));
+    // What else the address asks for is in its usual window.
+    expect((await fetch(`${gateway.url}/api/run`)).headers.get("ratelimit-limit")).toBe("120");
+  });
+
+  it("counts an address over processes and restarts, however many come at once", {
+    timeout: REDIS_MS_MAX,
+  }, async () => {
+    const redis = await startRedis();
+    const shared = { REDIS_URL: redis.url, ARCHIVE_URL: `file://${dataDir}/archive.db` };
+    const processOf = (name: string) =>
+      start({ SIGNUPS_PER_ADDRESS_PER_HOUR: "4", ...shared, DATA_DIR: join(dataDir, name) });
+    await processOf("one");
+    const one = gateway;
+    await processOf("two");
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => signUp({}, "203.0.113.1", at % 2 === 0 ? one : gateway)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(201), ...Array(8).fill(429)]);
+    await Promise.all([one.stop(), gateway.stop()]);
+    await processOf("one");
+    expect((await signUp()).status).toBe(429);
+    expect((await signUp({}, "203.0.113.2")).status).toBe(201);
+    await gateway.stop();
+    await redis.dispose();
+    await start();
   });
 
   it("opens accounts without credit where the day has none to give", async () => {

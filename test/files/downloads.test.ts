@@ -63,6 +63,26 @@ describe("a link", () => {
     expect([status, errorOf(text)]).toEqual([403, "link_invalid"]);
   });
 
+  test.each(["=", "=x", "=&x", "!", "%0A", "."])(
+    "a signature opens its link only as it was written: not with %s behind it",
+    async (junk) => {
+      const { status, text } = await fetched(`${file.get_url}${junk}`);
+      expect([status, errorOf(text)]).toEqual([403, "link_invalid"]);
+    },
+  );
+
+  test("a signature of other letters for the same bytes opens nothing", async () => {
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const last = letters.indexOf(file.get_url.at(-1) ?? "");
+    // Two bits of the last letter stand for nothing.
+    const twin = `${file.get_url.slice(0, -1)}${letters[last ^ 1]}`;
+    expect(Buffer.from(new URL(twin).searchParams.get("sig") ?? "", "base64url")).toEqual(
+      Buffer.from(new URL(file.get_url).searchParams.get("sig") ?? "", "base64url"),
+    );
+    expect((await fetched(twin)).status).toBe(403);
+    expect((await fetched(file.get_url)).status).toBe(200);
+  });
+
   test("is for its method alone", async () => {
     const other = await caller.announce({ filename: "other", size_bytes: 2 });
     const asPut = await fetched(other.get_url, { method: "PUT", body: "no" });

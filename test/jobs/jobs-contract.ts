@@ -1,7 +1,8 @@
 // What jobs promise in either store: one end, paid once, whoever dies.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { nano } from "../../src/money.ts";
 import type { Stores } from "../../src/stores.ts";
-import { newAccount } from "../ledger/requests.ts";
+import { CENT, newAccount, newKey } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping } from "./stage.ts";
 
@@ -73,6 +74,60 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       const id = await stage.launch(nameOf());
       expect(await ended(stage, id)).toMatchObject({ state: "failed", chargedCents: 0 });
       expect(await moneyOf(stores)).toEqual({ spent: before.spent, held: 0 });
+    });
+
+    it.each([
+      ["its key is paused", "key_paused"],
+      ["its key is revoked", "key_revoked"],
+      ["its account is frozen", "account_frozen"],
+    ] as const)("takes no further step once %s: it fails, and is charged for what it had done", async (_, stopped) => {
+      const before = await moneyOf(stores);
+      const { ledger } = stores;
+      const keyId = `${nameOf()}.agent`;
+      expect(await ledger.createKey(ACCOUNT, newKey(keyId))).toBe("created");
+      const stop = async () => {
+        if (stopped === "key_paused") await ledger.patchKey(ACCOUNT, keyId, { paused: true });
+        else if (stopped === "key_revoked") await ledger.deleteKey(ACCOUNT, keyId);
+        else await ledger.patchAccount(ACCOUNT, { frozen: true });
+      };
+      const stage = await process(stepping(STEPS, (_, step) => (step === 2 ? stop() : undefined)));
+      const id = await stage.launch(nameOf(), keyId);
+      const job = await ended(stage, id);
+      expect(job).toMatchObject({ state: "failed", end: { stopped }, chargedCents: 2 });
+      expect(asked).toHaveLength(2);
+      await ledger.patchAccount(ACCOUNT, { frozen: false });
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 2, held: 0 });
+      expect(await ledger.transaction(ACCOUNT, job.hold.holdId)).toMatchObject({ keyId, chargedCents: 2 });
+    });
+
+    it("whose key is paused before its first step is charged nothing, also where its kind makes light of it", async () => {
+      const before = await moneyOf(stores);
+      const keyId = `${nameOf()}.agent`;
+      await stores.ledger.createKey(ACCOUNT, newKey(keyId));
+      const careless = stepping(STEPS, () => stores.ledger.patchKey(ACCOUNT, keyId, { paused: true }).then(() => {}));
+      const run: typeof careless.run = (job) =>
+        careless.run(job).catch(() => ({ status: "succeeded", result: { rows: [] }, chargeNano: nano(3 * CENT) }));
+      const stage = await process({ ...careless, run });
+      const id = await stage.launch(nameOf(), keyId);
+      const end = { stopped: "key_paused", result: { rows: [] } };
+      expect(await ended(stage, id)).toMatchObject({ state: "failed", end, chargedCents: 0 });
+      expect(asked).toEqual([]);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent, held: 0 });
+    });
+
+    it("whose key was paused while nobody ran it ends with the next step of whoever adopts it", async () => {
+      const before = await moneyOf(stores);
+      const keyId = `${nameOf()}.agent`;
+      await stores.ledger.createKey(ACCOUNT, newKey(keyId));
+      const first = await process(stepping(STEPS, (_, step) => (step === 1 ? forever() : undefined)));
+      const id = await first.launch(nameOf(), keyId);
+      await eventually(async () => ((await first.jobs.find(id, PAYER))?.progress === 1 ? true : undefined), "one step");
+      await first.jobs.stop();
+      await stores.ledger.patchKey(ACCOUNT, keyId, { paused: true });
+      const second = await process();
+      expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 1 });
+      expect(asked).toHaveLength(1);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 1, held: 0 });
     });
 
     it("whose process dies goes on in another from where it had come, and no step is paid twice", async () => {

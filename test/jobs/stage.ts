@@ -62,7 +62,7 @@ export function stepping(steps: number, before: (job: RunningJob, step: number) 
 export interface JobsStage {
   readonly jobs: Jobs;
   /** Launches a job as the kernel does; answers its id. */
-  launch(name: string): Promise<string>;
+  launch(name: string, keyId?: string): Promise<string>;
 }
 
 /** The jobs of one process over these stores. */
@@ -89,7 +89,7 @@ export function openJobs(
   });
   return {
     jobs,
-    async launch(name) {
+    async launch(name, keyId = PAYER.keyId) {
       const holdId = `tx_${name}`;
       const spec: KeptHoldSpec = {
         kind: "kept",
@@ -104,7 +104,7 @@ export function openJobs(
       const held = await ledger.reserve({
         accountId: ACCOUNT,
         holdId,
-        keyId: PAYER.keyId,
+        keyId,
         parentId: null,
         amountNano: BUDGET,
         slots: [],

@@ -108,6 +108,67 @@ export function recordsContract(name: string, open: () => Promise<TestRecords>):
       expect(await store.records.get("job", "kept")).not.toBeNull();
     });
 
+    describe("a share", () => {
+      const KIB = 1_024;
+      const shared = (id: string, payer: string, more: Partial<PutRecord> = {}) =>
+        put(id, {
+          ...{ payer, kind: "answer", value: "x".repeat(KIB), ttlMs: 10_000 },
+          ...{ share: { bytesMax: 8 * KIB, full: "oldest_leave" as const }, ...more },
+        });
+      const OUT = { share: { bytesMax: 8 * KIB, full: "newest_stays_out" } } as const;
+      const there = async (ids: readonly string[]) => {
+        const found = await Promise.all(ids.map((id) => store.records.get("answer", id)));
+        return ids.filter((_, at) => found[at] !== null);
+      };
+      const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+
+      test("that is full lets the newest in, and the oldest leave", async () => {
+        const ids = names("old", 20);
+        for (const id of ids) {
+          store.clock.advance(1);
+          expect(await shared(id, "acct:old")).toBe(1);
+        }
+        // 8 KiB have room for five records of 1 KiB and what each takes beside.
+        expect(await there(ids)).toEqual(ids.slice(-5));
+        expect(await shared("long", "acct:old", { value: "x".repeat(6 * KIB) })).toBe(1);
+        expect(await there([...ids, "long"])).toEqual(["old19", "long"]);
+      });
+
+      test("that is full keeps the newest out, where it says so, until the first have lapsed", async () => {
+        const ids = names("first", 20);
+        for (const id of ids) await shared(id, "acct:first", OUT);
+        expect(await there(ids)).toEqual(ids.slice(0, 5));
+        expect(await shared("late", "acct:first", OUT)).toBeNull();
+        store.clock.advance(10_000);
+        expect(await shared("next", "acct:first", OUT)).toBe(1);
+        await store.records.sweep(1_000);
+        for (const id of names("again", 20)) await shared(id, "acct:first", OUT);
+        expect(await there(["next", ...names("again", 20)])).toEqual(["next", ...names("again", 4)]);
+      });
+
+      test("is one payer's and one kind's, and none of it is listed", async () => {
+        for (const id of names("full", 20)) await shared(id, "acct:full");
+        expect(await shared("of-other", "acct:other-share", OUT)).toBe(1);
+        expect(await shared("of-kind", "acct:full", { ...OUT, kind: "refusal" })).toBe(1);
+        expect(await put("unshared", { payer: "acct:full", kind: "answer" })).toBe(1);
+        const { rows } = await store.records.list("answer", "acct:full", 100, null);
+        expect(rows.map(({ id }) => id)).toEqual(["unshared"]);
+      });
+
+      test("takes nothing that is larger than itself, and gives nothing up for it", async () => {
+        const ids = names("small", 3);
+        for (const id of ids) await shared(id, "acct:small");
+        expect(await shared("huge", "acct:small", { value: "x".repeat(9 * KIB) })).toBeNull();
+        expect(await there([...ids, "huge"])).toEqual(ids);
+      });
+
+      test("has what many put at the same time counted once each", async () => {
+        const ids = names("many", 30);
+        await Promise.all(ids.map((id) => shared(id, "acct:many")));
+        expect(await there(ids)).toHaveLength(5);
+      });
+    });
+
     test("records are there after closing and opening again", async () => {
       await put("lasting", { value: "x".repeat(1_000_000) });
       const before = await store.records.get("job", "lasting");

@@ -129,6 +129,18 @@ describe("what it costs", () => {
     expect((await gateway.run(account, "acme/ranged", { items, max_cost_cents: 2 })).status).toBe(200);
   });
 
+  it("the bound on the cost can come in a header, as with models, and the smaller one counts", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    gateway.vendor.answers({ body: { ok: 1 } });
+    const items = Array.from({ length: 20 }, String);
+    const bounded = (cents: string, params = {}) =>
+      gateway.run(account, "acme/ranged", { items, ...params }, { "x-tollgate-max-cost-cents": cents });
+    expect((await bounded("1", { max_cost_cents: 50 })).json.error).toBe("max_cost_exceeded");
+    expect((await bounded("x")).json.data).toMatchObject({ fields: [{ path: "x-tollgate-max-cost-cents" }] });
+    expect(gateway.vendor.asked).toEqual([]);
+    expect((await bounded("2")).status).toBe(200);
+  });
+
   it("what the balance cannot pay is refused before the vendor is asked", async () => {
     const account = await gateway.live({ creditCents: 4 });
     gateway.vendor.answers({ body: { ok: 1 } });

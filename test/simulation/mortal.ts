@@ -54,7 +54,7 @@ export function mortalRecords(records: Records, mortal: Mortal): Records {
   };
 }
 
-type JobLedger = Pick<Ledger, "post" | "void" | "renew" | "extend" | "transaction">;
+type JobLedger = Pick<Ledger, "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
 
 export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
   return {
@@ -62,6 +62,7 @@ export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
     void: (hold, reason, fate) => sendFor(hold.holdId, () => ledger.void(hold, reason, fate), mortal),
     renew: (holds, leaseMs) => sendFor(holds[0]?.holdId ?? "", () => ledger.renew(holds, leaseMs), mortal),
     extend: (hold, ...more) => sendFor(hold.holdId, () => ledger.extend(hold, ...more), mortal),
+    standing: (hold) => sendFor(hold.holdId, () => ledger.standing(hold), mortal),
     transaction: (account, id) => sendFor(id, () => ledger.transaction(account, id), mortal),
   };
 }
@@ -73,6 +74,7 @@ export function routedLedger(ledger: SharedLedger, ofJobs: SharedLedger): Shared
     ...ledger,
     reserve: (request) => of(request).reserve(request),
     extend: (hold, ...more) => of(hold).extend(hold, ...more),
+    standing: (hold) => of(hold).standing(hold),
     // Whoever renews renews calls alone, or jobs alone.
     renew: (holds, leaseMs) => (holds[0] === undefined ? ledger : of(holds[0])).renew(holds, leaseMs),
     post: (request) => of(request).post(request),

@@ -116,6 +116,7 @@ export class Network {
       reserve: (request) => send("reserve", operations.reserve(request)),
       extend: (hold, amountNano, accrued, leaseMs) =>
         send("extend", operations.extend(hold, amountNano, accrued, leaseMs)),
+      standing: (hold) => send("standing", operations.standing(hold)),
       renew: (holds, leaseMs) => send("renew", operations.renew(holds, leaseMs)),
       post: (request) => send("post", operations.post(request)),
       void: (hold, _reason, fate = "free") => send("void", operations.void(hold, fate)),

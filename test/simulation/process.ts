@@ -188,6 +188,7 @@ export class GatewayProcess {
         },
       },
       records,
+      keptBytesMax: 16 * 1024 * 1024,
       leases,
       keeper,
       stranger: null,

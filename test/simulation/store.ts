@@ -11,6 +11,7 @@ import type {
   PostRequest,
   ReserveOutcome,
   ReserveRequest,
+  Standing,
   VoidOutcome,
 } from "../../src/ledger/model/ledger.ts";
 import type { Nano } from "../../src/money.ts";
@@ -77,6 +78,10 @@ export const operations = {
     (hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number) =>
     (kept: Kept): ExtendOutcome =>
       kept.at(hold.accountId).extend(hold.holdId, amountNano, accrued, leaseMs),
+  standing:
+    (hold: HoldRef) =>
+    (kept: Kept): Standing =>
+      kept.at(hold.accountId).standing(hold.holdId),
   renew:
     (holds: readonly HoldRef[], leaseMs: number) =>
     (kept: Kept): string[] =>

@@ -190,6 +190,7 @@ export function scriptedDeps({
     observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
     ledger: stores.ledger,
     records: stores.records,
+    keptBytesMax: 16 * 1024 * 1024,
     leases: { keep() {}, release() {} },
     health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
     keeper: {

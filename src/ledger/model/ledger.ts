@@ -135,6 +135,9 @@ export type ExtendOutcome =
   | { readonly outcome: "unknown_key" | "frozen" | "paused" }
   | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
 
+/** Whether what a hold was placed for may go on: its key and its account may still pay. */
+export type Standing = "good" | "gone" | "unknown_key" | "frozen" | "paused";
+
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
   /** `I1` to `I13`, `file` or `spool`. */
@@ -167,6 +170,8 @@ export interface Money {
    * it will cost; and gives it a new lease. Refused as a whole; where the hold has as much already it is never refused.
    */
   extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
+  /** Before a hold is used on that was placed long ago. */
+  standing(hold: HoldRef): Promise<Standing>;
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   post(request: PostRequest): Promise<PostOutcome>;

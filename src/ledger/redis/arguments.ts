@@ -13,6 +13,7 @@ export const ARGUMENTS = {
     ...(["keep_ms", "window_limit", "window_seconds", "effect", "on_expire"] as const),
   ],
   extend: ["hold_id", "amount", "accrued", "lease_ms"],
+  standing: ["hold_id"],
   /** Then the ids of the holds. */
   renew: ["lease_ms"],
   post: POST,
@@ -25,7 +26,7 @@ export const ARGUMENTS = {
     ...(["credit_id", "credit", "credit_detail", "name", "kind", "cap", "rpm", "in_flight"] as const),
     ...([...NEW_KEY, "about"] as const),
   ],
-  create_key: NEW_KEY,
+  create_key: [...NEW_KEY, "keys_max"],
   write_key: [
     ...(["key_id", "profile_before", "paused_before", "ceiling_before", "period_before"] as const),
     ...(["profile", "paused", "ceiling", "period"] as const),
@@ -43,7 +44,7 @@ export const ARGUMENTS = {
 } as const;
 
 /** Neither these nor what they change depend on a clock. */
-const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter"];
+const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter", "standing"];
 
 type Told = keyof typeof ARGUMENTS;
 

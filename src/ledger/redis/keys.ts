@@ -1,5 +1,13 @@
 // Keys of accounts in Redis, as people make, change and revoke them: acknowledged when a failover cannot take it back.
-import type { Accounts, KeyPatch, KeyRow, NewKey } from "../../account-rows.ts";
+import {
+  type Accounts,
+  KEYS_PER_ACCOUNT_MAX,
+  type KeyCreation,
+  type KeyPatch,
+  type KeyRow,
+  type NewKey,
+  onPage,
+} from "../../account-rows.ts";
 import { GatewayError } from "../../errors.ts";
 import { argumentsOf } from "./arguments.ts";
 import {
@@ -22,7 +30,7 @@ import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
 const KEY_WRITES_MAX = 100;
 const RETRY_AFTER_SECONDS = 1;
 
-type Keys = Pick<Accounts, "createKey" | "keyByHash" | "keys" | "patchKey" | "rotateKey" | "deleteKey">;
+type Keys = Pick<Accounts, "createKey" | "key" | "keyByHash" | "keys" | "patchKey" | "rotateKey" | "deleteKey">;
 
 /** Waits for replicas. Both reject where none has, within their time, all that was written on the servers of these keys. */
 export interface Copies {
@@ -122,12 +130,13 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
       const [outcome] = await run("create_key", accountKey(accountId), [
         ...time().args,
-        ...argumentsOf("create_key", newKeyArguments(newKey, false)),
+        ...argumentsOf("create_key", { ...newKeyArguments(newKey, false), keys_max: KEYS_PER_ACCOUNT_MAX }),
       ]);
       if (outcome === "created") await copies.taken(...places);
       else await link.call("DEL", secretKey(newKey.secretHash));
-      return outcome as "created" | "unknown_account" | "external_id_taken";
+      return outcome as KeyCreation;
     },
+    key: async (accountId, keyId) => shown(await key(accountId, keyId)),
     async keyByHash(secretHash) {
       const pointer = (await link.call("GET", secretKey(secretHash))) as string | null;
       if (pointer === null) return null;
@@ -136,14 +145,12 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       // A pointer outlives the secret that it was made for; the key says which secret is its own.
       return found?.profile.secretHash === secretHash ? shown(found) : null;
     },
-    async keys(accountId) {
+    async keys(accountId, page) {
       const fields = await fieldsOf(link, `${accountBase(accountId)}:k`);
       const nowMs = await accountNow(accountId);
-      const stored = keyIdsOf(fields).map((keyId) => storedKey(accountId, keyId, fields));
-      const rows = await Promise.all(
-        stored.filter((one) => one !== null).map((one) => withPeriodSums(link, one, nowMs)),
-      );
-      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.keyId < b.keyId ? -1 : 1));
+      const ages = keyIdsOf(fields).map((keyId) => ({ keyId, createdAtMs: Number(fields.get(`${keyId}:created`)) }));
+      const stored = onPage(ages, page).map(({ keyId }) => storedKey(accountId, keyId, fields));
+      return Promise.all(stored.filter((one) => one !== null).map((one) => withPeriodSums(link, one, nowMs)));
     },
     async patchKey(accountId, keyId, patch) {
       const after = await change(accountId, keyId, patch);

@@ -3,7 +3,7 @@ import type { AccountRow, PostingRow, RefundOutcome, TopUpOutcome } from "../../
 import type { Clock } from "../../clock.ts";
 import { add, type Nano, nano, ZERO } from "../../money.ts";
 import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
-import type { LedgerTotals, SharedLedger, VoidOutcome } from "../model/ledger.ts";
+import type { LedgerTotals, SharedLedger, Standing, VoidOutcome } from "../model/ledger.ts";
 import { accountIndex, accountsWith } from "./account-index.ts";
 import { withArchive } from "./archived.ts";
 import { argumentsOf } from "./arguments.ts";
@@ -169,6 +169,10 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const wish = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
       const told = [...time().args, ...argumentsOf("extend", wish)];
       return extendOutcome(run, hold, told, () => index.note(hold.accountId, lease));
+    },
+    async standing({ accountId, holdId }) {
+      const [said] = await run("standing", accountKey(accountId), argumentsOf("standing", { hold_id: holdId }));
+      return said as Standing;
     },
     async renew(holds, lease) {
       const byAccount = Map.groupBy(holds, ({ accountId }) => accountId);

@@ -31,6 +31,7 @@ const TRANSITIONS = [
   ...([
     "reserve",
     "extend",
+    "standing",
     "renew",
     "post",
     "void",
@@ -53,7 +54,7 @@ export type RunTransition = (name: Transition, key: string, args: readonly (stri
  * running calls. A full server refuses only what is new.
  */
 const ALSO_WHEN_FULL: readonly Transition[] = [
-  ...(["note", "renew", "post", "void", "settle_orphan", "state"] as const),
+  ...(["note", "renew", "standing", "post", "void", "settle_orphan", "state"] as const),
   ...(["overdue", "first_end", "expire", "looked", "due"] as const),
   ...(["archivable", "trim", "archive_due", "archive_looked", "exporter"] as const),
 ];

@@ -1,14 +1,18 @@
 // Accounts, keys, credit and refunds: what people and the admin listener do to the ledger.
-import type {
-  AccountPatch,
-  AccountRow,
-  KeyPatch,
-  KeyRow,
-  NewAccount,
-  NewKey,
-  PostingRow,
-  RefundOutcome,
-  TopUpOutcome,
+import {
+  type AccountPatch,
+  type AccountRow,
+  KEYS_PER_ACCOUNT_MAX,
+  type KeyCreation,
+  type KeyPage,
+  type KeyPatch,
+  type KeyRow,
+  type NewAccount,
+  type NewKey,
+  onPage,
+  type PostingRow,
+  type RefundOutcome,
+  type TopUpOutcome,
 } from "../../account-rows.ts";
 import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../../money.ts";
 import { ceilingAfter } from "../model/key-change.ts";
@@ -62,15 +66,13 @@ export function patchAccount(
   return accountRow(account);
 }
 
-export function createKey(
-  state: LedgerState,
-  { accountId, key }: { accountId: string; key: NewKey },
-): "created" | "unknown_account" | "external_id_taken" {
+export function createKey(state: LedgerState, { accountId, key }: { accountId: string; key: NewKey }): KeyCreation {
   const account = state.accounts.account(accountId);
   if (account === null) return "unknown_account";
   for (const other of account.keys.values()) {
     if (key.externalId !== null && other.externalId === key.externalId) return "external_id_taken";
   }
+  if (account.keys.size >= KEYS_PER_ACCOUNT_MAX) return "too_many_keys";
   state.accounts.insertKey(account, newKey(account, key, false, state.now().nowMs));
   return "created";
 }
@@ -188,14 +190,18 @@ export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
   };
 }
 
-/** The keys of an account, oldest first. */
-export function keyRows(state: LedgerState, accountId: string): KeyRow[] {
-  const rows: KeyRow[] = [];
-  for (const key of state.accounts.account(accountId)?.keys.values() ?? []) {
-    const row = keyRow(state, key);
-    if (row !== null) rows.push(row);
-  }
-  return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.keyId < b.keyId ? -1 : 1));
+export function oneKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): KeyRow | null {
+  const key = findKey(state, accountId, keyId);
+  return key === null ? null : keyRow(state, key);
+}
+
+/** A page of an account's keys; null: all of them. */
+export function keyRows(
+  state: LedgerState,
+  { accountId, page }: { accountId: string; page: KeyPage | null },
+): KeyRow[] {
+  const keys = onPage(state.accounts.account(accountId)?.keys.values() ?? [], page ?? undefined);
+  return keys.map((key) => keyRow(state, key)).filter((row) => row !== null);
 }
 
 /** All accounts, oldest first. */

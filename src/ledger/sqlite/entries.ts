@@ -185,9 +185,12 @@ export class EntryTables {
     this.#sql.putIdempotency.run(account.accountId, keyId, idempotencyKey, fingerprint, holdId, effect, lapsesAtMs);
   }
 
+  /** A key that is free again is as good as never used: nothing is kept of it. */
   endIdempotency(hold: LiveHold, state: HoldState | KeyFate): void {
     if (hold.idempotencyKey === null) return;
-    this.#sql.endIdempotency.run(state, hold.account.accountId, hold.keyId, hold.idempotencyKey, hold.holdId);
+    const own = [hold.account.accountId, hold.keyId, hold.idempotencyKey, hold.holdId];
+    if (state === "free") this.#sql.freeIdempotency.run(...own);
+    else this.#sql.endIdempotency.run(state, ...own);
   }
 
   totals() {
@@ -238,6 +241,9 @@ function prepare(database: DatabaseSync) {
     endIdempotency: database.prepare(
       `UPDATE idempotency SET state = ?
          WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?`,
+    ),
+    freeIdempotency: database.prepare(
+      "DELETE FROM idempotency WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?",
     ),
     totals: database.prepare(
       `SELECT COUNT(*) AS accounts, COALESCE(SUM(spent), 0) AS spentNano, COALESCE(SUM(absorbed), 0) AS absorbedNano

@@ -21,7 +21,8 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
     createKey: (accountId, key) => call("createKey", { accountId, key }),
     keyByHash: (secretHash) => call("keyByHash", secretHash),
-    keys: (accountId) => call("keys", accountId),
+    key: (accountId, keyId) => call("key", { accountId, keyId }),
+    keys: (accountId, page) => call("keys", { accountId, page: page ?? null }),
     patchKey: (accountId, keyId, patch) => call("patchKey", { accountId, keyId, patch }),
     rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
     deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
@@ -31,6 +32,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
+    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {
       nano(request.amountNano);

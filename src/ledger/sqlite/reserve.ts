@@ -1,7 +1,7 @@
 // Placing a hold and making it larger: every check first, then writes that cannot fail.
 import { minus, type Nano } from "../../money.ts";
 import { moneyRefusal, slotRefusal } from "../model/admission.ts";
-import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest } from "../model/ledger.ts";
+import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing } from "../model/ledger.ts";
 import { type AccountState, inferenceScope, type KeyState, keyScope, type LiveHold } from "../model/state.ts";
 import { dayOf } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
@@ -100,6 +100,16 @@ export function extend(
   hold.leaseEndsElapsedMs = state.elapsedMs() + leaseMs;
   state.entries.updateHold(hold);
   return { outcome: "extended", amountNano: hold.amount as Nano };
+}
+
+/** Whether the key and the account of a hold may still pay. */
+export function standing(state: LedgerState, ref: HoldRef): Standing {
+  const hold = state.hold(ref);
+  if (hold === null) return "gone";
+  const key = hold.account.keys.get(hold.keyId);
+  if (key === undefined) return "unknown_key";
+  if (hold.account.frozen) return "frozen";
+  return key.paused ? "paused" : "good";
 }
 
 function growthRefusal(state: LedgerState, hold: LiveHold, more: Nano): ExtendOutcome | null {

@@ -27,8 +27,7 @@ export function post(state: LedgerState, request: PostRequest): PostOutcome {
 export function voidHold(state: LedgerState, ref: HoldRef & { reason: string; keyFate: KeyFate }): VoidOutcome {
   const hold = state.hold(ref);
   if (hold !== null) {
-    state.release(hold, "voided", ref.reason);
-    if (ref.keyFate !== "free") state.entries.endIdempotency(hold, ref.keyFate);
+    state.release(hold, "voided", { reason: ref.reason, keyFate: ref.keyFate });
     return { outcome: "voided" };
   }
   const end = state.stateOf(ref.holdId);
@@ -77,7 +76,7 @@ export function sweep(
 
 function expire(state: LedgerState, hold: LiveHold, reason: string): void {
   if (hold.onExpire === "void") {
-    state.release(hold, "expired", reason);
+    state.release(hold, "expired", { reason, keyFate: hold.effect === "read" ? "free" : "expired" });
     return;
   }
   state.post(hold, {

@@ -3,7 +3,7 @@ import type { PostingRow } from "../../account-rows.ts";
 import { chargedCents, type Nano, nano } from "../../money.ts";
 import type { StoreTime } from "../../storage/sqlite-unit.ts";
 import { guardClock } from "../model/clock-guard.ts";
-import type { HoldRef, HoldState, PostedCharge, PostRequest } from "../model/ledger.ts";
+import type { HoldRef, HoldState, KeyFate, PostedCharge, PostRequest } from "../model/ledger.ts";
 import { type AccountState, inferenceScope, keyScope, type LiveHold, releaseHold, takeHold } from "../model/state.ts";
 import { countOverrun } from "../model/strict-bounds.ts";
 import { dayOf } from "../model/windows.ts";
@@ -119,17 +119,21 @@ export class LedgerState {
     return account.strictBounds && !wasStrict;
   }
 
-  /** Ends a hold without a charge. */
-  release(hold: LiveHold, state: "voided" | "expired", reason: string): void {
-    this.#remove(hold, state);
+  /** Ends a hold without a charge. `keyFate` is what becomes of its idempotency key. */
+  release(
+    hold: LiveHold,
+    state: "voided" | "expired",
+    { reason, keyFate }: { readonly reason: string; readonly keyFate: KeyFate | "expired" },
+  ): void {
+    this.#remove(hold, keyFate);
     this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
   }
 
-  #remove(hold: LiveHold, state: HoldState): void {
+  #remove(hold: LiveHold, keyFate: KeyFate | "posted" | "expired"): void {
     releaseHold(hold);
     this.holds.delete(hold.holdId);
     this.entries.deleteHold(hold.holdId);
-    this.entries.endIdempotency(hold, state);
+    this.entries.endIdempotency(hold, keyFate);
   }
 
   #loadHolds(): void {

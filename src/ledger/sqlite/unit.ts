@@ -10,7 +10,7 @@ import { AccountTables } from "./accounts.ts";
 import * as admin from "./admin.ts";
 import { Doctor, type Examination } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
-import { extend, reserve } from "./reserve.ts";
+import { extend, reserve, standing } from "./reserve.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
 import { post, renew, sweep, voidHold } from "./settle.ts";
 import { LedgerState } from "./state.ts";
@@ -52,12 +52,14 @@ function operationsOn(state: LedgerState) {
       const key = state.accounts.key(secretHash);
       return key === null ? null : admin.keyRow(state, key);
     },
-    keys: (accountId: string) => admin.keyRows(state, accountId),
+    key: bind(admin.oneKey),
+    keys: bind(admin.keyRows),
     patchKey: bind(admin.patchKey),
     rotateKey: bind(admin.rotateKey),
     deleteKey: bind(admin.deleteKey),
     reserve: bind(reserve),
     extend: bind(extend),
+    standing: bind(standing),
     renew: bind(renew),
     post: bind(post),
     void: bind(voidHold),

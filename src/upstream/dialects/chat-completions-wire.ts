@@ -51,13 +51,13 @@ export function readUsage(json: unknown, context: ChatContext) {
 
 /** What an OpenAI-shaped error says: `{error: {...}}`, `{error: "text"}`, `{message, type, code}`, `{detail}`. */
 export function readError(body: unknown): VendorError {
-  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body.slice(0, 500) : "no message" };
+  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body : "no message" };
   const inner = isRecord(body.error) ? body.error : body;
   const words = [inner.type, inner.code, inner.status, atPointer(inner, "/metadata/error_type")]
     .filter((word) => typeof word === "string" || typeof word === "number")
     .map((word) => String(word).toLowerCase());
   const message = [inner.message, body.error, inner.detail, body.message].find((text) => typeof text === "string");
-  return { words, message: message === undefined ? JSON.stringify(inner).slice(0, 500) : String(message) };
+  return { words, message: message === undefined ? JSON.stringify(inner) : String(message) };
 }
 
 /** The `format` of signed thoughts that this vendor takes back. */

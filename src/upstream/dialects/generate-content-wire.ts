@@ -100,7 +100,7 @@ function retryDelayMs(details: readonly Json[]): number | null {
 /** Reads `{error: {code, message, status, details}}`, or a list that begins with one. */
 export function generateContentError(body: unknown): VendorError {
   const first: unknown = Array.isArray(body) ? body[0] : body;
-  if (!isRecord(first)) return { words: [], message: typeof first === "string" ? first.slice(0, 500) : "no message" };
+  if (!isRecord(first)) return { words: [], message: typeof first === "string" ? first : "no message" };
   const error = isRecord(first.error) ? first.error : first;
   const details = Array.isArray(error.details) ? error.details.filter(isRecord) : [];
   const reasons = details.map((detail) => stringOf(detail.reason));
@@ -109,7 +109,7 @@ export function generateContentError(body: unknown): VendorError {
     .map((word) => word.toLowerCase());
   if (words.includes("api_key_invalid")) words.push("invalid_api_key");
   const retryAfterMs = retryDelayMs(details);
-  const message = stringOf(error.message) ?? JSON.stringify(error).slice(0, 500);
+  const message = stringOf(error.message) ?? JSON.stringify(error);
   return {
     words,
     message: retryAfterMs === null ? message : message.replace(PLAN_SENTENCE, "quota exceeded"),

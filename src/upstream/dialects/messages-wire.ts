@@ -72,10 +72,10 @@ const STATUS: Readonly<Record<string, number>> = {
 
 /** Reads `{type: "error", error: {type, message}}`. */
 export function messagesError(body: unknown): VendorError {
-  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body.slice(0, 500) : "no message" };
+  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body : "no message" };
   const error = isRecord(body.error) ? body.error : body;
   const type = stringOf(error.type);
-  const message = stringOf(error.message) ?? JSON.stringify(error).slice(0, 500);
+  const message = stringOf(error.message) ?? JSON.stringify(error);
   const words = type === undefined ? [] : [type.toLowerCase()];
   // The prompt and the bound on output together are too long; the wire has no word of its own for it.
   if (/exceed context limit/i.test(message)) words.push("context_length_exceeded");

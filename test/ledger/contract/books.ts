@@ -103,6 +103,31 @@ export function booksContract(stage: Stage): void {
     expect((await ledger.keys(accountId)).map((key) => key.keyId).sort()).toEqual([to.keyId, "heir"].sort());
   });
 
+  test("a hold says whether its key and its account may still pay, without changing anything", async () => {
+    const to = await account(10);
+    const { accountId } = to;
+    const { ledger } = stage.store;
+    const keyId = `${accountId}.agent`;
+    await ledger.createKey(accountId, newKey(keyId));
+    await ledger.reserve(holdRequest(to.hold("a", 1), { keyId }));
+    const hold = { accountId, holdId: to.hold("a", 1).holdId };
+    const before = await ledger.account(accountId);
+    const said = [await ledger.standing(hold)];
+    await ledger.patchKey(accountId, keyId, { paused: true });
+    said.push(await ledger.standing(hold));
+    await ledger.patchKey(accountId, keyId, { paused: false });
+    await ledger.patchAccount(accountId, { frozen: true });
+    said.push(await ledger.standing(hold));
+    await ledger.patchAccount(accountId, { frozen: false });
+    said.push(await ledger.standing(hold));
+    expect(await ledger.account(accountId)).toEqual(before);
+    await ledger.deleteKey(accountId, keyId);
+    said.push(await ledger.standing(hold), await ledger.standing({ accountId: "nobody", holdId: hold.holdId }));
+    await ledger.void(hold, "over");
+    said.push(await ledger.standing(hold));
+    expect(said).toEqual(["good", "paused", "frozen", "good", "unknown_key", "gone", "gone"]);
+  });
+
   test("changes of one key at the same time do not undo each other", async () => {
     const to = await account(10);
     const { accountId } = to;

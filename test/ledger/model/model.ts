@@ -15,6 +15,7 @@ import type {
   PostRequest,
   ReserveOutcome,
   ReserveRequest,
+  Standing,
   VoidOutcome,
 } from "../../../src/ledger/model/ledger.ts";
 import type { Nano } from "../../../src/money.ts";
@@ -200,6 +201,15 @@ export class ModelAccount {
     hold.accrued = Math.min(hold.amount, Math.max(hold.accrued, accrued));
     hold.leaseEndsMs = this.elapsedMs + leaseMs;
     return { outcome: "extended", amountNano: hold.amount as Nano };
+  }
+
+  standing(holdId: string): Standing {
+    const hold = this.live.get(holdId);
+    if (!hold) return "gone";
+    const key = this.keys.get(hold.request.keyId);
+    if (!key) return "unknown_key";
+    if (this.frozen) return "frozen";
+    return key.paused ? "paused" : "good";
   }
 
   renew(holdIds: readonly string[], leaseMs: number): string[] {

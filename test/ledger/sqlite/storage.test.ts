@@ -73,7 +73,7 @@ test("a day later nothing is left of idempotency keys in the file, whatever beca
   time.advance(86_400_000 - 1);
   await ledger.sweep(100);
   await ledger.close();
-  const kept = ["answered: answered", "expired: expired", "free: voided", "posted: posted", "unknown: unknown"];
+  const kept = ["answered: answered", "expired: expired", "posted: posted", "unknown: unknown"];
   expect(keysInFile()).toEqual(kept);
   time.advance(1);
   const again = sqliteLedger(await openLedgerThread(file, time));

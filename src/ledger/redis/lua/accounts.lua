@@ -27,11 +27,24 @@ function ops.open(KEYS_, A)
   return { 'opened' }
 end
 
+-- Whether the account has as many keys as it may. A key has five to eight fields, so they are seldom looked at one by one.
+local function has_all_keys(keys, most)
+  local fields = redis.call('HLEN', keys)
+  if fields < 5 * most then return false end
+  if fields >= 8 * most then return true end
+  local found = 0
+  for _, field in ipairs(redis.call('HKEYS', keys)) do
+    if string.sub(field, -8) == ':created' and string.sub(field, 1, 9) ~= 'external:' then found = found + 1 end
+  end
+  return found >= most
+end
+
 function ops.create_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
   if redis.call('EXISTS', KEYS_[1]) == 0 then return { 'unknown_account' } end
   if redis.call('HEXISTS', keys, A[CREATE_KEY.key_id]) == 1 then return { 'created' } end
   if A[CREATE_KEY.external] ~= '' and redis.call('HEXISTS', keys, 'external:' .. A[CREATE_KEY.external]) == 1 then return { 'external_id_taken' } end
+  if has_all_keys(keys, num(A[CREATE_KEY.keys_max])) then return { 'too_many_keys' } end
   write_new_key(keys, money_time(A), A[CREATE_KEY.key_id], A[CREATE_KEY.profile], '0', A[CREATE_KEY.ceiling], A[CREATE_KEY.period], A[CREATE_KEY.external])
   return { 'created' }
 end

@@ -13,10 +13,17 @@ local function idempotency_refusal(row, fingerprint, at)
   return { 'idempotency_unknown', before[3] }
 end
 
+-- A key that is free again is as good as never used: nothing is kept of it.
 local function end_idempotency(account, key, hold_id, state)
   if key == '' then return end
   local row = base_of(account) .. ':i:' .. key
-  if redis.call('HGET', row, 'hold') == hold_id then redis.call('HSET', row, 'state', state) end
+  local hold, effect = unpack(redis.call('HMGET', row, 'hold', 'effect'))
+  if hold ~= hold_id then return end
+  if state == 'voided' or (state == 'expired' and effect == 'read') then
+    redis.call('DEL', row)
+  else
+    redis.call('HSET', row, 'state', state)
+  end
 end
 
 -- A call is kept as lines, of which the first is its state: `held`, `posted`, `voided` or `expired`. In the place of a posting that is

@@ -281,6 +281,16 @@ function ops.extend(KEYS_, A)
   return { 'extended', int(hold.amount) }
 end
 
+-- Whether the key and the account of a hold may still pay.
+function ops.standing(KEYS_, A)
+  local hold = hold_in(redis.call('GET', call_key(KEYS_[1], A[STANDING.hold_id])))
+  if not hold then return { 'gone' } end
+  local key = key_of(base_of(KEYS_[1]) .. ':k', hold.key)
+  if not key then return { 'unknown_key' } end
+  if redis.call('HGET', KEYS_[1], 'frozen') == '1' then return { 'frozen' } end
+  return { key.paused and 'paused' or 'good' }
+end
+
 -- Answers the ids that are no longer held.
 function ops.renew(KEYS_, A)
   local leases = base_of(KEYS_[1]) .. ':l'

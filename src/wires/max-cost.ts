@@ -11,7 +11,8 @@ const RULE = `must be a whole number of cents from 0 to ${CENTS_MAX}`;
 const FIELD = "max_cost_cents";
 
 function wrong(param: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${RULE}` } });
+  const fields = [{ path: param, message: RULE }];
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${RULE}` }, data: { fields } });
 }
 
 function isCents(value: unknown): value is number {

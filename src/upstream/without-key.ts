@@ -1,0 +1,45 @@
+// What a vendor says of a failure, as others may read it: without our key, where the vendor repeats the request, and of bounded length.
+import type { AttemptFailure } from "../route.ts";
+
+/** Shorter parts are not secrets, and replacing them would garble ordinary text. */
+const KEY_CHARS_MIN = 8;
+const MESSAGE_CHARS_MAX = 2_000;
+const MASK = "[key]";
+
+/** JSON puts a backslash before some characters, and JSON within JSON several: as many as there are. */
+function asWritten(form: string): RegExp {
+  const characters = [...form].map((one) => one.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&"));
+  return new RegExp(characters.join("\\\\*"), "g");
+}
+
+/** The ways in which a request carries a key of ours and a vendor writes it down again; the longest first, as they contain each other. */
+function formsOf(key: string): RegExp[] {
+  const parts = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
+  if (parts.length === 0) return [];
+  const basic = Buffer.from(key.replaceAll("\n", ":"));
+  const forms = parts.flatMap((part) => [part, encodeURIComponent(part)]);
+  forms.push(basic.toString("base64"), basic.toString("base64url"));
+  return [...new Set(forms)].sort((a, b) => b.length - a.length).map(asWritten);
+}
+
+/** The value with every form of the key masked, in every text and name of it. */
+function masked(value: unknown, forms: readonly RegExp[]): unknown {
+  if (typeof value === "string") return forms.reduce((text, form) => text.replace(form, MASK), value);
+  if (Array.isArray(value)) return value.map((one) => masked(one, forms));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [masked(name, forms), masked(one, forms)]));
+}
+
+/**
+ * A failure whose words the caller may read. They are cut only after they were masked: half a key would not be found.
+ * `restore` changes the JSON of them besides.
+ */
+export function readableFailure(
+  failure: AttemptFailure,
+  key: string,
+  restore: (json: string) => string = (json) => json,
+): AttemptFailure {
+  const { message, vendorBody } = failure;
+  const words = JSON.parse(restore(JSON.stringify(masked({ message, vendorBody }, formsOf(key))))) as typeof failure;
+  return { ...failure, ...words, message: words.message.slice(0, MESSAGE_CHARS_MAX) };
+}
