@@ -12,8 +12,12 @@ import { openCatalog } from "./gateway/open-catalog.ts";
 import { openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
+import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
+import { logRefusedKeys } from "./gateway/refused-key.ts";
+import { setupOf } from "./gateway/setup.ts";
+import { nextWords, startWords } from "./gateway/start-words.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
@@ -28,6 +32,8 @@ export interface Gateway {
   readonly adminToken: string;
   /** The sandbox upstream of this process; null where there is none. */
   readonly sandboxUrl: string | null;
+  /** What the operator is told at the start, in lines. */
+  readonly startWords: readonly string[];
   /** Reads adapters, tiers and the overlay again; on an error the old catalog stays. */
   reload(): Promise<void>;
   /** Stops accepting, lets running answers finish up to the configured time, settles and closes everything. */
@@ -77,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
 
   const catalog = await openCatalog(config);
-  const upstream = createUpstream(clock);
+  const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
   const actionCatalog = await openActions({
@@ -117,8 +123,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const sharesPort = role !== undefined;
   const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, { endpoints, sharesPort });
   if (publicServer !== null) url.listensOn(publicServer.port);
+  const setup = () =>
+    setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
+  const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, setup });
   const adminServer =
-    role?.kind === "child" ? null : await listenAdmin(config, deps, { stores, readiness, metricsText });
+    role?.kind === "child" ? null : await listenAdmin(config, deps, { stores, readiness, metricsText, operator });
   // The parent serves nobody, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await jobs.start();
 
@@ -136,6 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     adminUrl: adminServer === null ? "" : listenerUrl(config.adminHost, adminServer.port),
     adminToken: callers.adminToken,
     sandboxUrl: catalog.sandboxUrl,
+    startWords: [...startWords(setup()), ...nextWords(setup())],
     reload: () => catalog.reload(),
     ...createDrain({ config, phase, publicServer, adminServer, observer, closeParts }),
     metricsText: () => observer.metricsText(),

@@ -80,9 +80,21 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
   friendliness: [
     ["1", "tiers are invisible to clients", null],
     ["2", "a sandbox key is told that nothing is available", null],
-    ["3 start", "the first live start is blind", null],
-    ["3 names", "a mistyped variable is silent", null],
-    ["3 ask", "prices and config read the shell, not the gateway", null],
+    [
+      "3 start",
+      "the first live start is blind",
+      ["test/gateway/start-words.test.ts", "who serves models, how much of each tier and how many actions are on"],
+    ],
+    [
+      "3 names",
+      "a mistyped variable is silent",
+      ["test/gateway/start-words.test.ts", "which variable was set in vain"],
+    ],
+    [
+      "3 ask",
+      "prices and config read the shell, not the gateway",
+      ["test/cli/check.test.ts", "prices and config are the gateway's"],
+    ],
     ["4", "a nearly full disk is not said", null],
     ["5", "the operator cannot see transactions or usage", null],
     ["6", "model names: nearest and bare", null],

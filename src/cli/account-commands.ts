@@ -1,5 +1,6 @@
 // Commands on accounts: open, look, limit, freeze, credit, refund.
 import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
+import { firstCallText } from "./first-call.ts";
 import { pairs, table, usd } from "./text.ts";
 
 interface Account {
@@ -66,7 +67,7 @@ const create: Command = {
       ["key", `${json.api_key}  (shown this once)`],
       ["balance", usd(json.balance_cents)],
     ]);
-    return { json, text };
+    return { json, text: text + (await firstCallText(admin, json.api_key, kindOf(typed) === "sandbox")) };
   },
 };
 

@@ -40,6 +40,8 @@ export interface Workplace {
   readonly admin: AdminClient;
   /** For commands that run until they are stopped: a line at once. */
   say(line: string): void;
+  /** How far a command is, for whoever waits: beside the result, never within it. */
+  progress(line: string): void;
 }
 
 export interface Result {

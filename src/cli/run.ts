@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { type Environment, readConfig } from "../config.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient } from "./admin-client.ts";
+import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
@@ -13,6 +14,7 @@ export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...STORE_COMMANDS,
+  check,
   ...LOCAL_COMMANDS,
 ];
 
@@ -97,7 +99,11 @@ function typedFor(command: Command, { values, positionals }: Parsed): Typed {
   };
 }
 
-async function perform(command: Command, rest: readonly string[], { environment, out }: Surroundings): Promise<number> {
+async function perform(
+  command: Command,
+  rest: readonly string[],
+  { environment, out, err }: Surroundings,
+): Promise<number> {
   const parsed = parse(command, rest);
   if (parsed.values.help === true) {
     out(help(command));
@@ -107,7 +113,13 @@ async function perform(command: Command, rest: readonly string[], { environment,
   const config = readConfig(environment);
   const json = parsed.values.json === true;
   const say = (line: string) => out(json ? JSON.stringify({ message: line }) : line);
-  const result = await command.run(typed, { config, admin: createAdminClient(config), say, environment });
+  const result = await command.run(typed, {
+    config,
+    admin: createAdminClient(config),
+    say,
+    progress: err,
+    environment,
+  });
   out(json ? JSON.stringify(result.json, null, 2) : result.text);
   return result.good === false ? 1 : 0;
 }

@@ -2,7 +2,7 @@
 import { adminEndpoints, type Readiness } from "../accounts/admin-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { Endpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { screen, tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -50,11 +50,13 @@ export interface AdminDoor {
   /** Of this process, or of all of them together. */
   readonly readiness: () => Readiness;
   readonly metricsText: () => Promise<string>;
+  /** What the operator can ask beside accounts and books. */
+  readonly operator: readonly EndpointSpec[];
 }
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText } = door;
+  const { stores, readiness, metricsText, operator } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     forget: deps.forget,
@@ -68,7 +70,7 @@ export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): P
     ...edge(config, deps),
     host: config.adminHost,
     port: config.adminPort,
-    endpoints: inEnvelope(endpoints),
+    endpoints: inEnvelope([...endpoints, ...operator]),
     cors: null,
     // Bound to every address, it cannot know the names it goes by.
     allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],

@@ -37,7 +37,7 @@ export interface ActionCandidateParts {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly ringOf: (adapter: Adapter) => KeyRing;
-  readonly restKey: (ring: KeyRing, key: string, failure: AttemptFailure) => AttemptFailure;
+  readonly restKey: (adapter: Adapter, key: string, failure: AttemptFailure) => AttemptFailure;
   readonly limiter: VendorRateLimiter;
 }
 
@@ -85,8 +85,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     readOnMsMax: 0,
     pointlessAfter: () => false,
     open(sink: AnswerSink, firstMsMax: number): Attempt {
-      const ring = ringOf(adapter);
-      const key = ring.take();
+      const key = ringOf(adapter).take();
       const { params, row } = order;
       return openActionAttempt(
         {
@@ -109,7 +108,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
             if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
             const told = readable(failure, order, key);
             // A failure before the vendor answered, such as no permit in time, is not the key's fault.
-            return failure.status === 0 ? told : restKey(ring, key, told);
+            return failure.status === 0 ? told : restKey(adapter, key, told);
           },
         },
         sink,

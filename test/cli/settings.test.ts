@@ -74,7 +74,8 @@ describe("config", () => {
     expect(out).not.toContain("acme-secret");
     expect(out).not.toContain("0123456789abcdef");
     const json = JSON.parse((await tollgate(["config", "--json"], environment)).out);
-    expect(json).toContainEqual({ name: "PORT", value: "9000", from: "environment" });
+    expect(json.from).toBe("environment");
+    expect(json.settings).toContainEqual({ name: "PORT", value: "9000", from: "environment" });
   });
 
   test("says in one line what does not parse", async () => {
@@ -117,7 +118,7 @@ describe("the command itself", () => {
       "config",
       "--json",
     ]);
-    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ name: "HOST" }));
+    expect(JSON.parse(stdout).settings).toContainEqual(expect.objectContaining({ name: "HOST" }));
     expect(stderr).toBe("");
   });
 
