@@ -88,6 +88,12 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "Folder of everything kept",
   ),
+  diskFreeMibMin: setting(
+    "DISK_FREE_MIB_MIN",
+    "512",
+    whole(1, 1_000_000_000),
+    "With less free on the disk of DATA_DIR, in MiB, no paid call is taken on, and /readyz says so",
+  ),
   redisUrl: secret(
     optional(
       "REDIS_URL",

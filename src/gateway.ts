@@ -22,6 +22,7 @@ import type { JobKind } from "./jobs/job-kind.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import type { ServeDeps } from "./serve/deps.ts";
+import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
@@ -75,7 +76,12 @@ export interface GatewayOptions {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
   const clock = systemClock;
-  const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
+  const log = createLog({
+    level: config.logLevel,
+    format: config.logFormat,
+    clock,
+    ...(logStream === undefined ? {} : { stream: logStream }),
+  });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const stores = await openStores(
     { ...config, dataDir: ownDir },
@@ -95,7 +101,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     moreActions,
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
-  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child" });
+  const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
+  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child", disk });
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
@@ -127,7 +134,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
   const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, setup });
   const adminServer =
-    role?.kind === "child" ? null : await listenAdmin(config, deps, { stores, readiness, metricsText, operator });
+    role?.kind === "child"
+      ? null
+      : await listenAdmin(config, deps, {
+          stores,
+          readiness: () => readyWithRoom(readiness(), disk),
+          metricsText,
+          operator,
+        });
   // The parent serves nobody, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await jobs.start();
 
@@ -145,11 +159,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     adminUrl: adminServer === null ? "" : listenerUrl(config.adminHost, adminServer.port),
     adminToken: callers.adminToken,
     sandboxUrl: catalog.sandboxUrl,
-    startWords: [...startWords(setup()), ...nextWords(setup())],
+    startWords: [...startWords(setup()), ...warningOf(lowDiskText(await disk())), ...nextWords(setup())],
     reload: () => catalog.reload(),
     ...createDrain({ config, phase, publicServer, adminServer, observer, closeParts }),
     metricsText: () => observer.metricsText(),
   };
+}
+
+function warningOf(sentence: string | null): readonly string[] {
+  return sentence === null ? [] : [`Warning: ${sentence}.`];
+}
+
+/** No paid call can start on a disk that is nearly full, however well the processes are. */
+async function readyWithRoom(state: Readiness, disk: () => Promise<DiskRoom>): Promise<Readiness> {
+  const reason = state.ready ? lowDiskText(await disk()) : null;
+  return reason === null ? state : { ...state, ready: false, reason };
 }
 
 function readinessOf({ draining }: Phase): Readiness {

@@ -53,8 +53,24 @@ export interface AdminAccountParts {
 
 type Answering = (call: Call) => Promise<Answer | GatewayError>;
 
+/** To the operator a ledger that is away says why: it is his to mend. Whoever calls hears only that it is. */
+function withReason(error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.code !== "ledger_unavailable") return error;
+  const { cause, data } = error.options;
+  if (!(cause instanceof Error) || data?.reason !== undefined) return error;
+  const reason = `Why: ${cause.message}.`;
+  return new GatewayError(error.code, { ...error.options, data: { ...data, reason } });
+}
+
 export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
-  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, answer };
+  async function answerOrSayWhy(call: Call): ReturnType<Answering> {
+    try {
+      return await answer(call);
+    } catch (error) {
+      throw withReason(error);
+    }
+  }
+  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, answer: answerOrSayWhy };
 }
 
 function noSuchAccount(): GatewayError {

@@ -48,7 +48,7 @@ export function listenPublic(config: Config, deps: ServeDeps, door: PublicDoor):
 export interface AdminDoor {
   readonly stores: Stores;
   /** Of this process, or of all of them together. */
-  readonly readiness: () => Readiness;
+  readonly readiness: () => Readiness | Promise<Readiness>;
   readonly metricsText: () => Promise<string>;
   /** What the operator can ask beside accounts and books. */
   readonly operator: readonly EndpointSpec[];
