@@ -126,7 +126,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["minor json_object", "json_object on Claude in the sandbox gives prose", null],
     ["minor dearest", "a tier holds its dearest candidate's price", null],
     ["minor node 20", "Node 20 fails raw", null],
-    ["minor data dir", "DATA_DIR errors do not name it", ["test/gateway/full-disk.test.ts", "a DATA_DIR that cannot be used"]],
+    [
+      "minor data dir",
+      "DATA_DIR errors do not name it",
+      ["test/gateway/full-disk.test.ts", "a DATA_DIR that cannot be used"],
+    ],
     ["minor install", "the production install is 213 MB", null],
     ["minor readme", "the README has a table of 82 rows", null],
     ["minor changelog", "no CHANGELOG", null],
