@@ -5,4 +5,6 @@ import { run } from "./cli/run.ts";
 process.exitCode = await run(process.argv.slice(2), {
   out: (line) => console.log(line),
   err: (line) => console.error(line),
+  // Undefined where it is no terminal.
+  columns: process.stdout.columns,
 });

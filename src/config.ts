@@ -98,7 +98,7 @@ export const SETTINGS = {
     optional(
       "REDIS_URL",
       z.string().regex(/^rediss?(\+cluster|\+sentinel)?:\/\/\S+$/, "must be an address such as redis://host:6379"),
-      "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1,h2:p2/name",
+      "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1/name",
     ),
   ),
   archiveUrl: secret(

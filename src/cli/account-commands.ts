@@ -76,7 +76,7 @@ const list: Command = {
   takes: [],
   options: {},
   summary: "Lists all accounts",
-  async run(_typed, { admin }) {
+  async run(_typed, { admin, columns }) {
     const json = await admin.call<{ accounts: Account[] }>("GET", "/admin/v1/accounts");
     const rows = json.accounts.map((account) => [
       account.account_id,
@@ -86,7 +86,7 @@ const list: Command = {
       (account.balance_cents / 100).toFixed(2),
       (account.spent_cents / 100).toFixed(2),
     ]);
-    return { json, text: table(["ACCOUNT", "NAME", "KIND", "STATE", "BALANCE USD", "SPENT USD"], rows) };
+    return { json, text: table(["ACCOUNT", "NAME", "KIND", "STATE", "BALANCE USD", "SPENT USD"], rows, columns) };
   },
 };
 

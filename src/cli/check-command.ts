@@ -84,7 +84,7 @@ export const check: Command = {
     }
     checks.sort((a, b) => (a.provider < b.provider ? -1 : 1));
     const good = checks.length > 0 && checks.every(({ answered, verdict }) => answered || verdict === "not asked");
-    const rows = table(["PROVIDER", "STATE", "MS", "ASKED"], checks.map(rowOf));
+    const rows = table(["PROVIDER", "STATE", "MS", "ASKED"], checks.map(rowOf), place.columns);
     const details = detailsOf(checks);
     const text =
       checks.length === 0 ? "No provider is on." : [rows, ...(details.length > 0 ? ["", ...details] : [])].join("\n");

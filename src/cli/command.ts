@@ -42,6 +42,8 @@ export interface Workplace {
   say(line: string): void;
   /** How far a command is, for whoever waits: beside the result, never within it. */
   progress(line: string): void;
+  /** How wide the terminal is that text goes to; Infinity where it goes to none. */
+  readonly columns: number;
 }
 
 export interface Result {

@@ -104,7 +104,7 @@ const list: Command = {
   takes: ["ACCOUNT"],
   options: {},
   summary: "Lists an account's keys",
-  async run(typed, { admin }) {
+  async run(typed, { admin, columns }) {
     const { keys } = await admin.call<{ keys: Key[] }>("GET", accountPath(typed.word("ACCOUNT")));
     const rows = keys.map((key) => [
       key.id,
@@ -119,7 +119,7 @@ const list: Command = {
       key.expires_at ?? "never",
     ]);
     const known = ["KEY", "LABEL (* PRIMARY)", "HINT", "STATE", "CEILING", "SPENT USD", "LAST USED"];
-    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "EXPIRES"], rows) };
+    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "EXPIRES"], rows, columns) };
   },
 };
 

@@ -24,9 +24,9 @@ export async function catalogOf(settings: Config) {
 }
 
 /** The table of all settings, as `tollgate config --help` shows it. */
-export function settingsText(): string {
+export function settingsText(columns: number): string {
   const rows = describeSettings().map((row) => [row.name, row.default, row.meaning]);
-  return table(["VARIABLE", "DEFAULT", "MEANING"], rows);
+  return table(["VARIABLE", "DEFAULT", "MEANING"], rows, columns);
 }
 
 /** The same as the README has it. */
@@ -41,7 +41,7 @@ const config: Command = {
   takes: [],
   options: { markdown: { value: null, meaning: "explain all settings as the table that the README has" } },
   summary: "Shows the settings in force, secrets masked; with --help, explains all of them",
-  async run(typed, { config: settings, admin }) {
+  async run(typed, { config: settings, admin, columns }) {
     if (typed.flag("markdown")) return { json: describeSettings(), text: settingsMarkdown() };
     const asked = await askedOr(
       () => admin.call<{ settings: Config["effective"] }>("GET", "/admin/v1/config"),
@@ -50,7 +50,7 @@ const config: Command = {
     const rows = asked.answer.settings.map(({ name, value, from }) => [name, value, from === "default" ? "" : "set"]);
     return {
       json: { from: asked.from, settings: asked.answer.settings },
-      text: asked.told(table(["VARIABLE", "VALUE", ""], rows)),
+      text: asked.told(table(["VARIABLE", "VALUE", ""], rows, columns)),
     };
   },
 };
@@ -60,15 +60,16 @@ const prices: Command = {
   takes: [],
   options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
   summary: "Lists what every model costs and which providers serve it",
-  async run(typed, { config: settings, admin }) {
-    const { priceRows, priceTable } = await import("../catalog/price-table.ts");
+  async run(typed, { config: settings, admin, columns }) {
+    const { PRICE_HEADING, PRICE_TITLE, priceLines, priceRows } = await import("../catalog/price-table.ts");
     const sandbox = typed.flag("sandbox");
     const asked = await askedOr(
       () => admin.call<{ models: ReturnType<typeof priceRows> }>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
       async () => ({ models: priceRows(await catalogOf(settings), { sandbox }) }),
     );
     const { models } = asked.answer;
-    return { json: { from: asked.from, models }, text: asked.told(priceTable(models)) };
+    const shown = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
+    return { json: { from: asked.from, models }, text: asked.told(shown) };
   },
 };
 
