@@ -18,6 +18,7 @@ import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
+import { unsoldIn } from "./gateway/unsold.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
@@ -122,7 +123,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     draining: () => phase.draining,
   };
 
-  const asked = { config, stores, catalog, actionCatalog, callers, upstream, counter, run, publicUrl: url.get };
+  const unsold = unsoldIn({ catalog: catalog.current, actionCatalog: actionCatalog.actionCatalog });
+  const asked = { config, stores, catalog, actionCatalog, callers, upstream, counter, run, unsold, publicUrl: url.get };
   const endpoints = publicEndpoints(asked);
   // The parent speaks for all processes; any other one for itself.
   const { readiness, metricsText } =
@@ -141,6 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           readiness: () => readyWithRoom(readiness(), disk),
           metricsText,
           operator,
+          unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await jobs.start();

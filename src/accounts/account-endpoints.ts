@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
+import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
@@ -29,6 +30,7 @@ const pageSchema = z.strictObject({
 export interface AccountParts {
   readonly books: Books;
   readonly clock: Clock;
+  readonly unsold: Unsold;
   /** What is remembered of an account's keys must be read again. */
   readonly forget: (accountId: string) => void;
 }
@@ -117,7 +119,7 @@ function writingEndpoints(parts: AccountParts): EndpointSpec[] {
       changing(async (call) => {
         const body = readBody(keyChangeSchema, call.request.body);
         if (body instanceof GatewayError) return body;
-        return changeKey(parts, { accountId: call.caller.payer.accountId, keyId: idOf(call) }, body);
+        return changeKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body);
       }),
     ),
     endpoint(

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, nanoFromCents } from "../money.ts";
+import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
@@ -44,6 +45,7 @@ const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at leas
 export interface AdminAccountParts {
   readonly books: Books;
   readonly clock: Clock;
+  readonly unsold: Unsold;
   readonly forget: (accountId: string) => void;
   /** What a new account may do. */
   readonly limits: AccountLimits;

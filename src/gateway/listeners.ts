@@ -1,5 +1,6 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
 import { adminEndpoints, type Readiness } from "../accounts/admin-endpoints.ts";
+import type { Unsold } from "../accounts/allowed.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -52,13 +53,15 @@ export interface AdminDoor {
   readonly metricsText: () => Promise<string>;
   /** What the operator can ask beside accounts and books. */
   readonly operator: readonly EndpointSpec[];
+  readonly unsold: Unsold;
 }
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText, operator } = door;
+  const { stores, readiness, metricsText, operator, unsold } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
+    unsold,
     forget: deps.forget,
     sandbox: config.sandbox,
     readiness,
