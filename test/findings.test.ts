@@ -105,7 +105,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["7", "a wrong base URL", null],
     ["8", "OpenRouter's usage and provider fields", null],
     ["9", "commands in the docs do not run as written", null],
-    ["10", "board and alerts", null],
+    [
+      "10",
+      "board and alerts",
+      ["test/deploy/watched.test.ts", "every alarm says what it is and where to read what to do"],
+    ],
     ["minor admin hint", "admin's 401 says to send a caller's key", null],
     ["minor free hint", "the hint for a model with :free", null],
     ["minor zod", "zod's words on /api/run", null],
