@@ -35,7 +35,7 @@ export interface Gateway {
   /** The sandbox upstream of this process; null where there is none. */
   readonly sandboxUrl: string | null;
   /** What the operator is told at the start, in lines. */
-  readonly startWords: readonly string[];
+  startWords(): Promise<readonly string[]>;
   /** Reads adapters, tiers and the overlay again; on an error the old catalog stays. */
   reload(): Promise<void>;
   /** Stops accepting, lets running answers finish up to the configured time, settles and closes everything. */
@@ -162,7 +162,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     adminUrl: adminServer === null ? "" : listenerUrl(config.adminHost, adminServer.port),
     adminToken: callers.adminToken,
     sandboxUrl: catalog.sandboxUrl,
-    startWords: [...startWords(setup()), ...warningOf(lowDiskText(await disk())), ...nextWords(setup())],
+    async startWords() {
+      const made = setup();
+      return [...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
+    },
     reload: () => catalog.reload(),
     ...createDrain({ config, phase, publicServer, adminServer, observer, closeParts }),
     metricsText: () => observer.metricsText(),

@@ -7,9 +7,11 @@ import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { failureOfKind } from "../upstream/vendor-failure.ts";
 import { type CheckAsk, checkQuestion } from "./check-question.ts";
 
 const ANSWER_MS_MAX = 20_000;
+const WHOLE_MS_MAX = 30_000;
 /** An answer that took longer is a slow one. */
 const SLOW_MS = 5_000;
 /** Shorter parts of a key are not secrets. */
@@ -77,11 +79,20 @@ type Ended =
 
 function ask({ candidate }: Exclude<CheckAsk, string>): Promise<Ended> {
   return new Promise((resolve) => {
+    const end = (ended: Ended) => {
+      clearTimeout(timer);
+      resolve(ended);
+    };
+    // The attempt's own clocks bound the wait for each part of an answer, not for all of them together.
+    const timer = setTimeout(() => {
+      attempt.abort();
+      resolve({ failure: failureOfKind("provider_timeout", "no whole answer came") });
+    }, WHOLE_MS_MAX);
     const attempt = candidate.open(
       {
         content: () => {},
-        done: () => resolve({ failure: null, answer: attempt.reading().answer }),
-        failed: (failure) => resolve({ failure }),
+        done: () => end({ failure: null, answer: attempt.reading().answer }),
+        failed: (failure) => end({ failure }),
       },
       ANSWER_MS_MAX,
     );

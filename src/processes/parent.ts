@@ -18,7 +18,7 @@ export interface Processes {
   readonly url: string;
   readonly adminUrl: string;
   /** What the operator is told at the start, in lines. */
-  readonly startWords: readonly string[];
+  startWords(): Promise<readonly string[]>;
   /** Replaces every process, one at a time, if the adapters and tiers can be read. */
   reload(): Promise<void>;
   drain(): Promise<void>;
@@ -97,7 +97,7 @@ export async function startProcesses({ config: set, say, onFatal, patience }: Pr
   return {
     url: gateway.url,
     adminUrl: gateway.adminUrl,
-    startWords: gateway.startWords,
+    startWords: () => gateway.startWords(),
     async reload() {
       await gateway.reload();
       await running.roll();

@@ -16,9 +16,9 @@ export function stop(error: unknown): never {
   process.exit(1);
 }
 
-function sayListening({ url, adminUrl, startWords }: Pick<Processes, "url" | "adminUrl" | "startWords">): void {
-  say(`Tollgate listens on ${url}, its admin listener on ${adminUrl}.`);
-  for (const line of startWords) say(line);
+async function sayListening(started: Pick<Processes, "url" | "adminUrl" | "startWords">): Promise<void> {
+  say(`Tollgate listens on ${started.url}, its admin listener on ${started.adminUrl}.`);
+  for (const line of await started.startWords()) say(line);
 }
 
 /** What SIGHUP is answered with. */
@@ -55,7 +55,7 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
   if (config.workers === 1) {
     const gateway = await startGateway({ config, onFatal: stop });
     obeySignals(gateway, ONE);
-    sayListening(gateway);
+    await sayListening(gateway);
     return;
   }
   const processes = await startProcesses({
@@ -66,5 +66,5 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
   });
   obeySignals(processes, SEVERAL);
   say(`${config.workers} processes share the public port.`);
-  sayListening(processes);
+  await sayListening(processes);
 }

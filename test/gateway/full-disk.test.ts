@@ -16,7 +16,7 @@ describe("on a disk that is nearly full", () => {
 
   test("the operator is told at the start, at /readyz and by account create why nothing is taken on", async () => {
     const says = /the disk of DATA_DIR is nearly full: \d+ MiB are free, and below 1000000000 MiB no paid call/;
-    expect(gateway.startWords.join("\n")).toMatch(says);
+    expect((await gateway.startWords()).join("\n")).toMatch(says);
     const ready = await fetch(`${gateway.adminUrl}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reason: expect.stringMatching(says) }]);
     const err: string[] = [];
@@ -38,7 +38,7 @@ describe("on a disk that is nearly full", () => {
 test("with room nothing is said, and all is ready", async () => {
   const gateway = await startTestGateway();
   onTestFinished(() => gateway.stop());
-  expect(gateway.startWords.join("\n")).not.toContain("nearly full");
+  expect((await gateway.startWords()).join("\n")).not.toContain("nearly full");
   expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200);
 });
 

@@ -9,7 +9,7 @@ afterEach(async () => {
 
 async function told(environment: Record<string, string>): Promise<string> {
   gateway = await startTestGateway(environment);
-  return gateway.startWords.join("\n");
+  return (await gateway.startWords()).join("\n");
 }
 
 describe("at the start the operator is told", () => {
