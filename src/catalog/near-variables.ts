@@ -54,6 +54,11 @@ function byEnd(name: string, adapters: ReadonlyMap<string, AdapterSpec>): string
   return null;
 }
 
+/** Whoever is wrong at both ends of a name is not told: most pairs of names are passed over by this alone. */
+function beginsOrEndsAs(a: string, b: string): boolean {
+  return a.slice(0, 2) === b.slice(0, 2) || a.slice(-3) === b.slice(-3);
+}
+
 function byLetters(name: string, known: ReadonlyMap<string, string>): string | null {
   const letters = lettersOf(name);
   const same = known.get(letters);
@@ -62,7 +67,7 @@ function byLetters(name: string, known: ReadonlyMap<string, string>): string | n
   if (allowed === 0) return null;
   let nearest: { readonly name: string; readonly wrong: number } | null = null;
   for (const [other, full] of known) {
-    if (Math.abs(other.length - letters.length) > allowed) continue;
+    if (Math.abs(other.length - letters.length) > allowed || !beginsOrEndsAs(letters, other)) continue;
     const wrong = distance(letters, other);
     if (wrong <= allowed && wrong < (nearest?.wrong ?? allowed + 1)) nearest = { name: full, wrong };
   }

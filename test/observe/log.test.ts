@@ -38,6 +38,22 @@ describe("a line of the log", () => {
     ]);
   });
 
+  test("has the time that a date would write, whichever millisecond it is", () => {
+    const lines: string[] = [];
+    const clock = manualClock(0);
+    const log = createLog({ level: "info", clock, stream: { write: (line: string) => void lines.push(line) } });
+    const times = ["2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.007Z", "2026-01-02T03:04:05.070Z", TIME];
+    times.push("2026-01-02T03:04:06.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.001Z");
+    let now = 0;
+    for (const time of times) {
+      clock.advance(Date.parse(time) - now);
+      now = Date.parse(time);
+      log.logger.info("x");
+      log.request(newRecord({ requestId: "req_1", method: "GET", startedMs: 0 }));
+    }
+    expect(lines.map((line) => JSON.parse(line).time)).toEqual(times.flatMap((time) => [time, time]));
+  });
+
   test("is words for people", () => {
     const { lines, log, request } = logged("text");
     request(chat);
