@@ -118,6 +118,13 @@ function readable(text: string, key: string): string {
   return hidden.replace(/\s+/g, " ").trim().slice(0, DETAIL_CHARS_MAX);
 }
 
+/** Where nobody answers, or not what was asked for, the address may be the wrong one. What it may have of a login is left out. */
+function placeOf(kind: FailureKind, { origin: address }: Adapter): string {
+  if (kind !== "provider_connection_failed" && kind !== "provider_model_missing") return "";
+  const { origin, pathname } = new URL(address);
+  return ` (at ${origin}${pathname})`;
+}
+
 async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDeps): Promise<ProviderCheck> {
   const { catalog, upstream, clock } = deps;
   const requestId = `req_check${randomBytes(8).toString("hex")}`;
@@ -135,7 +142,7 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
     return { ...asked, verdict, answered: true, status: 200, detail: modelsIn(ended.answer, adapter) };
   }
   const { kind, status, message } = ended.failure;
-  const detail = readable(message, adapter.keys[0] ?? "");
+  const detail = readable(message, adapter.keys[0] ?? "") + placeOf(kind, adapter);
   return { ...asked, verdict: VERDICTS[kind] ?? "failing", answered: false, status, detail };
 }
 

@@ -85,10 +85,12 @@ describe("tollgate check", () => {
     });
   });
 
-  test("says that nobody answers where nobody listens", async () => {
-    const shell = await shellOf({ OPENAI_API_KEY: "sk-12345678", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" });
+  test("says that nobody answers where nobody listens, and where that is", async () => {
+    const shell = await shellOf({ OPENAI_API_KEY: "sk-12345678", OPENAI_BASE_URL: "http://me:hidden@127.0.0.1:1/v1" });
     const { code, out } = await tollgate(shell, "check", "--provider", "openai");
     expect([code, out]).toEqual([1, expect.stringMatching(/^openai +unreachable /m)]);
+    expect(out).toContain("(at http://127.0.0.1:1/v1)");
+    expect(out).not.toContain("hidden");
   });
 
   test("of a server whose model is not named lists what it serves", async () => {
