@@ -2,7 +2,7 @@
 import type { ProviderCheck } from "../gateway/check-provider.ts";
 import type { AdminClient } from "./admin-client.ts";
 import { askedOr } from "./asked-or.ts";
-import type { Command, Workplace } from "./command.ts";
+import { type Command, CommandError, type Workplace } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
 
@@ -37,7 +37,11 @@ async function fromHere({ config }: Workplace): Promise<Checker> {
   const live = [...catalog.adapters({ sandbox: false }).values()];
   return {
     ids: live.flatMap(({ id, configured }) => (configured ? [id] : [])),
-    check: async (id) => (await checkProvider(id, deps)) ?? [],
+    async check(id) {
+      const checks = await checkProvider(id, deps);
+      if (checks === null) throw new CommandError(`No provider that is on is called ${id}.`);
+      return checks;
+    },
     close: () => upstream.close(),
   };
 }

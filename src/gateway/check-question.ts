@@ -11,6 +11,8 @@ import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 const OUTPUT_TOKENS = 16;
 /** A question that the vendor takes more for is not asked. */
 const CENTS_MAX = 1;
+/** A host that an example has made up: nobody can fetch it. */
+const MADE_UP = /\.example\b/;
 const LIVE = { sandbox: false };
 
 export interface CheckOrder {
@@ -93,6 +95,7 @@ function cheapestAction(adapter: Adapter, order: CheckOrder): CheckAsk {
     .flatMap(({ offers }) => offers)
     .filter((offer) => offer.adapter.id === adapter.id)
     .filter(({ spec: { effect, table, requires } }) => effect === "read" && table === undefined && !requires)
+    .filter(({ spec: { example } }) => !MADE_UP.test(JSON.stringify(example.params)))
     .map((offer) => {
       const params: Params = offer.spec.params.parse(offer.spec.example.params);
       return { offer, params, cents: upstreamCentsOf(offer.spec, params, null) };

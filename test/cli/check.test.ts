@@ -132,6 +132,10 @@ describe("tollgate check", () => {
       /^No gateway answers at http:\/\/127\.0\.0\.1:1: this is read from the variables of this shell\.$/m,
     );
     expect(out).toMatch(/^openai +fine /m);
+    expect(await tollgate(environment, "check", "--provider", "openia")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("No provider that is on is called openia."),
+    });
   });
 });
 
