@@ -1,13 +1,14 @@
 // The first hour of somebody who has a clone and a model server of their own: each step does what the one before it printed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -28,6 +29,7 @@ async function freePort(): Promise<string> {
 }
 
 beforeAll(async () => {
+  await installed(() => ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"].find(existsSync), "curl", "curl");
   own = await startVendor();
   own.answers({
     body: {
@@ -46,7 +48,7 @@ beforeAll(async () => {
     PORT: await freePort(),
     ADMIN_PORT: await freePort(),
   };
-});
+}, INSTALLED_MS_MAX);
 afterAll(async () => {
   await own.close();
   rmSync(shell.DATA_DIR ?? "", { recursive: true, force: true });
