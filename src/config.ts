@@ -97,11 +97,17 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "Folder of everything kept",
   ),
+  diskFreeMibMin: setting(
+    "DISK_FREE_MIB_MIN",
+    "512",
+    whole(1, 1_000_000_000),
+    "With less free on the disk of DATA_DIR, in MiB, no paid call is taken on, and /readyz says so",
+  ),
   redisUrl: secret(
     optional(
       "REDIS_URL",
       z.string().regex(/^rediss?(\+cluster|\+sentinel)?:\/\/\S+$/, "must be an address such as redis://host:6379"),
-      "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1,h2:p2/name",
+      "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1/name",
     ),
   ),
   archiveUrl: secret(
@@ -183,6 +189,12 @@ export const SETTINGS = {
     "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
   ),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
+  logFormat: setting(
+    "LOG_FORMAT",
+    "auto",
+    z.enum(["auto", "json", "text"], "must be auto, json or text"),
+    "How: json, text for people, or auto: text where standard output is a terminal, else json",
+  ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
   inferenceCapNano: setting(
@@ -233,6 +245,10 @@ export type Config = {
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
   /** What adapters may ask for, by the name of the variable: keys, base addresses and prices of local servers. */
   readonly vendorEnv: Readonly<Record<string, string>>;
+  /** The names of all variables that are set, whoever reads them, so that a mistyped one can be told. */
+  readonly namesSet: readonly string[];
+  /** What is in force as people may see it. */
+  readonly effective: readonly EffectiveSetting[];
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -289,6 +305,8 @@ export function readConfig(env: Environment = process.env): Config {
     ...config,
     firstTokenMsMaxByTier: Object.freeze(Object.fromEntries(tiers)),
     vendorEnv: Object.freeze(Object.fromEntries(present(env).filter(([name]) => VENDOR.test(name)))),
+    namesSet: Object.freeze(present(env).flatMap(([name]) => (TIER_CLOCK.test(name) ? [] : [name]))),
+    effective: Object.freeze(effectiveSettings(env)),
   });
 }
 
@@ -323,7 +341,7 @@ export interface EffectiveSetting {
 }
 
 /** What is in force, for people; secrets are masked. Does not check. */
-export function effectiveSettings(env: Environment = process.env): EffectiveSetting[] {
+export function effectiveSettings(env: Environment): EffectiveSetting[] {
   const rows: EffectiveSetting[] = Object.values(SETTINGS).map((row) => {
     const raw = env[row.name];
     if (!raw) return { name: row.name, value: row.fallback ?? "none", from: "default" };

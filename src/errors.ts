@@ -51,7 +51,7 @@ export const ERRORS = {
     status: 401,
     retry: false,
     message: "{detail}",
-    hint: "Send `Authorization: Bearer tg_sk_...` with a key that has not been revoked.",
+    hint: "Send `Authorization: Bearer tg_sk_...` with a key that has not been revoked; the operator makes one with `tollgate account create`.",
   },
   insufficient_balance: {
     status: 402,

@@ -12,12 +12,18 @@ import { openCatalog } from "./gateway/open-catalog.ts";
 import { openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
+import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
+import { logRefusedKeys } from "./gateway/refused-key.ts";
+import { setupOf } from "./gateway/setup.ts";
+import { nextWords, startWords } from "./gateway/start-words.ts";
+import { unsoldIn } from "./gateway/unsold.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import type { ServeDeps } from "./serve/deps.ts";
+import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
@@ -28,6 +34,8 @@ export interface Gateway {
   readonly adminToken: string;
   /** The sandbox upstream of this process; null where there is none. */
   readonly sandboxUrl: string | null;
+  /** What the operator is told at the start, in lines. */
+  startWords(): Promise<readonly string[]>;
   /** Reads adapters, tiers and the overlay again; on an error the old catalog stays. */
   reload(): Promise<void>;
   /** Stops accepting, lets running answers finish up to the configured time, settles and closes everything. */
@@ -69,7 +77,12 @@ export interface GatewayOptions {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
   const clock = systemClock;
-  const log = createLog({ level: config.logLevel, clock, ...(logStream === undefined ? {} : { stream: logStream }) });
+  const log = createLog({
+    level: config.logLevel,
+    format: config.logFormat,
+    clock,
+    ...(logStream === undefined ? {} : { stream: logStream }),
+  });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const stores = await openStores(
     { ...config, dataDir: ownDir },
@@ -77,7 +90,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
 
   const catalog = await openCatalog(config);
-  const upstream = createUpstream(clock);
+  const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
   const actionCatalog = await openActions({
@@ -89,7 +102,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     moreActions,
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
-  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child" });
+  const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
+  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child", disk });
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
@@ -111,7 +125,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     draining: () => phase.draining,
   };
 
-  const asked = { config, stores, catalog, actionCatalog, callers, upstream, counter, run, publicUrl: url.get };
+  const unsold = unsoldIn({ catalog: catalog.current, actionCatalog: actionCatalog.actionCatalog });
+  const asked = { config, stores, catalog, actionCatalog, callers, upstream, counter, run, unsold, publicUrl: url.get };
   const endpoints = publicEndpoints(asked);
   // The parent speaks for all processes; any other one for itself.
   const { readiness, metricsText } =
@@ -119,8 +134,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const sharesPort = role !== undefined;
   const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, { endpoints, sharesPort });
   if (publicServer !== null) url.listensOn(publicServer.port);
+  const setup = () =>
+    setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
+  const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, setup });
   const adminServer =
-    role?.kind === "child" ? null : await listenAdmin(config, deps, { stores, readiness, metricsText });
+    role?.kind === "child"
+      ? null
+      : await listenAdmin(config, deps, {
+          stores,
+          readiness: () => readyWithRoom(readiness(), disk),
+          metricsText,
+          operator,
+          unsold,
+        });
   // The parent serves nobody, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await jobs.start();
 
@@ -138,10 +164,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     adminUrl: adminServer === null ? "" : listenerUrl(config.adminHost, adminServer.port),
     adminToken: callers.adminToken,
     sandboxUrl: catalog.sandboxUrl,
+    async startWords() {
+      const made = setup();
+      return [...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
+    },
     reload: () => catalog.reload(),
     ...createDrain({ config, phase, publicServer, adminServer, observer, closeParts }),
     metricsText: () => observer.metricsText(),
   };
+}
+
+function warningOf(sentence: string | null): readonly string[] {
+  return sentence === null ? [] : [`Warning: ${sentence}.`];
+}
+
+/** No paid call can start on a disk that is nearly full, however well the processes are. */
+async function readyWithRoom(state: Readiness, disk: () => Promise<DiskRoom>): Promise<Readiness> {
+  const reason = state.ready ? lowDiskText(await disk()) : null;
+  return reason === null ? state : { ...state, ready: false, reason };
 }
 
 function readinessOf({ draining }: Phase): Readiness {

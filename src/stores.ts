@@ -15,6 +15,8 @@ import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite/ledger.ts";
 import type { Records } from "./records/records.ts";
 import { redisRecords } from "./records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
+import { diskBounds } from "./storage/disk-guard.ts";
+import { inDataDir } from "./storage/in-data-dir.ts";
 import type { Subscription } from "./storage/redis-channel.ts";
 import { openRedis, type RedisLink } from "./storage/redis-link.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
@@ -58,6 +60,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     file: storeFile(config),
     units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
     clock: systemClock,
+    disk: diskBounds(config.diskFreeMibMin),
     onFatal,
   });
   return {
@@ -92,7 +95,8 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
     await claimArchive(link, archive);
     const moving = exportPostings({ link, archive, clock, onBroken });
     opened.push(() => moving.stop());
-    const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, onFatal });
+    const disk = diskBounds(config.diskFreeMibMin);
+    const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, disk, onFatal });
     const spool = keptUntilCopied(ownFile, link);
     const books = redisLedger({ link, clock, leaseMs: LEASE_MS, archive });
     const onForfeit = (lost: object) =>
@@ -124,6 +128,8 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
 
 /** Opens the stores of a configuration. Rejects with a sentence for the operator. */
 export function openStores(config: Config, events: StoreEvents): Promise<Stores> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  return config.redisUrl === null ? openFile(config, events) : openServer(config.redisUrl, config, events);
+  return inDataDir(config.dataDir, async () => {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    return config.redisUrl === null ? openFile(config, events) : openServer(config.redisUrl, config, events);
+  });
 }

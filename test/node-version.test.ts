@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const SCRIPT = fileURLToPath(new URL("../src/node-version.cjs", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** Runs the check as the given version of Node would. */
 function check(version: string) {
@@ -20,4 +21,12 @@ test.each(["8.17.0", "20.20.2", "22.22.9", "22.23.2", "24.0.0"])("Node %s is tur
   expect(status).toBe(1);
   expect(said).toMatch(/^tollgate: Node 22\.23\.3 or a later 22 is needed, .*`npm ci --include=optional .*\n$/);
   expect(said).toContain(version);
+});
+
+test.each([["src/main.ts"], ["src/cli.ts"]])("%s says so too, where it is run without npm", (program) => {
+  const pretend = 'Object.defineProperty(process.versions, "node", { value: "24.0.0" });';
+  const words = ["--disable-warning=ExperimentalWarning", "--import", `data:text/javascript,${pretend}`, program];
+  const { status, stderr, stdout } = spawnSync(process.execPath, words, { cwd: ROOT, env: { PORT: "abc" } });
+  expect([status, stdout.toString()]).toEqual([1, ""]);
+  expect(stderr.toString()).toMatch(/^tollgate: Node 22\.23\.3 or a later 22 is needed, and this is 24\.0\.0; .*\n$/);
 });

@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
+import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
@@ -16,6 +17,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 export interface AccountParts {
   readonly books: Books;
   readonly clock: Clock;
+  readonly unsold: Unsold;
   /** What is remembered of an account's keys must be read again. */
   readonly forget: (accountId: string) => void;
 }
@@ -111,7 +113,7 @@ function writingEndpoints(parts: AccountParts): EndpointSpec[] {
       changing(async (call) => {
         const body = readBody(keyChangeSchema, call.request.body);
         if (body instanceof GatewayError) return body;
-        return changeKey(parts, { accountId: call.caller.payer.accountId, keyId: idOf(call) }, body);
+        return changeKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body);
       }),
     ),
     endpoint(

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, nanoFromCents } from "../money.ts";
+import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
@@ -45,6 +46,7 @@ const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at leas
 export interface AdminAccountParts {
   readonly books: Books;
   readonly clock: Clock;
+  readonly unsold: Unsold;
   readonly forget: (accountId: string) => void;
   /** What a new account may do. */
   readonly limits: AccountLimits;
@@ -54,8 +56,24 @@ export interface AdminAccountParts {
 
 type Answering = (call: Call) => Promise<Answer | GatewayError>;
 
+/** To the operator a ledger that is away says why: it is his to mend. Whoever calls hears only that it is. */
+function withReason(error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.code !== "ledger_unavailable") return error;
+  const { cause, data } = error.options;
+  if (!(cause instanceof Error) || data?.reason !== undefined) return error;
+  const reason = `Why: ${cause.message}.`;
+  return new GatewayError(error.code, { ...error.options, data: { ...data, reason } });
+}
+
 export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
-  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, answer };
+  async function answerOrSayWhy(call: Call): ReturnType<Answering> {
+    try {
+      return await answer(call);
+    } catch (error) {
+      throw withReason(error);
+    }
+  }
+  return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, answer: answerOrSayWhy };
 }
 
 function noSuchAccount(): GatewayError {

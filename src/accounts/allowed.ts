@@ -24,6 +24,12 @@ function list(shape: RegExp, message: string, written: (entry: string) => string
 export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
 export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
 
+/** Which name on the lists nobody sells, as accounts of this kind see the catalog; null: all are sold. The catalog is handed in. */
+export type Unsold = (
+  lists: { readonly services: readonly string[]; readonly models: readonly string[] },
+  audience: { readonly sandbox: boolean },
+) => { readonly list: "services" | "models"; readonly message: string } | null;
+
 function notAllowed(asked: string, allowed: readonly string[], param?: string): GatewayError {
   const where = param === undefined ? {} : { param };
   return new GatewayError("key_not_allowed", { detail: { asked }, data: { allowed }, ...where });

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
-import { modelsSchema, servicesSchema } from "./allowed.ts";
+import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { keyRow } from "./rows.ts";
 import { mintId, mintKey } from "./secrets.ts";
@@ -73,6 +73,16 @@ function badField(path: string, message: string): GatewayError {
 export interface KeyParts {
   readonly books: Books;
   readonly clock: Clock;
+  readonly unsold: Unsold;
+}
+
+type Lists = Pick<z.output<typeof keyChangeSchema>, "services" | "models">;
+
+/** A name on a list must be one that is sold; what the key has on it already may have left the catalog since. */
+function listFault(lists: Lists, before: Lists, sandbox: boolean, unsold: Unsold): GatewayError | null {
+  const added = (list: keyof Lists) => (lists[list] ?? []).filter((name) => !before[list]?.includes(name));
+  const fault = unsold({ services: added("services"), models: added("models") }, { sandbox });
+  return fault === null ? null : badField(fault.list, fault.message);
 }
 
 /** When a key is to expire must not have passed. */
@@ -82,11 +92,11 @@ function expiryFault(expiresAtMs: number | null | undefined, clock: Clock): Gate
 
 /** Makes an agent key of an account. The secret is in the answer and nowhere else. */
 export async function createKey(
-  { books, clock }: KeyParts,
+  { books, clock, unsold }: KeyParts,
   account: { readonly accountId: string; readonly sandbox: boolean },
   body: z.output<typeof newKeySchema>,
 ): Promise<Answer | GatewayError> {
-  const fault = expiryFault(body.expires_at, clock);
+  const fault = expiryFault(body.expires_at, clock) ?? listFault(body, {}, account.sandbox, unsold);
   if (fault !== null) return fault;
   const { secret, secretHash, hint } = mintKey(account.sandbox);
   const keyId = mintId("key_");
@@ -139,8 +149,8 @@ const NOT_OF_PRIMARY = ["paused", "services", "models", "expires_at"] as const;
 
 /** Changes label, ceiling, pause, lists or expiry of a key. */
 export async function changeKey(
-  { books, clock }: KeyParts,
-  key: { readonly accountId: string; readonly keyId: string },
+  { books, clock, unsold }: KeyParts,
+  key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
   body: z.output<typeof keyChangeSchema>,
 ): Promise<Answer | GatewayError> {
   const before = await books.key(key.accountId, key.keyId);
@@ -150,7 +160,7 @@ export async function changeKey(
     const detail = `${param}: the primary key cannot be paused or limited, and does not expire; rotate it, or use an agent key.`;
     return new GatewayError("conflict", { detail: { detail }, param });
   }
-  const fault = expiryFault(body.expires_at, clock);
+  const fault = expiryFault(body.expires_at, clock) ?? listFault(body, before, key.sandbox, unsold);
   if (fault !== null) return fault;
   const change = changeOf(before, body);
   if (change instanceof GatewayError) return change;

@@ -111,6 +111,8 @@ export interface ChatSpec extends ChatWire {
   readonly reasoningOutside?: boolean;
   /** A JSON pointer, inside the usage object, to the vendor's own cost in USD. */
   readonly costUsdAt?: string;
+  /** Where a server lists its models in OpenAI's shape, below the origin: asked by a check while no model of it is known. */
+  readonly modelsPath?: string;
   readonly models: Readonly<Record<string, ModelSpec>>;
   /**
    * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and

@@ -12,6 +12,7 @@ export function localServer(facts: Pick<AdapterSpec, "name" | "docs" | "origin">
     local: true,
     chat: {
       dialect: "chat-completions",
+      modelsPath: "/models",
       models: {},
       // The server itself knows how much its models can take, so nothing is refused on its behalf. What an image counts for
       // is the most that common open models use; it matters only where the environment sets a price.

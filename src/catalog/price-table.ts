@@ -44,24 +44,14 @@ function shortCount(tokens: number): string {
   return tokens >= 1_000_000 ? `${Math.round(tokens / 100_000) / 10}M` : `${Math.round(tokens / 1_000)}k`;
 }
 
-function linesOf(row: PriceRow): readonly (readonly string[])[] {
+export const PRICE_TITLE = "Sale prices in USD per million tokens";
+export const PRICE_HEADING = ["MODEL", "INPUT", "CACHED", "OUTPUT", "CONTEXT", "SERVED BY"];
+
+/** A row as cells below the heading, and one for each price of longer prompts. */
+export function priceLines(row: PriceRow): readonly (readonly string[])[] {
   const providers = row.providers.join(", ") || "-";
   return [
     [row.model, row.input, row.cached, row.output, shortCount(row.contextTokens), providers],
     ...row.steps.map((step) => [`  above ${shortCount(step.promptTokens)}`, step.input, "", step.output, "", ""]),
   ];
-}
-
-const HEAD = ["model", "input", "cached", "output", "context", "configured providers"];
-
-/** The rows as a table with aligned columns, numbers to the right. */
-export function priceTable(rows: readonly PriceRow[]): string {
-  const lines = [HEAD, ...rows.flatMap(linesOf)];
-  const widths = HEAD.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
-  const cell = (text: string, at: number) => {
-    const width = widths[at] ?? 0;
-    return at === 0 || at === HEAD.length - 1 ? text.padEnd(width) : text.padStart(width);
-  };
-  const title = "Sale prices in USD per million tokens";
-  return [title, "", ...lines.map((line) => line.map(cell).join("  ").trimEnd())].join("\n");
 }

@@ -82,6 +82,7 @@ const chat = z.strictObject({
   reasoningOutside: z.boolean().optional(),
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
+  modelsPath: z.string().startsWith("/").optional(),
   models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
   anyModel: z.strictObject(anyChatModel).optional(),
 });

@@ -1,5 +1,6 @@
 // Commands on accounts: open, look, limit, freeze, credit, refund.
 import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
+import { firstCallText } from "./first-call.ts";
 import { pairs, table, usd } from "./text.ts";
 
 interface Account {
@@ -66,7 +67,7 @@ const create: Command = {
       ["key", `${json.api_key}  (shown this once)`],
       ["balance", usd(json.balance_cents)],
     ]);
-    return { json, text };
+    return { json, text: text + (await firstCallText(admin, json.api_key, kindOf(typed) === "sandbox")) };
   },
 };
 
@@ -75,7 +76,7 @@ const list: Command = {
   takes: [],
   options: {},
   summary: "Lists all accounts",
-  async run(_typed, { admin }) {
+  async run(_typed, { admin, columns }) {
     const json = await admin.call<{ accounts: Account[] }>("GET", "/admin/v1/accounts");
     const rows = json.accounts.map((account) => [
       account.account_id,
@@ -85,7 +86,7 @@ const list: Command = {
       (account.balance_cents / 100).toFixed(2),
       (account.spent_cents / 100).toFixed(2),
     ]);
-    return { json, text: table(["ACCOUNT", "NAME", "KIND", "STATE", "BALANCE USD", "SPENT USD"], rows) };
+    return { json, text: table(["ACCOUNT", "NAME", "KIND", "STATE", "BALANCE USD", "SPENT USD"], rows, columns) };
   },
 };
 

@@ -104,7 +104,7 @@ const list: Command = {
   takes: ["ACCOUNT"],
   options: {},
   summary: "Lists an account's keys",
-  async run(typed, { admin }) {
+  async run(typed, { admin, columns }) {
     const keys: Key[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
       const path: string = `${accountPath(typed.word("ACCOUNT"))}/keys${cursor === "" ? "" : `?cursor=${cursor}`}`;
@@ -125,7 +125,7 @@ const list: Command = {
       key.expires_at ?? "never",
     ]);
     const known = ["KEY", "LABEL (* PRIMARY)", "HINT", "STATE", "CEILING", "SPENT USD", "LAST USED"];
-    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "EXPIRES"], rows) };
+    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "EXPIRES"], rows, columns) };
   },
 };
 

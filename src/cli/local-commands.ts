@@ -1,7 +1,8 @@
-// Commands that need no gateway: the settings, and the sandbox upstream by itself.
+// Commands that need no gateway, though they ask it where one runs: settings and prices; and the sandbox upstream by itself.
 import { once } from "node:events";
 import { systemClock } from "../clock.ts";
-import { type Config, describeSettings, effectiveSettings } from "../config.ts";
+import { type Config, describeSettings } from "../config.ts";
+import { askedOr } from "./asked-or.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
 
@@ -9,7 +10,7 @@ import { table } from "./text.ts";
 const NOWHERE = "http://127.0.0.1:1";
 
 /** The catalog's files as they are now. */
-async function catalogOf(settings: Config) {
+export async function catalogOf(settings: Config) {
   const { loadCatalog } = await import("../catalog/load.ts");
   return loadCatalog({
     env: settings.vendorEnv,
@@ -23,9 +24,9 @@ async function catalogOf(settings: Config) {
 }
 
 /** The table of all settings, as `tollgate config --help` shows it. */
-export function settingsText(): string {
+export function settingsText(columns: number): string {
   const rows = describeSettings().map((row) => [row.name, row.default, row.meaning]);
-  return table(["VARIABLE", "DEFAULT", "MEANING"], rows);
+  return table(["VARIABLE", "DEFAULT", "MEANING"], rows, columns);
 }
 
 /** The same as the README has it. */
@@ -39,12 +40,18 @@ const config: Command = {
   name: "config",
   takes: [],
   options: { markdown: { value: null, meaning: "explain all settings as the table that the README has" } },
-  summary: "Checks the settings and shows what is in force, secrets masked; with --help, explains all of them",
-  async run(typed, { environment }) {
+  summary: "Shows the settings in force, secrets masked; with --help, explains all of them",
+  async run(typed, { config: settings, admin, columns }) {
     if (typed.flag("markdown")) return { json: describeSettings(), text: settingsMarkdown() };
-    const json = effectiveSettings(environment);
-    const rows = json.map(({ name, value, from }) => [name, value, from === "default" ? "" : "set"]);
-    return { json, text: table(["VARIABLE", "VALUE", ""], rows) };
+    const asked = await askedOr(
+      () => admin.call<{ settings: Config["effective"] }>("GET", "/admin/v1/config"),
+      async () => ({ settings: settings.effective }),
+    );
+    const rows = asked.answer.settings.map(({ name, value, from }) => [name, value, from === "default" ? "" : "set"]);
+    return {
+      json: { from: asked.from, settings: asked.answer.settings },
+      text: asked.told(table(["VARIABLE", "VALUE", ""], rows, columns)),
+    };
   },
 };
 
@@ -52,12 +59,17 @@ const prices: Command = {
   name: "prices",
   takes: [],
   options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
-  summary: "Lists what every model costs and which configured providers serve it",
-  async run(typed, { config: settings }) {
-    const { priceRows, priceTable } = await import("../catalog/price-table.ts");
-    const catalog = await catalogOf(settings);
-    const rows = priceRows(catalog, { sandbox: typed.flag("sandbox") });
-    return { json: { models: rows }, text: priceTable(rows) };
+  summary: "Lists what every model costs and which providers serve it",
+  async run(typed, { config: settings, admin, columns }) {
+    const { PRICE_HEADING, PRICE_TITLE, priceLines, priceRows } = await import("../catalog/price-table.ts");
+    const sandbox = typed.flag("sandbox");
+    const asked = await askedOr(
+      () => admin.call<{ models: ReturnType<typeof priceRows> }>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
+      async () => ({ models: priceRows(await catalogOf(settings), { sandbox }) }),
+    );
+    const { models } = asked.answer;
+    const shown = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
+    return { json: { from: asked.from, models }, text: asked.told(shown) };
   },
 };
 

@@ -1,46 +1,63 @@
 // From words on a command line to an exit code: finds the command, checks what it was given, prints what came of it.
 import { parseArgs } from "node:util";
 import { type Environment, readConfig } from "../config.ts";
+import { VERSION } from "../version.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient } from "./admin-client.ts";
+import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
-import { pairs } from "./text.ts";
+import { pairs, wrapped } from "./text.ts";
 
 export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...STORE_COMMANDS,
+  check,
   ...LOCAL_COMMANDS,
 ];
+
+const USAGE_INDENT = "         ";
 
 export interface Surroundings {
   /** Without it, the process's own. */
   readonly environment?: Environment;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
+  /** How wide the terminal is; without it lines are as long as they are. */
+  readonly columns?: number;
 }
 
-function overview(): string {
-  const rows = COMMANDS.map((command) => [command.name, command.summary] as const);
+/** What every command line may end in, beside its own options. */
+const ASKS_HELP = ["--help", "-h"];
+const ASKS_VERSION = ["--version", "-V", "version"];
+
+function overview(columns: number, commands: readonly Command[] = COMMANDS): string {
+  const rows = commands.map((command) => [command.name, command.summary] as const);
   return [
     "Usage: tollgate COMMAND [OPTIONS] [--json]",
     "",
-    pairs(rows),
+    pairs(rows, columns),
     "",
-    "`tollgate COMMAND --help` explains a command. Start the gateway itself with `npm start`.",
+    ...wrapped("`tollgate COMMAND --help` explains a command. Start the gateway itself with `npm start`.", columns),
   ].join("\n");
 }
 
-function help(command: Command): string {
+function help(command: Command, columns: number): string {
   const options = Object.entries(command.options).map(
     ([name, { value, meaning }]) => [value === null ? `--${name}` : `--${name} ${value}`, meaning] as const,
   );
-  const shown = pairs([...options, ["--json", "print the result as JSON"]]);
-  const lines = [`Usage: ${usageLine(command)} [--json]`, "", `${command.summary}.`, "", shown];
-  return (command.name === "config" ? [...lines, "", settingsText()] : lines).join("\n");
+  const shown = pairs([...options, ["--json", "print the result as JSON"]], columns);
+  const usage = wrapped(`Usage: ${usageLine(command)} [--json]`, columns - USAGE_INDENT.length);
+  const lines = [usage.join(`\n${USAGE_INDENT}`), "", ...wrapped(`${command.summary}.`, columns), "", shown];
+  return (command.name === "config" ? [...lines, "", settingsText(columns)] : lines).join("\n");
+}
+
+/** Commands whose first word this is, of two. */
+function groupOf(word: string | undefined): readonly Command[] {
+  return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 }
 
 /** The command whose words the line begins with, and the rest of the line. */
@@ -49,7 +66,7 @@ function find(words: readonly string[]): { command: Command; rest: readonly stri
     const command = COMMANDS.find(({ name }) => name === words.slice(0, count).join(" "));
     if (command !== undefined) return { command, rest: words.slice(count) };
   }
-  const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name);
+  const group = groupOf(words[0]).map(({ name }) => name);
   if (group.length > 0) throw new UsageError(`Which one? ${group.join(", ")}`);
   throw new UsageError(`There is no command ${JSON.stringify(words[0])}; \`tollgate help\` lists them.`);
 }
@@ -97,23 +114,39 @@ function typedFor(command: Command, { values, positionals }: Parsed): Typed {
   };
 }
 
-async function perform(command: Command, rest: readonly string[], { environment, out }: Surroundings): Promise<number> {
+async function perform(command: Command, rest: readonly string[], place: Surroundings): Promise<number> {
+  const { environment, out, err, columns = Infinity } = place;
   const parsed = parse(command, rest);
   if (parsed.values.help === true) {
-    out(help(command));
+    out(help(command, columns));
     return 0;
   }
   const typed = typedFor(command, parsed);
   const config = readConfig(environment);
   const json = parsed.values.json === true;
   const say = (line: string) => out(json ? JSON.stringify({ message: line }) : line);
-  const result = await command.run(typed, { config, admin: createAdminClient(config), say, environment });
+  const result = await command.run(typed, {
+    config,
+    admin: createAdminClient(config),
+    say,
+    progress: err,
+    columns,
+    environment,
+  });
   out(json ? JSON.stringify(result.json, null, 2) : result.text);
   return result.good === false ? 1 : 0;
 }
 
-function isHelp(words: readonly string[]): boolean {
-  return words.length === 0 || ["help", "--help", "-h"].includes(words[0] ?? "");
+/** The help that a line asks for before it names a command of its own; null: it asks for none. */
+function helpFor(words: readonly string[], columns: number): string | null {
+  const [first = "help", second = ""] = words;
+  const asksFirst = ["help", ...ASKS_HELP].includes(first);
+  if (asksFirst && words.length < 2) return overview(columns);
+  const named = asksFirst ? words.slice(1) : words;
+  const group = groupOf(named[0]);
+  const alone = asksFirst ? named.length === 1 : ASKS_HELP.includes(second);
+  if (group.length > 0 && alone) return overview(columns, group);
+  return asksFirst ? help(find(named).command, columns) : null;
 }
 
 /** What an error says, with what is behind it: "the ledger cannot be reached" alone leaves the operator to guess. */
@@ -128,8 +161,13 @@ export async function run(words: readonly string[], place: Surroundings): Promis
   const { out, err } = place;
   let command: Command | null = null;
   try {
-    if (isHelp(words)) {
-      out(words.length > 1 ? help(find(words.slice(1)).command) : overview());
+    if (ASKS_VERSION.includes(words[0] ?? "")) {
+      out(words.includes("--json") ? JSON.stringify({ version: VERSION }) : VERSION);
+      return 0;
+    }
+    const asked = helpFor(words, place.columns ?? Infinity);
+    if (asked !== null) {
+      out(asked);
       return 0;
     }
     const found = find(words);

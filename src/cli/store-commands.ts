@@ -59,7 +59,7 @@ const doctor: Command = {
     const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
     if (json.findings.length === 0) return { json, text: `${seen}: all in order.` };
     const rows = json.findings.map(({ invariant, accountId, detail }) => [invariant, accountId ?? "", detail]);
-    const text = `${seen}: ${rows.length} findings.\n\n${table(["INVARIANT", "ACCOUNT", "FINDING"], rows)}`;
+    const text = `${seen}: ${rows.length} findings.\n\n${table(["INVARIANT", "ACCOUNT", "FINDING"], rows, place.columns)}`;
     return { json, text, good: false };
   },
 };

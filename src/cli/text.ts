@@ -1,21 +1,94 @@
-// How results look to people: pairs and tables in plain text.
+// How results look to people: pairs and tables in plain text, within the columns of a terminal where they go to one.
 
-/** Name and value by line, the values in a column. */
-export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+const GAP = "  ";
+const INDENT = "    ";
+/** A narrower column is not worth wrapping text in. */
+const COLUMN_MIN = 20;
+
+/** Words in lines of at most `width`; a longer word has a line of its own. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
-/** A table with a heading; columns of numbers stand to the right. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const numeric = heading.map((_, column) => rows.every((row) => /^[\d.,-]*$/.test(row[column] ?? "")));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
-      .join("  ")
-      .trimEnd();
-  return [heading, ...rows].map(line).join("\n");
+/** Lines, those after the first one set in. */
+function hanging(lines: readonly string[], indent: number): string {
+  return lines.join(`\n${" ".repeat(indent)}`);
+}
+
+/** Name and value by line, the values in a column. */
+export function pairs(rows: readonly (readonly [name: string, value: string])[], columns = Infinity): string {
+  const width = Math.max(...rows.map(([name]) => name.length)) + GAP.length;
+  const room = Math.max(columns - width, COLUMN_MIN);
+  return rows.map(([name, value]) => name.padEnd(width) + hanging(wrapped(value, room), width)).join("\n");
+}
+
+interface Layout {
+  readonly heading: readonly string[];
+  readonly widths: readonly number[];
+  /** Columns of numbers stand to the right. */
+  readonly numeric: readonly boolean[];
+}
+
+function layoutOf(heading: readonly string[], rows: readonly (readonly string[])[]): Layout {
+  return {
+    heading,
+    widths: heading.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0))),
+    numeric: heading.map((_, column) => rows.every((row) => /^[\d.,-]*[kM]?$/.test(row[column] ?? ""))),
+  };
+}
+
+/** How wide the first `count` columns are together. */
+function widthOf({ widths }: Layout, count: number): number {
+  return widths.slice(0, count).reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+}
+
+function lineOf(cells: readonly string[], { widths, numeric }: Layout): string {
+  const padded = cells.map((cell, column) => {
+    const width = widths[column] ?? 0;
+    return numeric[column] ? cell.padStart(width) : cell.padEnd(width);
+  });
+  return padded.join(GAP).trimEnd();
+}
+
+/** What has no room beside the rest of its row stands below it, by its title. */
+function below(row: readonly string[], shown: number, { heading }: Layout, columns: number): readonly string[] {
+  const cells = row.flatMap((cell, column) =>
+    column < shown || cell === "" ? [] : [{ title: heading[column], cell }],
+  );
+  const text = cells.map(({ title, cell }) => `${title?.toLowerCase()} ${cell}`).join("; ");
+  return text === "" ? [] : wrapped(text, columns - INDENT.length).map((line) => INDENT + line);
+}
+
+/** A table with a heading. Columns that do not fit are told below their row; a last one with room to be wrapped is. */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[], columns = Infinity): string {
+  const layout = layoutOf(heading, rows);
+  let shown = heading.length;
+  while (shown > 1 && widthOf(layout, shown) > columns) shown--;
+  if (shown === heading.length) return [heading, ...rows].map((row) => lineOf(row, layout)).join("\n");
+  const used = widthOf(layout, shown) + GAP.length;
+  const room = columns - used;
+  const isLast = shown === heading.length - 1;
+  const longest = Math.max(...rows.flatMap((row) => (row[shown] ?? "").split(" ").map((word) => word.length)));
+  if (isLast && room >= Math.max(COLUMN_MIN, longest)) {
+    const line = (row: readonly string[]) => {
+      const [first = "", ...rest] = wrapped(row[shown] ?? "", room);
+      return hanging([lineOf([...row.slice(0, shown), first], layout), ...rest], used);
+    };
+    return [heading, ...rows].map(line).join("\n");
+  }
+  const head = isLast && used + (heading[shown]?.length ?? 0) <= columns ? heading : heading.slice(0, shown);
+  const lines = rows.flatMap((row) => {
+    const whole = lineOf(row, layout);
+    if (isLast && whole.length <= columns) return [whole];
+    return [lineOf(row.slice(0, shown), layout), ...below(row, shown, layout, columns)];
+  });
+  return [lineOf(head, layout), ...lines].join("\n");
 }
 
 /** Cents as dollars. */

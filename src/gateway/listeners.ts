@@ -1,8 +1,9 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
 import { adminEndpoints, type Readiness } from "../accounts/admin-endpoints.ts";
+import type { Unsold } from "../accounts/allowed.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { Endpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { screen, tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -48,15 +49,19 @@ export function listenPublic(config: Config, deps: ServeDeps, door: PublicDoor):
 export interface AdminDoor {
   readonly stores: Stores;
   /** Of this process, or of all of them together. */
-  readonly readiness: () => Readiness;
+  readonly readiness: () => Readiness | Promise<Readiness>;
   readonly metricsText: () => Promise<string>;
+  /** What the operator can ask beside accounts and books. */
+  readonly operator: readonly EndpointSpec[];
+  readonly unsold: Unsold;
 }
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText } = door;
+  const { stores, readiness, metricsText, operator, unsold } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
+    unsold,
     forget: deps.forget,
     sandbox: config.sandbox,
     readiness,
@@ -68,7 +73,7 @@ export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): P
     ...edge(config, deps),
     host: config.adminHost,
     port: config.adminPort,
-    endpoints: inEnvelope(endpoints),
+    endpoints: inEnvelope([...endpoints, ...operator]),
     cors: null,
     // Bound to every address, it cannot know the names it goes by.
     allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],

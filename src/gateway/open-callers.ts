@@ -5,6 +5,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import type { ServeDeps } from "../serve/deps.ts";
+import { inDataDir } from "../storage/in-data-dir.ts";
 import type { Stores } from "../stores.ts";
 
 type Doors = "authenticate" | "isAdmin" | "takeWindow" | "peekWindow" | "addressRequestsPerMinute" | "countsPaidCalls";
@@ -28,7 +29,7 @@ export async function openCallers(config: Config, stores: Stores): Promise<OpenC
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
-  const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
+  const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
   const windows = createRequestWindows({ clock });
   return {
     adminToken,

@@ -2,6 +2,7 @@
 import { systemClock } from "../clock.ts";
 import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
+import type { DiskRoom } from "../storage/disk-guard.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
@@ -13,13 +14,15 @@ export interface OpenObserverParts {
   readonly upstream: Upstream;
   /** The books are common to all processes: one of them looks. */
   readonly looksAtBooks: boolean;
+  readonly disk: () => Promise<DiskRoom>;
 }
 
-export function openObserver({ log, isKnown, stores, upstream, looksAtBooks }: OpenObserverParts): Observer {
+export function openObserver({ log, isKnown, stores, upstream, looksAtBooks, disk }: OpenObserverParts): Observer {
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({ clock: systemClock, log, isKnown });
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),
+    disk,
     restingRoutes: () => upstream.health.resting(),
     ...(spool === null ? {} : { spool }),
     ...(archiveBehindMs === null ? {} : { archiveBehindMs }),

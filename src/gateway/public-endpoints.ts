@@ -1,6 +1,7 @@
 // Everything that callers can ask for, in one list.
 import { accountEndpoints } from "../accounts/account-endpoints.ts";
 import { healthEndpoint } from "../accounts/admin-endpoints.ts";
+import type { Unsold } from "../accounts/allowed.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
@@ -32,6 +33,7 @@ export interface PublicEndpointsParts {
   readonly upstream: Upstream;
   readonly counter: TokenCounter;
   readonly run: RunDeps;
+  readonly unsold: Unsold;
   readonly publicUrl: () => string;
 }
 
@@ -71,9 +73,9 @@ function modelEndpoints({ config, catalog: { current }, upstream, counter }: Pub
   );
 }
 
-function ownAccountEndpoints({ config, stores, callers }: PublicEndpointsParts): readonly EndpointSpec[] {
+function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {
   const { ledger, records } = stores;
-  const own = accountEndpoints({ books: ledger, clock: systemClock, forget: callers.forget });
+  const own = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
   if (config.signup !== "open") return own;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
   const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };

@@ -131,6 +131,27 @@ export const METRICS = {
     help: "Events of providers' streams that could not be parsed",
     labels: ["provider", "sandbox"],
   },
+  build: {
+    type: "gauge",
+    name: "tollgate_build_info",
+    help: "1 for the version that runs, on the Node that runs it",
+    labels: ["version", "node"],
+    merge: "highest",
+  },
+  diskFree: {
+    type: "gauge",
+    name: "tollgate_disk_free_bytes",
+    help: "Free on the disk of DATA_DIR",
+    labels: [],
+    merge: "highest",
+  },
+  diskNeeded: {
+    type: "gauge",
+    name: "tollgate_disk_needed_bytes",
+    help: "With less free on the disk of DATA_DIR no paid call is taken on: DISK_FREE_MIB_MIN",
+    labels: [],
+    merge: "highest",
+  },
   inFlight: {
     type: "gauge",
     name: "tollgate_in_flight",

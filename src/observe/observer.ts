@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { NANO_PER_USD, type Nano } from "../money.ts";
+import { VERSION } from "../version.ts";
 import { createCounting } from "./count.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, metricsText } from "./metrics.ts";
@@ -35,6 +36,7 @@ export interface ScrapeSource {
   /** How late postings are on their way to the archive; null where another process moves them. */
   archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
+  disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
 }
 
 export interface Observer {
@@ -66,6 +68,7 @@ export function createObserver({ clock, log, isKnown }: ObserverOptions): Observ
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
+  metrics.build.set({ version: VERSION, node: process.versions.node }, 1);
   const count = createCounting(metrics, isKnown);
   const ledgerCells = new Map<string, HistogramCell>();
   const sources: ScrapeSource[] = [];
@@ -82,6 +85,11 @@ export function createObserver({ clock, log, isKnown }: ObserverOptions): Observ
       metrics.spoolOldest.set(spool.oldestMs / 1000);
     }
     if (source.archiveBehindMs) metrics.archiveBehind.set((source.archiveBehindMs() ?? 0) / 1000);
+    const disk = await source.disk?.();
+    if (disk) {
+      metrics.diskFree.set(disk.freeBytes);
+      metrics.diskNeeded.set(disk.freeBytesMin);
+    }
     const totals = await source.totals?.();
     if (!totals) return;
     metrics.accounts.set(totals.accounts);

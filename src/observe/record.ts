@@ -17,6 +17,8 @@ export interface RecordStart {
 export interface RequestRecord extends RecordStart {
   /** The endpoint's path template, such as `/api/v1/transactions/{id}`; `_other` where no endpoint matched. */
   endpoint: string;
+  /** Asked by whoever watches the gateway. */
+  watched: boolean;
   /** The status that was sent; 0 where the client left before any. */
   status: number;
   /** The code of the error that the caller was told, also of one told inside a stream. */
@@ -58,6 +60,7 @@ export function newRecord(start: RecordStart): RequestRecord {
     method: start.method,
     startedMs: start.startedMs,
     endpoint: "_other",
+    watched: false,
     status: 0,
     code: null,
     accountId: null,

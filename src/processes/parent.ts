@@ -17,6 +17,8 @@ const PROGRAM = fileURLToPath(new URL("../main.ts", import.meta.url));
 export interface Processes {
   readonly url: string;
   readonly adminUrl: string;
+  /** What the operator is told at the start, in lines. */
+  startWords(): Promise<readonly string[]>;
   /** Replaces every process, one at a time, if the adapters and tiers can be read. */
   reload(): Promise<void>;
   drain(): Promise<void>;
@@ -95,6 +97,7 @@ export async function startProcesses({ config: set, say, onFatal, patience }: Pr
   return {
     url: gateway.url,
     adminUrl: gateway.adminUrl,
+    startWords: () => gateway.startWords(),
     async reload() {
       await gateway.reload();
       await running.roll();

@@ -16,6 +16,11 @@ export function stop(error: unknown): never {
   process.exit(1);
 }
 
+async function sayListening(started: Pick<Processes, "url" | "adminUrl" | "startWords">): Promise<void> {
+  say(`Tollgate listens on ${started.url}, its admin listener on ${started.adminUrl}.`);
+  for (const line of await started.startWords()) say(line);
+}
+
 /** What SIGHUP is answered with. */
 interface Reread {
   readonly done: string;
@@ -50,7 +55,7 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
   if (config.workers === 1) {
     const gateway = await startGateway({ config, onFatal: stop });
     obeySignals(gateway, ONE);
-    say(`Tollgate listens on ${gateway.url}, its admin listener on ${gateway.adminUrl}.`);
+    await sayListening(gateway);
     return;
   }
   const processes = await startProcesses({
@@ -61,5 +66,5 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
   });
   obeySignals(processes, SEVERAL);
   say(`${config.workers} processes share the public port.`);
-  say(`Tollgate listens on ${processes.url}, its admin listener on ${processes.adminUrl}.`);
+  await sayListening(processes);
 }

@@ -23,6 +23,7 @@ const STRANGER: Audience = {
 export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: Reply, deps: ServeDeps): Promise<void> {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   record.endpoint = endpoint.path;
+  record.watched = endpoint.watch === true;
   record.bytesIn = request.body.length;
   const answering = { reply, window: new ToldWindow(reply), record };
   try {

@@ -1,5 +1,6 @@
 // Keeps room on the disk: says when new work must be refused, and gives up a ballast file so that running work can end.
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 const MIB = 1024 * 1024;
@@ -13,6 +14,31 @@ export interface DiskBounds {
 }
 
 export const DISK_BOUNDS: DiskBounds = { freeBytesMin: 512 * MIB, ballastBytes: 64 * MIB };
+
+/** How much there is on a disk, for those who watch it. */
+export interface DiskRoom {
+  readonly freeBytes: number;
+  /** With less no new work is taken on. */
+  readonly freeBytesMin: number;
+}
+
+/** Looks at the disk of `folder`, off the event loop. */
+export async function diskRoom(folder: string, { freeBytesMin }: DiskBounds): Promise<DiskRoom> {
+  const disk = await statfs(folder);
+  return { freeBytes: disk.bavail * disk.bsize, freeBytesMin };
+}
+
+/** What is wrong where there is too little room, as a sentence; null: there is enough. */
+export function lowDiskText({ freeBytes, freeBytesMin }: DiskRoom): string | null {
+  if (freeBytes >= freeBytesMin) return null;
+  const mib = (bytes: number) => Math.floor(bytes / MIB);
+  return `the disk of DATA_DIR is nearly full: ${mib(freeBytes)} MiB are free, and below ${mib(freeBytesMin)} MiB no paid call is taken on`;
+}
+
+/** The usual bounds with another least room. */
+export function diskBounds(freeMibMin: number): DiskBounds {
+  return { ...DISK_BOUNDS, freeBytesMin: freeMibMin * MIB };
+}
 
 export interface DiskGuard {
   /** Whether new work must be refused; looks at the disk at most once a second. */

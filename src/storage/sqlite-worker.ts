@@ -104,7 +104,7 @@ function transact(calls: readonly unknown[]): BatchAnswer {
     const number = calls[at] as number;
     if (low && entries[number]?.admission) {
       errors ??= {};
-      errors[at / 2] = "the disk is nearly full";
+      errors[at / 2] = "the disk of DATA_DIR is nearly full";
       values.push(null);
     } else {
       values.push(operations[number]?.(calls[at + 1]) ?? null);

@@ -38,7 +38,7 @@ export interface ActionCandidateParts {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly ringOf: (adapter: Adapter) => KeyRing;
-  readonly restKey: (ring: KeyRing, key: string, failure: AttemptFailure) => AttemptFailure;
+  readonly restKey: (adapter: Adapter, key: string, failure: AttemptFailure) => AttemptFailure;
   readonly limiter: VendorRateLimiter;
 }
 
@@ -76,8 +76,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     // Params are checked before they are sent: what one vendor finds wrong with them is wrong with them.
     pointlessAfter: (_, kind) => kind === "caller_invalid",
     open(sink: AnswerSink, firstMsMax: number): Attempt {
-      const ring = ringOf(adapter);
-      const key = ring.take();
+      const key = ringOf(adapter).take();
       const { params, row } = order;
       return openActionAttempt(
         {
@@ -100,7 +99,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
             if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
             const told = readableFailure(failure, key, order.restore);
             // A failure before the vendor answered, such as no permit in time, is not the key's fault.
-            return failure.status === 0 ? told : restKey(ring, key, told);
+            return failure.status === 0 ? told : restKey(adapter, key, told);
           },
         },
         sink,

@@ -6,6 +6,8 @@ export interface KeyRing {
   take(): string;
   /** Leaves a key out for a while. True where another is fit. */
   rest(key: string, ms: number): boolean;
+  /** Whether it is left out. */
+  rests(key: string): boolean;
 }
 
 /** A ring of one or more keys. A vendor that needs none has the one empty key. */
@@ -26,5 +28,6 @@ export function createKeyRing(keys: readonly string[], clock: Clock): KeyRing {
       for (const slot of slots) if (slot.key === key) slot.untilMs = nowMs + ms;
       return slots.some((slot) => slot.untilMs <= nowMs);
     },
+    rests: (key) => slots.some((slot) => slot.key === key && slot.untilMs > clock.elapsedMs()),
   };
 }

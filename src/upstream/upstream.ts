@@ -93,8 +93,16 @@ function contextOf(
   };
 }
 
-/** Opens no connection before the first call. */
-export function createUpstream(clock: Clock): Upstream {
+/** A vendor has refused a key of ours, for what it is or for what is left on it. */
+export interface RefusedKey {
+  readonly adapter: Adapter;
+  /** Which of its keys. */
+  readonly key: string;
+  readonly failure: AttemptFailure;
+}
+
+/** Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. */
+export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey) => void = () => {}): Upstream {
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
@@ -108,9 +116,11 @@ export function createUpstream(clock: Clock): Upstream {
   }
 
   /** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
-  function restKey(ring: KeyRing, key: string, failure: AttemptFailure): AttemptFailure {
+  function restKey(adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
+    const { ring } = vendorOf(adapter);
+    if (auth && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
@@ -147,7 +157,7 @@ export function createUpstream(clock: Clock): Upstream {
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
             clock,
-            onFailure: (failure) => restKey(ring, key, readableFailure(failure, key)),
+            onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
           },
           sink,
         );

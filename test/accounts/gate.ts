@@ -70,12 +70,15 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const { authenticate, forget } = createAuthenticator({ books, clock, sandbox });
   const isAdmin = adminCheck(ADMIN_TOKEN);
   const limits = { inferenceCapNano: nano(10_000_000_000), requestsPerMinute: 600, inFlightMax: 64 };
+  // There is no catalog here: every name counts as sold.
+  const unsold = () => null;
   const gate = { readiness: { ready: true } as Readiness };
   const specs = [
-    ...accountEndpoints({ books, clock, forget }),
+    ...accountEndpoints({ books, clock, unsold, forget }),
     ...adminEndpoints({
       books,
       clock,
+      unsold,
       forget,
       limits,
       sandbox,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
-import { priceRows, priceTable } from "../../src/catalog/price-table.ts";
+import { priceLines, priceRows } from "../../src/catalog/price-table.ts";
 import { anyServer, catalogOf, LIVE, priced, tier, vendor } from "./catalog-of.ts";
 
 const long = { promptTokens: 200_000, input: "2.5", output: "15" };
@@ -92,14 +92,11 @@ describe("the price list", () => {
   });
 
   test("as a table has a line a model and one for each step of its price", () => {
-    expect(priceTable(priceRows(catalog, LIVE)).split("\n")).toEqual([
-      "Sale prices in USD per million tokens",
-      "",
-      "model          input  cached  output  context  configured providers",
-      "lab/open      0.0028  0.0028    0.28       8k  -",
-      "maker/big       1.25   0.125      10       1M  maker",
-      "  above 200k     2.5              15",
-      "maker/embed     0.02    0.02       0       8k  maker",
+    expect(priceRows(catalog, LIVE).flatMap(priceLines)).toEqual([
+      ["lab/open", "0.0028", "0.0028", "0.28", "8k", "-"],
+      ["maker/big", "1.25", "0.125", "10", "1M", "maker"],
+      ["  above 200k", "2.5", "", "15", "", ""],
+      ["maker/embed", "0.02", "0.02", "0", "8k", "maker"],
     ]);
   });
 

@@ -188,6 +188,38 @@ describe("a key's limits", () => {
   });
 });
 
+describe("a key's lists take only what is sold", () => {
+  test.each([
+    [["--models", "core/chep"], "models: core/chep is not sold here. Nearest: core/cheap"],
+    [
+      ["--models", "core/cheap,openai/gpt-5-nanoo"],
+      "models: openai/gpt-5-nanoo is not sold here. Nearest: openai/gpt-5-nano",
+    ],
+    [["--services", "exa/serch"], "services: exa/serch is not sold here. Nearest: exa/search"],
+    [["--services", "fils"], "services: fils is not sold here. Nearest: files"],
+  ])("%j", async (options, says) => {
+    const { id } = await open();
+    const refused = await tollgate("key", "create", id, ...options);
+    expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining(says) });
+    const { body: made } = await json("key", "create", id);
+    expect(await tollgate("key", "limit", id, made.id, ...options)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(says),
+    });
+    const { body } = await json("account", "show", id);
+    expect(body.keys).toHaveLength(2);
+  });
+
+  test("a model of an own server, a tier by its short name, an embedding and a service are; a sandbox's too, where it is one", async () => {
+    const { id } = await open();
+    const models = "custom/any-name:8b,cheap,openai/text-embedding-3-small";
+    expect((await tollgate("key", "create", id, "--models", models, "--services", "files,exa/search")).code).toBe(0);
+    expect((await tollgate("key", "create", id, "--models", "sandbox/503")).code).toBe(1);
+    const play = await open("--sandbox");
+    expect((await tollgate("key", "create", play.id, "--models", "sandbox/503")).code).toBe(0);
+  });
+});
+
 describe("what the gateway refuses ends with 1 and its words", () => {
   test.each([
     [["account", "show", "acct_none"], "There is no such account", "not_found"],

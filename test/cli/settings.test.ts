@@ -1,18 +1,24 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { run } from "../../src/cli/run.ts";
+import { COMMANDS, run } from "../../src/cli/run.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
 /** Runs a command line in this process. */
-async function tollgate(words: readonly string[], environment: Record<string, string> = {}) {
+async function tollgate(words: readonly string[], environment: Record<string, string> = {}, columns?: number) {
   const out: string[] = [];
   const err: string[] = [];
-  const code = await run(words, { environment, out: (line) => out.push(line), err: (line) => err.push(line) });
+  const code = await run(words, {
+    environment,
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    ...(columns === undefined ? {} : { columns }),
+  });
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
@@ -33,6 +39,55 @@ describe("help", () => {
 
   test("does not need settings that parse", async () => {
     expect((await tollgate(["help"], { PORT: "abc" })).code).toBe(0);
+  });
+});
+
+describe("a group of commands", () => {
+  test.each([[["account", "--help"]], [["account", "-h"]], [["help", "account"]], [["--help", "account"]]])(
+    "%j lists its commands and is no mistake",
+    async (words) => {
+      const { code, out } = await tollgate(words);
+      expect(code).toBe(0);
+      expect(out).toMatch(/^account create /m);
+      expect(out).not.toMatch(/^key /m);
+    },
+  );
+
+  test("key --help as well", async () => {
+    expect(await tollgate(["key", "--help"])).toMatchObject({ code: 0, out: expect.stringMatching(/^key rotate /m) });
+  });
+});
+
+describe("the version", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+
+  test.each([[["--version"]], [["-V"]], [["version"]]])("%j says it", async (words) => {
+    expect(await tollgate(words, { PORT: "abc" })).toEqual({ code: 0, out: version, err: "" });
+  });
+
+  test("is read by programs", async () => {
+    expect(JSON.parse((await tollgate(["--version", "--json"])).out)).toEqual({ version });
+  });
+});
+
+describe("in a terminal of 80 columns", () => {
+  const shell = { ADMIN_PORT: "1", ADMIN_TOKEN: "0123456789abcdef", GROQ_API_KEY: "k", TOGETHER_API_KEY: "k" };
+  const helps = COMMANDS.map(({ name }) => [...name.split(" "), "--help"]);
+
+  test.each([["help"], ["prices"], ["prices", "--sandbox"], ["config"], ...helps].map((words) => [words]))(
+    "%j fits",
+    async (words) => {
+      const { code, out } = await tollgate(words, shell, 80);
+      expect(code).toBe(0);
+      const wide = out.split("\n").filter((line) => line.length > 80 && !line.startsWith("No gateway answers"));
+      expect(wide).toEqual([]);
+    },
+  );
+
+  test("what is wrapped is what is told without a terminal", async () => {
+    const words = (text: string) => text.split(/\s+/).join(" ");
+    for (const asked of [["help"], ["key", "create", "--help"]])
+      expect(words((await tollgate(asked, shell, 80)).out)).toBe(words((await tollgate(asked, shell)).out));
   });
 });
 
@@ -74,7 +129,8 @@ describe("config", () => {
     expect(out).not.toContain("acme-secret");
     expect(out).not.toContain("0123456789abcdef");
     const json = JSON.parse((await tollgate(["config", "--json"], environment)).out);
-    expect(json).toContainEqual({ name: "PORT", value: "9000", from: "environment" });
+    expect(json.from).toBe("environment");
+    expect(json.settings).toContainEqual({ name: "PORT", value: "9000", from: "environment" });
   });
 
   test("says in one line what does not parse", async () => {
@@ -117,7 +173,7 @@ describe("the command itself", () => {
       "config",
       "--json",
     ]);
-    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ name: "HOST" }));
+    expect(JSON.parse(stdout).settings).toContainEqual(expect.objectContaining({ name: "HOST" }));
     expect(stderr).toBe("");
   });
 

@@ -7,7 +7,13 @@ import { METRICS } from "../../src/observe/metrics.ts";
 import { DEPLOY, has, ROOT, read, temporary, yaml } from "./deployed.ts";
 
 interface Alerts {
-  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+}
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 interface MetricRow {
@@ -44,9 +50,19 @@ describe("what is watched", () => {
     readonly id: number;
     readonly title: string;
     readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-    readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
+    readonly datasource: { readonly uid: string };
+    readonly targets: readonly {
+      readonly expr: string;
+      readonly legendFormat: string;
+      readonly datasource: { readonly uid: string };
+    }[];
   }
-  const board = JSON.parse(read("grafana/board.json")) as { panels: Panel[] };
+  interface Board {
+    readonly editable: boolean;
+    readonly panels: readonly Panel[];
+    readonly templating: { readonly list: readonly { readonly name: string; readonly query: unknown }[] };
+  }
+  const board = JSON.parse(read("grafana/board.json")) as Board;
   const [alerts] = yaml<Alerts>("prometheus/alerts.yml");
   const rules = alerts?.groups.flatMap((group) => group.rules) ?? [];
 
@@ -64,6 +80,34 @@ describe("what is watched", () => {
   test("the check would see a metric or a label that there is not", () => {
     expect(unknownIn("sum(tollgate_no_such)")).toEqual(["tollgate_no_such"]);
     expect(unknownIn('sum by (planet) (tollgate_requests_total{colour="red"})')).toEqual(["planet", "colour"]);
+  });
+
+  test("the board is read from whichever data source one chooses, for the gateways and providers one chooses, and can be changed", () => {
+    expect(board.editable).toBe(true);
+    expect(board.templating.list.map(({ name }) => name)).toEqual(["datasource", "instance", "provider"]);
+    const [, ...queries] = board.templating.list.map(({ query }) => JSON.stringify(query));
+    for (const query of queries)
+      expect([...METRIC_NAMES.keys()].some((name) => query.includes(`(${name},`))).toBe(true);
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the board's own way to name a variable.
+    const chosen = new Set(["${datasource}"]);
+    for (const { datasource, targets } of board.panels) {
+      expect(new Set([datasource, ...targets.map((target) => target.datasource)].map(({ uid }) => uid))).toEqual(
+        chosen,
+      );
+      for (const { expr } of targets) {
+        const asked = expr.match(/\b(tollgate|gen_ai_client|gen_ai_server)_\w+(?=[{[ )]|$)/g) ?? [];
+        expect(expr.split('instance=~"$instance"').length - 1, expr).toBe(asked.length);
+      }
+    }
+  });
+
+  test("every alarm says what it is and where to read what to do", () => {
+    const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+    for (const { alert, annotations } of rules) {
+      expect(annotations, alert).toMatchObject({ summary: expect.any(String), description: expect.any(String) });
+      const [file, anchor] = String(annotations.runbook_url).split("#");
+      expect([file, page.includes(`<a id="${anchor}"></a>`)], alert).toEqual(["docs/operations.md", true]);
+    }
   });
 
   test("panels have their own numbers and places", () => {
@@ -122,6 +166,30 @@ describe("what is watched", () => {
       "an archive that takes nothing",
       true,
       fires("PostingsStayInRedis", { tollgate_archive_behind_seconds: "0+10x60" }, "6m"),
+    ],
+    [
+      "a disk that is nearly full",
+      true,
+      fires(
+        "DiskNearlyFull",
+        {
+          'tollgate_disk_free_bytes{instance="a"}': "1000000000x120",
+          'tollgate_disk_needed_bytes{instance="a"}': "536870912x120",
+        },
+        "10m",
+      ),
+    ],
+    [
+      "a disk with room",
+      false,
+      fires(
+        "DiskNearlyFull",
+        {
+          'tollgate_disk_free_bytes{instance="a"}': "9000000000x120",
+          'tollgate_disk_needed_bytes{instance="a"}': "536870912x120",
+        },
+        "10m",
+      ),
     ],
     ["a gateway that is away", true, fires("GatewayDown", { 'up{job="tollgate",instance="a"}': "0x60" }, "5m")],
   ])("%s: an alarm, %s", (_, isAlarm, { name, ...group }) => {

@@ -73,7 +73,7 @@ describe("a request that went well", () => {
     expect(lines).toEqual([
       expect.objectContaining({
         level: 30,
-        time: Date.UTC(2026, 0, 2) + 1_000,
+        time: "2026-01-02T00:00:01.000Z",
         msg: "request",
         request_id: "req_1",
         endpoint: "/api/llm/v1/chat/completions",

@@ -39,6 +39,8 @@ async function tollgate(...words: string[]) {
 
 test("calls spread over the processes, which count as one and are administered as one", async () => {
   expect(await readyz()).toEqual({ ready: true, processes: { ready: 2, wanted: 2 } });
+  // The parent, which serves no calls, knows as well as they do what is on, and where.
+  expect(await gateway.admin("GET", "/admin/v1/providers")).toMatchObject({ url: gateway.url, mistyped: [] });
   const calls = await Promise.all(Array.from({ length: 40 }, () => gateway.call()));
   expect(charged(calls)).toBe(40);
   expect(await gateway.total("tollgate_outcomes_total", 'operation="chat"')).toBe(40);

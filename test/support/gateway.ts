@@ -28,6 +28,8 @@ export interface TestGateway extends Gateway {
   /** An account with a key, by way of the admin listener. */
   account(options?: AccountOptions): Promise<TestAccount>;
   admin(method: string, path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
+  /** Every line of the log so far. */
+  lines(): readonly string[];
   /** The log lines of requests so far, parsed. */
   records(): Record<string, unknown>[];
   /** The record of a request, once it has been written. */
@@ -105,6 +107,7 @@ export async function startTestGateway(
     ...gateway,
     dataDir,
     admin,
+    lines: () => lines,
     records,
     record: (requestId) =>
       eventually(() => records().find(({ request_id }) => request_id === requestId), `the record of ${requestId}`),

@@ -1,0 +1,65 @@
+// What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
+import type { Adapter, Audience, Catalog } from "./catalog.ts";
+import { variablesOf } from "./variables.ts";
+
+export interface InstalledProvider {
+  /** The adapter's id. */
+  readonly id: string;
+  readonly name: string;
+  readonly on: boolean;
+  /** What must be set to turn it on, all of it; empty: nothing that the operator sets will do. */
+  readonly variables: readonly string[];
+  /** What the gateway lacks for it; null: nothing. */
+  readonly waits_for: string | null;
+  readonly sells_models: boolean;
+  /** Any model can be asked for as `<id>/<model>`. */
+  readonly serves_any: boolean;
+  /** How many actions it sells. */
+  readonly actions: number;
+}
+
+/** How many candidates of a tier have somebody who serves them. */
+export interface InstalledTier {
+  readonly id: string;
+  readonly on: number;
+  readonly of: number;
+}
+
+export interface Installed {
+  readonly providers: readonly InstalledProvider[];
+  readonly tiers: readonly InstalledTier[];
+}
+
+const LIVE: Audience = { sandbox: false };
+
+function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
+  return {
+    id,
+    name: spec.name,
+    on: configured,
+    variables: variablesOf(id, spec),
+    waits_for: spec.waitsFor ?? null,
+    sells_models: spec.chat !== undefined || spec.embeddings !== undefined,
+    serves_any: spec.chat?.anyModel !== undefined,
+    actions: Object.keys(spec.actions ?? {}).length,
+  };
+}
+
+/** As live accounts see it. */
+export function installedOf(catalog: Catalog): Installed {
+  return {
+    providers: [...catalog.adapters(LIVE).values()].map(providerOf),
+    tiers: [...catalog.tiers.values()].map(({ id, models }) => ({
+      id,
+      on: models.filter((slug) => (catalog.model(slug, LIVE)?.offers.length ?? 0) > 0).length,
+      of: models.length,
+    })),
+  };
+}
+
+/** A model that a first call can ask for: the tier with the most candidates, or else any model that is served; null: none is. */
+export function firstModelOf(catalog: Catalog): string | null {
+  const [tier] = installedOf(catalog).tiers.toSorted((a, b) => b.on - a.on);
+  if (tier !== undefined && tier.on > 0) return `core/${tier.id}`;
+  return catalog.models(LIVE).find(({ offers }) => offers.length > 0)?.slug ?? null;
+}

@@ -1,0 +1,93 @@
+// Variables that somebody has set in vain, because they are nearly, but not quite, what is read.
+import type { AdapterSpec } from "./adapter.ts";
+import { envName } from "./configure.ts";
+import { allVariablesOf, keyVariablesOf } from "./variables.ts";
+
+export interface NearVariable {
+  readonly set: string;
+  readonly meant: string;
+}
+
+/** What other programs call a vendor's key or its address, after the vendor's name. */
+const KEY_ENDS = /^(API_?)?(KEYS?|TOKEN|SECRET|SECRET_KEY|ACCESS_KEY)$/;
+const URL_ENDS = /^((API_)?(BASE|URL|URI|HOST|ENDPOINT)|BASE_?UR[IL]|API_BASE_URL|ORIGIN)$/;
+
+/** So long must a name be for one wrong letter in it to be a mistake, and for two. */
+const ONE_WRONG_LENGTH = 10;
+const TWO_WRONG_LENGTH = 15;
+
+function lettersOf(name: string): string {
+  return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
+}
+
+function wrongMax(length: number): number {
+  if (length >= TWO_WRONG_LENGTH) return 2;
+  return length >= ONE_WRONG_LENGTH ? 1 : 0;
+}
+
+/** How many letters are missing, added, wrong or swapped between two names (Damerau's distance). */
+function distance(a: string, b: string): number {
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
+  for (let row = 1; row <= a.length; row++) {
+    const next = [row];
+    for (let at = 1; at <= b.length; at++) {
+      const same = a[row - 1] === b[at - 1] ? 0 : 1;
+      let least = Math.min((last[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1, (last[at - 1] ?? 0) + same);
+      const swapped = row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1];
+      if (swapped) least = Math.min(least, (before[at - 2] ?? 0) + 1);
+      next.push(least);
+    }
+    [before, last] = [last, next];
+  }
+  return last[b.length] ?? 0;
+}
+
+/** What a name means that begins as a vendor's variables do and ends as other programs end theirs. */
+function byEnd(name: string, adapters: ReadonlyMap<string, AdapterSpec>): string | null {
+  for (const [id, spec] of adapters) {
+    const start = envName(id, "");
+    if (!name.startsWith(start)) continue;
+    const end = name.slice(start.length);
+    if (KEY_ENDS.test(end)) return keyVariablesOf(id, spec)[0] ?? null;
+    if (URL_ENDS.test(end)) return envName(id, "BASE_URL");
+  }
+  return null;
+}
+
+/** Whoever is wrong at both ends of a name is not told: most pairs of names are passed over by this alone. */
+function beginsOrEndsAs(a: string, b: string): boolean {
+  return a.slice(0, 2) === b.slice(0, 2) || a.slice(-3) === b.slice(-3);
+}
+
+function byLetters(name: string, known: ReadonlyMap<string, string>): string | null {
+  const letters = lettersOf(name);
+  const same = known.get(letters);
+  if (same !== undefined) return same;
+  const allowed = wrongMax(letters.length);
+  if (allowed === 0) return null;
+  let nearest: { readonly name: string; readonly wrong: number } | null = null;
+  for (const [other, full] of known) {
+    if (Math.abs(other.length - letters.length) > allowed || !beginsOrEndsAs(letters, other)) continue;
+    const wrong = distance(letters, other);
+    if (wrong <= allowed && wrong < (nearest?.wrong ?? allowed + 1)) nearest = { name: full, wrong };
+  }
+  return nearest?.name ?? null;
+}
+
+/**
+ * Of the variables that are set, those that nobody reads and that are much like one that is read. Where that one is set too, there
+ * is nothing to say.
+ */
+export function nearVariables(
+  set: readonly string[],
+  settings: readonly string[],
+  adapters: ReadonlyMap<string, AdapterSpec>,
+): readonly NearVariable[] {
+  const read = new Set([...settings, ...[...adapters].flatMap(([id, spec]) => allVariablesOf(id, spec))]);
+  const known = new Map([...read].map((name) => [lettersOf(name), name]));
+  const isSet = new Set(set);
+  return set
+    .filter((name) => !read.has(name))
+    .map((name) => ({ set: name, meant: byEnd(name.toUpperCase(), adapters) ?? byLetters(name, known) }))
+    .flatMap(({ set: name, meant }) => (meant === null || isSet.has(meant) ? [] : [{ set: name, meant }]));
+}

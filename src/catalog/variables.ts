@@ -1,0 +1,30 @@
+// Which variables of the environment an adapter reads, and which of them turn it on.
+import type { AdapterSpec } from "./adapter.ts";
+import { envName } from "./configure.ts";
+
+/** A way to turn a vendor on: all of these variables together. Empty: nothing that the operator sets will do. */
+export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
+  if (spec.waitsFor !== undefined || spec.sandboxOnly === true) return [];
+  if (spec.local === true) return [envName(id, "BASE_URL")];
+  const contact = spec.contact === "required" ? ["CONTACT"] : [];
+  return spec.auth.kind === "none" ? contact : [...keyVariablesOf(id, spec), ...contact];
+}
+
+/** Where its key stands: one variable, or those of its parts. Of several names for the same key the first. */
+export function keyVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
+  if (spec.auth.kind === "none") return [];
+  return spec.keyParts ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).slice(0, 1);
+}
+
+/** Everything that it reads. */
+export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
+  const any = spec.chat?.anyModel !== undefined || spec.embeddings?.anyModel !== undefined;
+  const origins = Object.keys(spec.origins ?? {}).map((name) => `${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`);
+  const suffixes = [
+    "BASE_URL",
+    ...origins,
+    ...(any ? ["MODEL", "PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"] : []),
+  ];
+  const keys = spec.keyParts ?? spec.keyEnv ?? [envName(id, "API_KEY")];
+  return [...suffixes.map((suffix) => envName(id, suffix)), ...keys];
+}

@@ -1,0 +1,97 @@
+// `tollgate check`: asks every provider that is on whether it serves us, through the gateway that runs, or else from this shell.
+import type { ProviderCheck } from "../gateway/check-provider.ts";
+import type { AdminClient } from "./admin-client.ts";
+import { askedOr } from "./asked-or.ts";
+import { type Command, CommandError, type Workplace } from "./command.ts";
+import { catalogOf } from "./local-commands.ts";
+import { table } from "./text.ts";
+
+/** Who can be asked, and how. */
+interface Checker {
+  readonly ids: readonly string[];
+  check(id: string): Promise<readonly ProviderCheck[]>;
+  close(): Promise<void>;
+}
+
+async function byGateway(admin: AdminClient): Promise<Checker> {
+  const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>("GET", "/admin/v1/providers");
+  return {
+    ids: providers.flatMap(({ id, on }) => (on ? [id] : [])),
+    async check(id) {
+      const path = `/admin/v1/providers/${encodeURIComponent(id)}/check`;
+      return (await admin.call<{ checks: ProviderCheck[] }>("POST", path)).checks;
+    },
+    close: async () => {},
+  };
+}
+
+async function fromHere({ config }: Workplace): Promise<Checker> {
+  const [{ checkProvider }, { createUpstream }, { systemClock }] = await Promise.all([
+    import("../gateway/check-provider.ts"),
+    import("../upstream/upstream.ts"),
+    import("../clock.ts"),
+  ]);
+  const catalog = await catalogOf(config);
+  const upstream = createUpstream(systemClock);
+  const deps = { catalog, upstream, clock: systemClock, namesSet: config.namesSet };
+  const live = [...catalog.adapters({ sandbox: false }).values()];
+  return {
+    ids: live.flatMap(({ id, configured }) => (configured ? [id] : [])),
+    async check(id) {
+      const checks = await checkProvider(id, deps);
+      if (checks === null) throw new CommandError(`No provider that is on is called ${id}.`);
+      return checks;
+    },
+    close: () => upstream.close(),
+  };
+}
+
+function rowOf({ provider, asked, verdict, ms }: ProviderCheck): readonly string[] {
+  return [provider, verdict, asked === null ? "" : `${ms}`, asked ?? ""];
+}
+
+/** What there is to say beyond the verdict, a line each. */
+function detailsOf(checks: readonly ProviderCheck[]): readonly string[] {
+  return checks
+    .filter(({ detail }) => detail !== "")
+    .map(({ provider, key, verdict, status, detail }) => {
+      const bad = verdict !== "fine" && verdict !== "not asked";
+      const where = bad && key !== null ? ` ${key}` : "";
+      return `${provider}:${where}${status > 0 && bad ? ` ${status}` : ""} ${detail}`;
+    });
+}
+
+export const check: Command = {
+  name: "check",
+  takes: [],
+  options: { provider: { value: "ID", meaning: "this one alone" } },
+  summary: "Asks each provider that is on once, cheaply, and says whether it answers",
+  async run(typed, place) {
+    const asked = await askedOr(
+      () => byGateway(place.admin),
+      () => fromHere(place),
+    );
+    const checker = asked.answer;
+    const only = typed.text("provider");
+    const ids = only === undefined ? checker.ids : [only];
+    const checks: ProviderCheck[] = [];
+    try {
+      await Promise.all(
+        ids.map(async (id) => {
+          const found = await checker.check(id);
+          checks.push(...found);
+          for (const one of found) place.progress(`${one.provider}: ${one.verdict}`);
+        }),
+      );
+    } finally {
+      await checker.close();
+    }
+    checks.sort((a, b) => (a.provider < b.provider ? -1 : 1));
+    const good = checks.length > 0 && checks.every(({ answered, verdict }) => answered || verdict === "not asked");
+    const rows = table(["PROVIDER", "STATE", "MS", "ASKED"], checks.map(rowOf), place.columns);
+    const details = detailsOf(checks);
+    const text =
+      checks.length === 0 ? "No provider is on." : [rows, ...(details.length > 0 ? ["", ...details] : [])].join("\n");
+    return { json: { ok: good, from: asked.from, checks }, text: asked.told(text), good };
+  },
+};

@@ -1,0 +1,39 @@
+// What a new account's holder does first: one call that can be pasted as it stands.
+import type { AdminClient } from "./admin-client.ts";
+import { CommandError } from "./command.ts";
+
+interface SetupAnswer {
+  readonly url: string;
+  readonly providers: readonly { readonly id: string; readonly on: boolean; readonly serves_any: boolean }[];
+  readonly tiers: readonly { readonly id: string }[];
+  readonly first_model: string | null;
+}
+
+/** A model to ask for, and a word on it where it is only a place for one; null: nobody serves any. */
+function modelOf(setup: SetupAnswer, sandbox: boolean): { readonly model: string; readonly word: string } | null {
+  if (sandbox && setup.tiers[0] !== undefined) return { model: `core/${setup.tiers[0].id}`, word: "" };
+  if (setup.first_model !== null) return { model: setup.first_model, word: "" };
+  const any = setup.providers.find(({ on, serves_any }) => on && serves_any);
+  if (any === undefined) return null;
+  return { model: `${any.id}/MODEL`, word: `(MODEL: \`tollgate check --provider ${any.id}\` lists what it serves.)` };
+}
+
+/** The words below a new key; none where the gateway does not say enough. */
+export async function firstCallText(admin: AdminClient, key: string, sandbox: boolean): Promise<string> {
+  const setup = await admin.call<SetupAnswer>("GET", "/admin/v1/providers").catch((error: unknown) => {
+    if (error instanceof CommandError) return null;
+    throw error;
+  });
+  if (setup === null) return "";
+  const found = modelOf(setup, sandbox);
+  if (found === null)
+    return "\n\nNo provider of models is on here yet: the gateway said at its start what turns one on.";
+  const body = { model: found.model, messages: [{ role: "user", content: "Hello" }] };
+  const lines = [
+    `curl ${setup.url}/api/llm/v1/chat/completions \\`,
+    `  -H 'Authorization: Bearer ${key}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ];
+  return ["", "", "A first call:", "", ...lines, ...(found.word === "" ? [] : ["", found.word])].join("\n");
+}

@@ -1,0 +1,163 @@
+// Asks one vendor once with each of our keys, and says in a word how it is. No account pays, and no route's health is touched.
+import { randomBytes } from "node:crypto";
+import type { Adapter, Catalog } from "../catalog/catalog.ts";
+import { keyVariablesOf } from "../catalog/variables.ts";
+import type { Clock } from "../clock.ts";
+import type { FailureKind } from "../failures.ts";
+import type { AttemptFailure } from "../route.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { failureOfKind } from "../upstream/vendor-failure.ts";
+import { type CheckAsk, checkQuestion } from "./check-question.ts";
+
+const ANSWER_MS_MAX = 20_000;
+const WHOLE_MS_MAX = 30_000;
+/** An answer that took longer is a slow one. */
+const SLOW_MS = 5_000;
+/** Shorter parts of a key are not secrets. */
+const KEY_CHARS_MIN = 8;
+const DETAIL_CHARS_MAX = 300;
+const MODELS_SHOWN_MAX = 10;
+
+export type CheckVerdict =
+  | "fine"
+  | "slow"
+  | "key bad"
+  | "empty"
+  | "model missing"
+  | "rate limited"
+  | "unreachable"
+  | "failing"
+  | "refused"
+  | "not asked";
+
+/** One key at one vendor. */
+export interface ProviderCheck {
+  readonly provider: string;
+  /** The variable that the key stands in, and which of several it is; null: no key is sent. */
+  readonly key: string | null;
+  /** The vendor's model, the action or the path that was asked; null: nothing was. */
+  readonly asked: string | null;
+  readonly verdict: CheckVerdict;
+  /** A good answer came. */
+  readonly answered: boolean;
+  /** The vendor's status; 0 where none came. */
+  readonly status: number;
+  readonly ms: number;
+  /** The vendor's own words, or what is to be done; "" where there is nothing to say. */
+  readonly detail: string;
+}
+
+const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
+  provider_auth_failed: "key bad",
+  provider_billing: "empty",
+  provider_model_missing: "model missing",
+  provider_rate_limited: "rate limited",
+  provider_connection_failed: "unreachable",
+  provider_timeout: "slow",
+  caller_invalid: "refused",
+  caller_unsupported: "refused",
+  caller_context_length: "refused",
+  policy_content: "refused",
+};
+
+export interface CheckDeps {
+  readonly catalog: Catalog;
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+  /** The names of the variables that are set. */
+  readonly namesSet: readonly string[];
+}
+
+type Ended =
+  | { readonly failure: AttemptFailure }
+  | {
+      readonly failure: null;
+      /** The parsed answer, where it was read. */
+      readonly answer: unknown;
+    };
+
+function ask({ candidate }: Exclude<CheckAsk, string>): Promise<Ended> {
+  return new Promise((resolve) => {
+    const end = (ended: Ended) => {
+      clearTimeout(timer);
+      resolve(ended);
+    };
+    // The attempt's own clocks bound the wait for each part of an answer, not for all of them together.
+    const timer = setTimeout(() => {
+      attempt.abort();
+      resolve({ failure: failureOfKind("provider_timeout", "no whole answer came") });
+    }, WHOLE_MS_MAX);
+    const attempt = candidate.open(
+      {
+        content: () => {},
+        done: () => end({ failure: null, answer: attempt.reading().answer }),
+        failed: (failure) => end({ failure }),
+      },
+      ANSWER_MS_MAX,
+    );
+  });
+}
+
+/** A server that lists its models says what they can be asked for as. */
+function modelsIn(answer: unknown, { id }: Adapter): string {
+  const list = atPointer(answer, "/data");
+  const names = (Array.isArray(list) ? list : []).flatMap((row: unknown) => {
+    const name = atPointer(row, "/id");
+    return typeof name === "string" ? [`${id}/${name}`] : [];
+  });
+  if (names.length === 0) return "";
+  const more = names.length > MODELS_SHOWN_MAX ? ` and ${names.length - MODELS_SHOWN_MAX} more` : "";
+  return `serves ${names.slice(0, MODELS_SHOWN_MAX).join(", ")}${more}`;
+}
+
+/** In one line, without our key where the vendor repeats it. */
+function readable(text: string, key: string): string {
+  const secrets = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
+  const hidden = secrets.reduce((all, part) => all.replaceAll(part, "[key]"), text);
+  return hidden.replace(/\s+/g, " ").trim().slice(0, DETAIL_CHARS_MAX);
+}
+
+/** Where nobody answers, or not what was asked for, the address may be the wrong one. What it may have of a login is left out. */
+function placeOf(kind: FailureKind, { origin: address }: Adapter): string {
+  if (kind !== "provider_connection_failed" && kind !== "provider_model_missing") return "";
+  const { origin, pathname } = new URL(address);
+  return ` (at ${origin}${pathname})`;
+}
+
+async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDeps): Promise<ProviderCheck> {
+  const { catalog, upstream, clock } = deps;
+  const requestId = `req_check${randomBytes(8).toString("hex")}`;
+  const createdS = Math.floor(clock.epochMs() / 1000);
+  const question = checkQuestion(adapter, { catalog, upstream, requestId, createdS, msMax: ANSWER_MS_MAX });
+  const common = { provider: adapter.id, key: keyName };
+  if (typeof question === "string")
+    return { ...common, asked: null, verdict: "not asked", answered: false, status: 0, ms: 0, detail: question };
+  const startedMs = clock.elapsedMs();
+  const ended = await ask(question);
+  const ms = Math.round(clock.elapsedMs() - startedMs);
+  const asked = { ...common, asked: question.asked, ms };
+  if (ended.failure === null) {
+    const verdict = ms > SLOW_MS ? "slow" : "fine";
+    return { ...asked, verdict, answered: true, status: 200, detail: modelsIn(ended.answer, adapter) };
+  }
+  const { kind, status, message } = ended.failure;
+  const detail = readable(message, adapter.keys[0] ?? "") + placeOf(kind, adapter);
+  return { ...asked, verdict: VERDICTS[kind] ?? "failing", answered: false, status, detail };
+}
+
+/** Asks a vendor with each of our keys at once. Null: there is no such vendor, or it is not on. */
+export async function checkProvider(id: string, deps: CheckDeps): Promise<readonly ProviderCheck[] | null> {
+  const adapter = deps.catalog.adapters({ sandbox: false }).get(id);
+  if (adapter === undefined || !adapter.configured) return null;
+  const { spec, keys } = adapter;
+  if (keys.length === 0) return [await checkKey(adapter, null, deps)];
+  const set = spec.keyEnv?.filter((name) => deps.namesSet.includes(name)).slice(0, 1) ?? [];
+  const variable = (set.length > 0 ? set : keyVariablesOf(id, spec)).join(" + ");
+  return Promise.all(
+    keys.map((key, at) => {
+      const name = keys.length === 1 ? variable : `${variable} (${at + 1} of ${keys.length})`;
+      return checkKey({ ...adapter, keys: [key] }, name, deps);
+    }),
+  );
+}

@@ -1,0 +1,124 @@
+// What a vendor is asked to find out whether it serves us: the cheapest thing that shows it, as one candidate of a route.
+import { z } from "zod";
+import type { ActionSpec, Params } from "../catalog/action.ts";
+import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
+import type { Candidate } from "../route.ts";
+import { upstreamCentsOf } from "../run/action-price.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
+
+/** Enough for a word; a model that reasons first may end before it, and that too is an answer. */
+const OUTPUT_TOKENS = 16;
+/** A question that the vendor takes more for is not asked. */
+const CENTS_MAX = 1;
+/** A host that an example has made up: nobody can fetch it. */
+const MADE_UP = /\.example\b/;
+const LIVE = { sandbox: false };
+
+export interface CheckOrder {
+  readonly catalog: Catalog;
+  readonly upstream: Upstream;
+  readonly requestId: string;
+  readonly createdS: number;
+  /** How long an answer may take. */
+  readonly msMax: number;
+}
+
+export interface CheckQuestion {
+  /** The model, action or path that is asked. */
+  readonly asked: string;
+  readonly candidate: Candidate;
+}
+
+/** What can be asked, or why nothing is. */
+export type CheckAsk = CheckQuestion | string;
+
+/** Models that answer at once come first, then the cheapest: a question costs a thousandth of a cent. */
+function cheapestFirst(a: Offer, b: Offer): number {
+  const reasons = Number(a.wire.hidesReasoning === true) - Number(b.wire.hidesReasoning === true);
+  return reasons || a.cost.output - b.cost.output || a.cost.input - b.cost.input;
+}
+
+function askModel(offer: Offer, slug: string, order: CheckOrder): CheckAsk {
+  const { upstream, requestId, createdS, msMax } = order;
+  const body = { messages: [{ role: "user", content: "Answer with the word ok." }] };
+  const completionId = requestId.replace(/^req_/, "chatcmpl-");
+  const candidate = upstream.chatCandidate(offer, {
+    asked: { ...chatCompletionsWire.request(body), mayBeEmpty: true },
+    answers: chatCompletionsWire.answers({ id: completionId, createdS, model: slug }),
+    requestId,
+    completionId,
+    createdS,
+    stream: false,
+    servedSlug: slug,
+    contextTokens: offer.spec.contextTokens,
+    outputTokensMax: OUTPUT_TOKENS,
+    clocks: { firstTokenMsMax: msMax, lastFirstTokenMsMax: msMax, gapMsMax: msMax },
+  });
+  return typeof candidate === "string" ? candidate : { asked: offer.upstreamModel, candidate };
+}
+
+function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: CheckOrder): CheckQuestion {
+  const candidate = upstream.actionCandidate(offer, {
+    soldId: offer.id,
+    params,
+    row: null,
+    requestId,
+    restore: (json) => json,
+    preamble: null,
+    sandbox: null,
+  });
+  return { asked: offer.id, candidate };
+}
+
+/** The list of a server's models, asked as an action would be. */
+function askList(adapter: Adapter, path: string, order: CheckOrder): CheckQuestion {
+  const spec: ActionSpec = {
+    description: "Lists the models of the server.",
+    category: "models",
+    effect: "read",
+    params: z.strictObject({}),
+    price: { mode: "fixed", cents: 0 },
+    upstreamCents: 0,
+    request: { method: "GET", path },
+    timeoutMs: order.msMax,
+    example: { params: {}, answers: [{ data: [] }] },
+  };
+  const id = `${adapter.id}${path}`;
+  const offer: ActionOffer = { adapter, id, spec, table: null, healthKey: id, names: {}, lacks: [] };
+  return { ...askAction(offer, {}, order), asked: path };
+}
+
+function cheapestAction(adapter: Adapter, order: CheckOrder): CheckAsk {
+  const asks = order.catalog
+    .actions(LIVE)
+    .flatMap(({ offers }) => offers)
+    .filter((offer) => offer.adapter.id === adapter.id)
+    .filter(({ spec: { effect, table, requires } }) => effect === "read" && table === undefined && !requires)
+    .filter(({ spec: { example } }) => !MADE_UP.test(JSON.stringify(example.params)))
+    .map((offer) => {
+      const params: Params = offer.spec.params.parse(offer.spec.example.params);
+      return { offer, params, cents: upstreamCentsOf(offer.spec, params, null) };
+    })
+    .sort((a, b) => a.cents - b.cents);
+  const [least] = asks;
+  if (least === undefined) return "none of its actions can be asked without an effect";
+  if (least.cents > CENTS_MAX) return `its cheapest action costs ${least.cents} cents`;
+  const spec = { ...least.offer.spec, timeoutMs: order.msMax };
+  return askAction({ ...least.offer, adapter, spec }, least.params, order);
+}
+
+/** What `adapter` is asked; of several of its keys the adapter that is handed in has one. */
+export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
+  const { chat } = adapter.spec;
+  if (chat === undefined) return cheapestAction(adapter, order);
+  const offers = order.catalog
+    .models(LIVE)
+    .flatMap(({ slug, offers }) => offers.map((offer) => ({ slug, offer })))
+    .filter(({ offer }) => offer.adapter.id === adapter.id)
+    .sort((a, b) => cheapestFirst(a.offer, b.offer));
+  const [first] = offers;
+  if (first !== undefined) return askModel({ ...first.offer, adapter }, first.slug, order);
+  if (chat.modelsPath !== undefined) return askList(adapter, chat.modelsPath, order);
+  return "none of its models is sold here";
+}

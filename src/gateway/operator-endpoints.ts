@@ -1,0 +1,38 @@
+// What the operator asks of a running gateway about itself: its providers, prices and settings, and whether the providers answer.
+import { adminEndpoint } from "../accounts/admin-accounts.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { priceRows } from "../catalog/price-table.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { EndpointSpec } from "../endpoint.ts";
+import { notFound } from "../run/nearest.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { checkProvider } from "./check-provider.ts";
+import type { Setup } from "./setup.ts";
+
+export interface OperatorParts {
+  readonly config: Config;
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
+  readonly upstream: Upstream;
+  readonly setup: () => Setup;
+}
+
+export function operatorEndpoints({ config, catalog, upstream, setup }: OperatorParts): readonly EndpointSpec[] {
+  return [
+    adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: setup() })),
+    adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
+      const id = request.params.id ?? "";
+      const deps = { catalog: catalog(), upstream, clock: systemClock, namesSet: config.namesSet };
+      const checks = await checkProvider(id, deps);
+      if (checks !== null) return { status: 200, body: { checks } };
+      const on = setup().providers.flatMap((provider) => (provider.on ? [provider.id] : []));
+      return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
+    }),
+    adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
+      const sandbox = request.query.get("sandbox") === "1";
+      return { status: 200, body: { models: priceRows(catalog(), { sandbox }) } };
+    }),
+    adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
+  ];
+}

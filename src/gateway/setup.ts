@@ -1,0 +1,43 @@
+// How this installation is set up, for the operator: said at the start, answered on the admin listener, read by the command.
+import type { Catalog } from "../catalog/catalog.ts";
+import { firstModelOf, type InstalledProvider, type InstalledTier, installedOf } from "../catalog/installed.ts";
+import { type NearVariable, nearVariables } from "../catalog/near-variables.ts";
+import { type Config, SETTINGS } from "../config.ts";
+import type { ActionCatalog } from "../run/action-catalog.ts";
+
+export interface Setup {
+  /** The public address. */
+  readonly url: string;
+  readonly providers: readonly InstalledProvider[];
+  readonly tiers: readonly InstalledTier[];
+  /** Those that can be called, our own included. */
+  readonly actions: { readonly on: number; readonly of: number };
+  /** Variables that are set in vain. */
+  readonly mistyped: readonly NearVariable[];
+  /** A model for a first call; null: none is served. */
+  readonly first_model: string | null;
+  readonly sandbox: boolean;
+}
+
+export interface SetupParts {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly actionCatalog: ActionCatalog;
+  readonly url: string;
+}
+
+const LIVE = { sandbox: false };
+const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
+
+export function setupOf({ config, catalog, actionCatalog, url }: SetupParts): Setup {
+  const specs = new Map([...catalog.adapters(LIVE)].map(([id, { spec }]) => [id, spec]));
+  const actions = actionCatalog.all(LIVE);
+  return {
+    url,
+    ...installedOf(catalog),
+    actions: { on: actions.filter(({ configured }) => configured).length, of: actions.length },
+    mistyped: nearVariables(config.namesSet, SETTING_NAMES, specs),
+    first_model: firstModelOf(catalog),
+    sandbox: config.sandbox,
+  };
+}

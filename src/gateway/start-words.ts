@@ -1,0 +1,73 @@
+// What the operator is told once the gateway listens: what is on, what turns the rest on, and what to do next. At most 80 columns.
+import type { InstalledProvider } from "../catalog/installed.ts";
+import type { Setup } from "./setup.ts";
+
+const COLUMNS = 80;
+const INDENT = "  ";
+export const COMMAND = "npm run -s tollgate --";
+
+/** Words in lines, those after the first one set in. */
+function filled(words: readonly string[], indent: string): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined) lines.push(word);
+    else if (last.length + word.length + 1 > COLUMNS) lines.push(indent + word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** Names by commas, in lines that begin with a title or below it. */
+function listed(title: string, names: readonly string[]): string[] {
+  return filled([title, ...names.map((name, at) => (at === names.length - 1 ? name : `${name},`))], INDENT);
+}
+
+/** The variables that turn on what is off; two that belong together are told together. */
+function turningOn(providers: readonly InstalledProvider[]): string[] {
+  const off = providers.filter(({ on, variables }) => !on && variables.length > 0);
+  return [...new Set(off.map(({ variables }) => variables.join(" + ")))];
+}
+
+/** What is on, what is off, and what was set in vain. */
+export function startWords({ providers, tiers, actions, mistyped }: Setup): readonly string[] {
+  const models = providers.filter(({ sells_models }) => sells_models);
+  const others = providers.filter(({ sells_models }) => !sells_models);
+  const idsOn = (list: readonly InstalledProvider[]) => list.flatMap(({ id, on }) => (on ? [id] : []));
+  const [modelsOff, othersOff] = [turningOn(models), turningOn(others)];
+  const none = (ids: readonly string[]) => (ids.length === 0 ? ["none"] : ids);
+  return [
+    ...listed("Models by:", none(idsOn(models))),
+    ...listed(
+      "Tiers:",
+      tiers.map(({ id, on, of }) => `${id} ${on} of ${of}`),
+    ),
+    ...listed(`Actions: ${actions.on} of ${actions.of}, by:`, none(idsOn(others))),
+    ...(modelsOff.length === 0 ? [] : listed("Off, models; to turn on, set:", modelsOff)),
+    ...(othersOff.length === 0 ? [] : listed("Off, actions; to turn on, set:", othersOff)),
+    ...mistyped.map(({ set, meant }) => `Warning: ${set} is set, and nobody reads it. Is ${meant} meant?`),
+  ];
+}
+
+/** What a newcomer does next. */
+export function nextWords({ first_model, providers, url, sandbox }: Setup): readonly string[] {
+  const own = providers.filter(({ serves_any, variables }) => serves_any && variables.length > 0);
+  const any = own.find(({ on }) => on);
+  if (first_model === null && any === undefined) {
+    const variables = own.flatMap((provider) => provider.variables).join(" or ");
+    const words = `No provider of models is on. Set one's key; or, for a server of your own that speaks OpenAI's wire, set ${variables} to its address, such as http://127.0.0.1:8000/v1, and the variable of the same name that ends in _MODEL to its model's name. Then start again.`;
+    return [
+      ...filled(words.split(" "), ""),
+      ...(sandbox ? [`Or play without: ${COMMAND} account create --name me --sandbox`] : []),
+    ];
+  }
+  return [
+    ...(first_model === null && any !== undefined
+      ? [`Any model of ${any.id} can be asked for as ${any.id}/<its name>.`]
+      : []),
+    "Next, in another terminal in this folder, with the same variables:",
+    `  ${COMMAND} check                     asks each provider`,
+    `  ${COMMAND} account create --name me  opens an account`,
+    `What can be called: ${url}/catalog`,
+  ];
+}

@@ -1,0 +1,43 @@
+// Says of the names on a key's lists which of them nobody sells here: mistyped, they would shut the key out of what was meant.
+import type { Unsold } from "../accounts/allowed.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { ActionCatalog } from "../run/action-catalog.ts";
+import { nearest } from "../run/nearest.ts";
+
+const TIER_PREFIX = "core/";
+
+export interface UnsoldParts {
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
+  readonly actionCatalog: ActionCatalog;
+}
+
+export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
+  return ({ services, models }, { sandbox }) => {
+    const audience = { sandbox };
+    const actions = actionCatalog.all(audience);
+    const sold = catalog();
+    const isModel = (name: string) =>
+      (name.startsWith(TIER_PREFIX) && sold.tiers.has(name.slice(TIER_PREFIX.length))) ||
+      sold.model(name, audience) !== null ||
+      sold.embedding(name, audience) !== null;
+    const isService = (name: string) => actions.some(({ id, service }) => id === name || service === name);
+    const model = models.find((name) => !isModel(name));
+    if (model !== undefined) {
+      const slugs = [...sold.models(audience), ...sold.embeddings(audience)].map(({ slug }) => slug);
+      const names = [...sold.tiers.keys()].map((id) => TIER_PREFIX + id);
+      return { list: "models", message: told(model, [...names, ...slugs]) };
+    }
+    const service = services.find((name) => !isService(name));
+    if (service === undefined) return null;
+    return {
+      list: "services",
+      message: told(service, [...new Set(actions.flatMap((action) => [action.service, action.id]))]),
+    };
+  };
+}
+
+function told(name: string, names: readonly string[]): string {
+  const found = nearest(name, names);
+  return `${name} is not sold here.${found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`}`;
+}

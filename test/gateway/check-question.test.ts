@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { variablesOf } from "../../src/catalog/variables.ts";
+import { systemClock } from "../../src/clock.ts";
+import { checkQuestion } from "../../src/gateway/check-question.ts";
+import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
+
+const LIVE = { sandbox: false };
+/** Whose actions all have an effect, or need what another one made. */
+const NOT_ASKED = ["2captcha", "fal", "tikhub"];
+
+let catalog: Catalog;
+let upstream: Upstream;
+beforeAll(async () => {
+  upstream = createUpstream(systemClock);
+  const contact = "Ada ada@lab.example";
+  const bare = await shippedCatalog();
+  const names = [...bare.adapters(LIVE)].flatMap(([id, { spec }]) => variablesOf(id, spec));
+  const env = Object.fromEntries(
+    names.map((name) => [name, name.endsWith("_URL") ? "http://127.0.0.1:1/v1" : "key-12345"]),
+  );
+  catalog = await shippedCatalog({ env, contact });
+});
+afterAll(() => upstream.close());
+
+test("the variables that are told turn every provider on, but for those that nothing does", () => {
+  const off = [...catalog.adapters(LIVE).values()].filter(({ configured }) => !configured);
+  expect(off.flatMap(({ id, spec }) => variablesOf(id, spec))).toEqual([]);
+  expect(off.every(({ spec }) => spec.waitsFor !== undefined)).toBe(true);
+});
+
+test("every provider that is shipped can be asked, but for those that cannot be without an effect", () => {
+  const order = { catalog, upstream, requestId: "req_1", createdS: 1, msMax: 1_000 };
+  const asks = [...catalog.adapters(LIVE).values()]
+    .filter(({ configured }) => configured)
+    .map((adapter) => ({ id: adapter.id, question: checkQuestion(adapter, order) }));
+  expect(asks.length).toBeGreaterThan(30);
+  expect(asks.flatMap(({ id, question }) => (typeof question === "string" ? [id] : []))).toEqual(NOT_ASKED);
+});

@@ -1,0 +1,69 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { run } from "../../src/cli/run.ts";
+import { readConfig } from "../../src/config.ts";
+import { startGateway } from "../../src/gateway.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+
+describe("on a disk that is nearly full", () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startTestGateway({ DISK_FREE_MIB_MIN: "1000000000" });
+  });
+  afterAll(() => gateway.stop());
+
+  test("the operator is told at the start, at /readyz and by account create why nothing is taken on", async () => {
+    const says = /the disk of DATA_DIR is nearly full: \d+ MiB are free, and below 1000000000 MiB no paid call/;
+    expect((await gateway.startWords()).join("\n")).toMatch(says);
+    const ready = await fetch(`${gateway.adminUrl}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reason: expect.stringMatching(says) }]);
+    const err: string[] = [];
+    const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+    const words = ["account", "create", "--name", "me"];
+    const code = await run(words, { environment, out: () => {}, err: (line) => err.push(line) });
+    expect([code, err.join()]).toEqual([1, expect.stringContaining("Why: the disk of DATA_DIR is nearly full")]);
+  });
+
+  test("it can be seen in the metrics, with what is needed", async () => {
+    const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    expect(value("tollgate_disk_needed_bytes")).toBe(1_000_000_000 * 1024 * 1024);
+    expect(value("tollgate_disk_free_bytes")).toBeGreaterThan(0);
+    expect(value("tollgate_disk_free_bytes")).toBeLessThan(value("tollgate_disk_needed_bytes"));
+  });
+});
+
+test("with room nothing is said, and all is ready", async () => {
+  const gateway = await startTestGateway();
+  onTestFinished(() => gateway.stop());
+  expect((await gateway.startWords()).join("\n")).not.toContain("nearly full");
+  expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200);
+});
+
+describe("a DATA_DIR that cannot be used", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-dir-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "file");
+  writeFileSync(file, "not a folder");
+  const occupied = join(folder, "occupied");
+  mkdirSync(join(occupied, "tollgate.db"), { recursive: true });
+  const garbage = join(folder, "garbage");
+  mkdirSync(garbage);
+  writeFileSync(join(garbage, "tollgate.db"), "this is no database ".repeat(500));
+  const tokenless = join(folder, "tokenless");
+  mkdirSync(join(tokenless, "admin.token"), { recursive: true });
+
+  test.each([
+    ["is a file", file],
+    ["lies below a file", join(file, "below")],
+    ["has a folder in the place of the ledger", occupied],
+    ["has a ledger that is none", garbage],
+    ["has a folder in the place of the token", tokenless],
+  ])("that %s is named by the start", async (_, dataDir) => {
+    const config = readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" });
+    const started = startGateway({ config, onFatal: () => {} });
+    await expect(started).rejects.toThrow(`DATA_DIR (${dataDir}) cannot be used: `);
+  });
+});
