@@ -110,14 +110,42 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["minor install", "the production install is 213 MB", null],
     ["minor readme", "the README has a table of 82 rows", null],
     ["minor changelog", "no CHANGELOG", null],
-    ["catalog name", "/catalog has no product name and no way to a key", null],
+    [
+      "catalog name",
+      "/catalog has no product name and no way to a key",
+      ["test/web/catalog-page.test.ts", "says whose it is, and how one comes by a key"],
+    ],
     ["catalog variable", "two names for the key's variable", null],
-    ["catalog counts", "section counts stay while filtered", null],
-    ["catalog search", "search is a word filter", null],
-    ["catalog models", "model rows do not open and lack cached and stepped prices", null],
-    ["catalog tiers", "tiers are out of order and without status", null],
-    ["catalog money", "money is not aligned at the point", null],
-    ["catalog bytes", "294 KB at first paint", null],
+    [
+      "catalog counts",
+      "section counts stay while filtered",
+      ["test/web/catalog-page.test.ts", "counts what a filter leaves, section by section"],
+    ],
+    [
+      "catalog search",
+      "search is a word filter",
+      ["test/web/catalog-page.test.ts", "finds what core/discover finds, in its order"],
+    ],
+    [
+      "catalog models",
+      "model rows do not open and lack cached and stepped prices",
+      ["test/web/catalog-page.test.ts", "a model opens to its prices, cached and stepped ones too"],
+    ],
+    [
+      "catalog tiers",
+      "tiers are out of order and without status",
+      ["test/web/catalog-page.test.ts", "tiers stand from the best to the cheap"],
+    ],
+    [
+      "catalog money",
+      "money is not aligned at the point",
+      ["test/web/catalog-page.test.ts", "the points of all prices in a column stand below each other"],
+    ],
+    [
+      "catalog bytes",
+      "294 KB at first paint",
+      ["test/web/catalog-page.test.ts", "is less than 60 KB on the wire at first paint, also with a thousand actions"],
+    ],
   ],
 };
 
