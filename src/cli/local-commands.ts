@@ -28,7 +28,7 @@ export function settingsText(): string {
   return table(["VARIABLE", "DEFAULT", "MEANING"], rows);
 }
 
-/** The same as the README has it. */
+/** The same as docs/settings.md has it. */
 function settingsMarkdown(): string {
   const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
   const rows = describeSettings().map((row) => `| ${cell(row.name)} | ${cell(row.default)} | ${cell(row.meaning)} |`);
@@ -38,7 +38,7 @@ function settingsMarkdown(): string {
 const config: Command = {
   name: "config",
   takes: [],
-  options: { markdown: { value: null, meaning: "explain all settings as the table that the README has" } },
+  options: { markdown: { value: null, meaning: "explain all settings as the table of docs/settings.md" } },
   summary: "Checks the settings and shows what is in force, secrets masked; with --help, explains all of them",
   async run(typed, { environment }) {
     if (typed.flag("markdown")) return { json: describeSettings(), text: settingsMarkdown() };
