@@ -98,7 +98,7 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
     ...runEndpoints(run),
     ...modelEndpoints(parts),
     ...findEndpoints(daily),
-    ...webEndpoints({ ...daily, catalog: catalog.current, site, payTo: null }),
+    ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
   ];
   checkRetirements(endpoints);

@@ -8,7 +8,7 @@ import { noSuchAction, notFound } from "../run/nearest.ts";
 import { type DailyCatalog, oncePerDay } from "../run/once-per-day.ts";
 import { tableOf } from "../run/params-schema.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";
-import { searchIn } from "../run/search-index.ts";
+import type { Search } from "../run/search-index.ts";
 import { nameIn } from "../run/table-params.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { actionDetails, modelDetails, type Site, tierDetails } from "./catalog-details.ts";
@@ -19,6 +19,8 @@ import { tiersShown } from "./tiers-shown.ts";
 
 export interface CatalogPageParts extends DailyCatalog {
   readonly catalog: () => Catalog;
+  /** The search of core/discover. */
+  readonly search: Search;
   /** Asked when the first page is made. */
   readonly site: () => Site;
 }
@@ -80,7 +82,7 @@ function passingAnswer(text: string): Answer {
 
 /** `GET /catalog`, `/catalog/actions/...`, `/catalog/models/...` and `/catalog/tiers/{id}`. */
 export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
-  const search = searchIn(daily);
+  const { search } = daily;
   const pagesOf = oncePerDay(daily, (actions): DayPages => {
     const catalog = daily.catalog();
     return {

@@ -97,11 +97,15 @@ async function onToggle({ target }) {
   addCopyButtons(target);
 }
 
-/** Opens what the address names; what is not on the page has a page of its own. */
-function openNamed() {
+/** Opens what the address names; what is not among the lines is searched for. */
+async function openNamed() {
   const named = decodeURIComponent(location.hash.slice(1));
-  const found = named === "" ? null : document.getElementById(named);
-  if (found === null && named.includes("/")) location.replace(`/catalog/actions/${named}`);
+  if (named === "") return;
+  if (document.getElementById(named) === null && named.includes("/")) {
+    input.value = named;
+    await show();
+  }
+  const found = document.getElementById(named);
   if (found?.tagName !== "DETAILS") return;
   found.open = true;
   found.scrollIntoView({ block: "start" });

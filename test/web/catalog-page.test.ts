@@ -397,6 +397,15 @@ describe("the catalog's page", () => {
       expect(bytes).toBeLessThan(BYTES_MAX);
       const shown = await entries();
       expect(shown.length).toBeGreaterThan(300);
+      // What is not among the first lines is found all the same.
+      const beyond = (await (await fetch(`${large.url}/api/run`)).json()) as {
+        data: { service: string; action: string }[];
+      };
+      const id = beyond.data.map(({ service, action }) => `${service}/${action}`).find((one) => !shown.includes(one));
+      await page.goto("about:blank");
+      await page.goto(`${large.url}/catalog#${id}`);
+      expect(await inside(String(id))).toContain(`/api/run/${id}`);
+      await page.goto(`${large.url}/catalog`);
       await Promise.all([page.waitForNavigation(), page.click("#search .all a")]);
       const { data } = (await (await fetch(`${large.url}/api/run`)).json()) as { data: { category: string }[] };
       expect(await entries()).toHaveLength(data.filter(({ category }) => category === "search").length);
