@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { request } from "node:http";
+import { promisify } from "node:util";
 import type { Browser, HTTPResponse, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
@@ -121,6 +123,16 @@ function wireBytes(url: string, coding: string): Promise<number> {
   });
 }
 
+const run = promisify(execFile);
+
+/** What a copied call gives somebody who pastes it into a shell. */
+async function runCopied(call: string, key: string): Promise<unknown> {
+  const env = { PATH: process.env.PATH, TOLLGATE_API_KEY: key };
+  const { stdout, stderr } = await run("sh", ["-c", call.replace("curl ", "curl -sS ")], { env });
+  expect(stderr, call).toBe("");
+  return JSON.parse(stdout);
+}
+
 describe("the catalog's page", () => {
   test("says whose it is, and how one comes by a key", async () => {
     await open();
@@ -131,12 +143,27 @@ describe("the catalog's page", () => {
     expect(help).toContain("export TOLLGATE_API_KEY=");
   });
 
-  test("tells how to sign up where anybody may, with a call that works", async () => {
+  test("gives calls that work as they are copied: of actions, models and tiers, and to sign up", async () => {
     const openGateway = await startTestGateway({ SIGNUP: "open" });
     try {
-      const text = await (await fetch(`${openGateway.url}/catalog`)).text();
-      expect(text).toContain(`curl ${openGateway.url}/api/v1/signup`);
-      expect(text).not.toContain("account create");
+      await page.goto(`${openGateway.url}/catalog`);
+      const [signup = ""] = await page.$$eval("#key pre", (all) => all.map((one) => one.textContent ?? ""));
+      expect(signup).toContain("/api/v1/signup");
+      expect(await runCopied(signup, "")).toHaveProperty("api_key");
+      const { key } = await openGateway.account();
+      for (const id of [
+        "core/discover",
+        "tavily/search",
+        "core/cheap",
+        "openai/gpt-5-mini",
+        "openai/text-embedding-3-small",
+      ]) {
+        await page.goto("about:blank");
+        await page.goto(`${openGateway.url}/catalog#${id}`);
+        await inside(id);
+        const call = await page.$eval(`[id="${id}"] pre`, (one) => one.textContent ?? "");
+        expect(await runCopied(call, key), call).not.toHaveProperty("error");
+      }
     } finally {
       await openGateway.stop();
     }
