@@ -28,7 +28,14 @@ interface Shown extends InPage {
 }
 declare const innerWidth: number;
 declare const navigator: { readonly clipboard: { readText(): Promise<string> } };
-declare function getComputedStyle(one: InPage): { readonly color: string; readonly backgroundColor: string };
+declare function getComputedStyle(
+  one: InPage,
+  pseudo?: string,
+): {
+  readonly content: string;
+  readonly color: string;
+  readonly backgroundColor: string;
+};
 
 let gateway: TestGateway;
 let browser: Browser;
@@ -456,6 +463,10 @@ describe("the catalog's page", () => {
       await page.$eval(`[id="${id}"] > summary`, (one) => one.click());
       await inside(id);
     }
+    const labelled = await page.$$eval(".rates .money", (all) =>
+      all.filter((one) => getComputedStyle(one, "::before").content !== "none").map((one) => one.textContent),
+    );
+    expect(labelled).toEqual([]);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow).toBeLessThanOrEqual(0);
   });
