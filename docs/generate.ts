@@ -92,13 +92,13 @@ async function catalogTables() {
     code(envName(adapter.id, "BASE_URL")),
     adapter.spec.local ? `any, as ${code(`${adapter.id}/<model>`)}` : modelCount(adapter.spec.chat),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
-    `[${adapter.id}.ts](adapters/${adapter.id}.ts)`,
+    `[${adapter.id}.ts](../adapters/${adapter.id}.ts)`,
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
     code(`core/${id}`),
     purpose,
     String(models.length),
-    `[${id}.ts](tiers/${id}.ts)`,
+    `[${id}.ts](../tiers/${id}.ts)`,
   ]);
   return {
     providers: table(["Provider", "Key", "Base URL", "Chat models", "Embedding models", "File"], providers),
@@ -146,8 +146,10 @@ function metricRows(): readonly (readonly string[])[] {
 
 /** Every page with the parts that belong into it. */
 export async function pages(): Promise<readonly Page[]> {
+  const { providers, tiers, actions } = await catalogTables();
   return [
-    { path: "README.md", parts: { settings: await settings(), ...(await catalogTables()) } },
+    { path: "docs/settings.md", parts: { settings: await settings(), providers, tiers } },
+    { path: "docs/actions.md", parts: { actions } },
     {
       path: "docs/errors.md",
       parts: {

@@ -73,7 +73,7 @@ const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value ===
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-/** Every setting: the parser, `tollgate config --help` and the README's table are made from this. */
+/** Every setting: the parser, `tollgate config --help` and the table of docs/settings.md are made from this. */
 export const SETTINGS = {
   host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
   port: setting("PORT", "8080", port, "Port of the public listener; 0 takes a free one"),

@@ -135,7 +135,7 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["6", "model names: nearest and bare", null],
     ["7", "a wrong base URL", null],
     ["8", "OpenRouter's usage and provider fields", null],
-    ["9", "commands in the docs do not run as written", null],
+    ["9", "commands in the docs do not run as written", ["test/commands.test.ts", "run as they stand"]],
     [
       "10",
       "board and alerts",
@@ -170,17 +170,57 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "DATA_DIR errors do not name it",
       ["test/gateway/full-disk.test.ts", "a DATA_DIR that cannot be used"],
     ],
-    ["minor install", "the production install is 213 MB", null],
-    ["minor readme", "the README has a table of 82 rows", null],
-    ["minor changelog", "no CHANGELOG", null],
-    ["catalog name", "/catalog has no product name and no way to a key", null],
-    ["catalog variable", "two names for the key's variable", null],
-    ["catalog counts", "section counts stay while filtered", null],
-    ["catalog search", "search is a word filter", null],
-    ["catalog models", "model rows do not open and lack cached and stepped prices", null],
-    ["catalog tiers", "tiers are out of order and without status", null],
-    ["catalog money", "money is not aligned at the point", null],
-    ["catalog bytes", "294 KB at first paint", null],
+    [
+      "minor install",
+      "the production install is 213 MB",
+      ["test/deploy/install.test.ts", "the production install is less than half"],
+    ],
+    [
+      "minor readme",
+      "the README has a table of 82 rows",
+      ["test/docs.test.ts", "which is short and has no long table"],
+    ],
+    ["minor changelog", "no CHANGELOG", ["test/docs.test.ts", "begins with what is not released yet"]],
+    [
+      "catalog name",
+      "/catalog has no product name and no way to a key",
+      ["test/web/catalog-page.test.ts", "says whose it is, and how one comes by a key"],
+    ],
+    [
+      "catalog variable",
+      "two names for the key's variable",
+      ["test/docs.test.ts", "read the caller's key from one variable"],
+    ],
+    [
+      "catalog counts",
+      "section counts stay while filtered",
+      ["test/web/catalog-page.test.ts", "counts what a filter leaves, section by section"],
+    ],
+    [
+      "catalog search",
+      "search is a word filter",
+      ["test/web/catalog-page.test.ts", "finds what core/discover finds, in its order"],
+    ],
+    [
+      "catalog models",
+      "model rows do not open and lack cached and stepped prices",
+      ["test/web/catalog-page.test.ts", "a model opens to its prices, cached and stepped ones too"],
+    ],
+    [
+      "catalog tiers",
+      "tiers are out of order and without status",
+      ["test/web/catalog-page.test.ts", "tiers stand from the best to the cheap"],
+    ],
+    [
+      "catalog money",
+      "money is not aligned at the point",
+      ["test/web/catalog-page.test.ts", "the points of all prices in a column stand below each other"],
+    ],
+    [
+      "catalog bytes",
+      "294 KB at first paint",
+      ["test/web/catalog-page.test.ts", "is less than 60 KB on the wire at first paint, also with a thousand actions"],
+    ],
   ],
 };
 

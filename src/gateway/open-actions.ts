@@ -9,7 +9,7 @@ import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
 import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
 import { discoverAction } from "../run/discover.ts";
-import { searchIn } from "../run/search-index.ts";
+import { type Search, searchIn } from "../run/search-index.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 
@@ -26,6 +26,8 @@ export interface OpenActionsParts {
 
 export interface OpenActions {
   readonly actionCatalog: ActionCatalog;
+  /** The search of core/discover. */
+  readonly search: Search;
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
   /** Of our own actions. */
@@ -53,6 +55,7 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
   const search = searchIn({ actionCatalog, clock });
   return {
     actionCatalog,
+    search,
     files,
     fileEndpoints: endpoints,
     localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),

@@ -84,13 +84,14 @@ function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpoint
 
 /** Throws where one of them retires sooner than it may. */
 export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[] {
-  const { catalog, actionCatalog, run, publicUrl } = parts;
+  const { config, catalog, actionCatalog, run, publicUrl } = parts;
+  const site = () => ({ publicUrl: publicUrl(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const endpoints = [
     ...runEndpoints(run),
     ...modelEndpoints(parts),
     ...findEndpoints(daily),
-    ...webEndpoints({ ...daily, catalog: catalog.current, publicUrl, payTo: null }),
+    ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
   ];
   checkRetirements(endpoints);

@@ -17,6 +17,9 @@ export const KEPT_HEADERS = [
   "x-tollgate-sandbox-fault",
 ] as const;
 
+/** Those kept of requests that can have no body, beside the ones of all. */
+export const BARE_HEADERS = ["accept-encoding"] as const;
+
 /** Those kept besides of requests whose answer is streamed. */
 export const STREAM_HEADERS = ["range", "if-range"] as const;
 

@@ -8,6 +8,7 @@ import { GatewayError } from "../errors.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
+  BARE_HEADERS,
   BODY_HEADERS,
   BodyReader,
   type BodyRefusal,
@@ -167,8 +168,9 @@ class Edge implements ReplyHost, StreamLimits {
     this.#match = matchEndpoint(options.endpoints);
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
-    this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
-    this.#allHeaders = [...this.#bareHeaders, ...BODY_HEADERS];
+    const kept = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
+    this.#bareHeaders = [...kept, ...BARE_HEADERS];
+    this.#allHeaders = [...kept, ...BODY_HEADERS];
     this.#fixedHeaders = options.cors === null ? "" : CORS;
   }
 

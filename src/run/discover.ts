@@ -1,10 +1,9 @@
 // The free action core/discover: says in order which actions do what somebody wants, with their prices.
 import { z } from "zod";
-import type { Audience } from "../catalog/catalog.ts";
 import { type LocalAction, localAction } from "../catalog/local-action.ts";
 import { descriptorOf, endpointOf, priceCentsMax, rowPrice, statusOf } from "./descriptor.ts";
 import { paramsSchema, requiredParams, rowSchema, tableOf } from "./params-schema.ts";
-import type { Found } from "./search-index.ts";
+import type { Found, Search } from "./search-index.ts";
 
 const params = z.strictObject({
   query: z.string().trim().min(1).max(500).meta({ description: "What should be done, in a few words" }),
@@ -49,10 +48,7 @@ function rowOf({ action, row }: Found): Discovered {
   };
 }
 
-/** `search` finds in what the audience sees. */
-export function discoverAction(
-  search: (audience: Audience, query: string, max: number) => readonly Found[],
-): LocalAction {
+export function discoverAction(search: Search): LocalAction {
   return localAction({
     service: "core",
     action: "discover",

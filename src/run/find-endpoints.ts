@@ -38,7 +38,7 @@ function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, ta
 function descriptorEndpoint(parts: DailyCatalog): Endpoint {
   const described = new WeakMap<CatalogAction, Described>();
 
-  function answer(action: CatalogAction, request: GatewayRequest): Answer | GatewayError {
+  function answer(action: CatalogAction, request: GatewayRequest): Answer | GatewayError | Promise<Answer> {
     let known = described.get(action);
     if (known === undefined) {
       known = { whole: readyEnvelope(descriptorOf(action)), rows: new Map() };

@@ -165,8 +165,10 @@ function spread(hits: readonly Found[], max: number): readonly Found[] {
   return [...first, ...later].slice(0, max);
 }
 
-/** Searches what an audience sees today. */
-export function searchIn(daily: DailyCatalog): (audience: Audience, query: string, max: number) => readonly Found[] {
+/** Finds in what an audience sees today, at most so many, the best first. */
+export type Search = (audience: Audience, query: string, max: number) => readonly Found[];
+
+export function searchIn(daily: DailyCatalog): Search {
   const index = oncePerDay(daily, searchIndex);
   return (audience, query, max) => index(audience).search(query, max);
 }

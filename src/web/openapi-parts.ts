@@ -70,7 +70,7 @@ interface Brief {
   readonly summary: string;
   readonly tag: "catalog" | "language models" | "account";
   readonly open?: boolean;
-  /** Names of the fields of the body that are looked for first; the README has them all. */
+  /** Names of the fields of the body that are looked for first; docs/endpoints.md has them all. */
   readonly body?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
 }

@@ -16,8 +16,8 @@ const REDIS_PORT = "6379";
 function commands(redisPort: string): string[] {
   const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
   const block = /<!-- tour: begin[^>]*-->([\s\S]*?)<!-- tour: end -->/.exec(page)?.[1] ?? "";
-  const lines = block.split("\n").filter((line) => line.startsWith("    "));
-  return lines.map((line) => line.trim().replaceAll(REDIS_PORT, redisPort));
+  const [, text = ""] = /```sh\n([\s\S]*?)\n```/.exec(block) ?? [];
+  return text.split("\n").map((line) => line.replaceAll(REDIS_PORT, redisPort));
 }
 
 it(

@@ -1,0 +1,172 @@
+// What the catalog's page shows for a search, a category and a filter: sections of entries, bounded in number.
+import { CATEGORIES } from "../catalog/action.ts";
+import type { Catalog, SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
+import type { CatalogAction } from "../run/action-catalog.ts";
+import { EVERYBODY } from "../run/find-endpoints.ts";
+import type { Found } from "../run/search-index.ts";
+import { fractionClass } from "./aligned-money.ts";
+import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./catalog-entry.ts";
+import { type Html, html } from "./html.ts";
+import { tiersShown } from "./tiers-shown.ts";
+
+/** What was asked for; empty words and an empty category leave nothing out. */
+export interface Asked {
+  readonly words: string;
+  readonly category: string;
+  readonly configuredOnly: boolean;
+}
+
+export interface ViewParts {
+  readonly actions: readonly CatalogAction[];
+  readonly catalog: Catalog;
+  /** The search of core/discover. */
+  readonly search: (words: string, max: number) => readonly Found[];
+}
+
+export interface View {
+  readonly body: Html;
+  /** How many entries of how many: `12 of 166`. */
+  readonly count: string;
+}
+
+/** Entries of the page as it is first seen, over all sections. More would make it slow to load on a phone. */
+export const ENTRIES_MAX = 400;
+/** How many actions a search shows. */
+export const FOUND_MAX = 30;
+/** How many it looks through where a filter leaves some out. */
+const FOUND_BEFORE_FILTERS_MAX = 300;
+
+/** One part of the page before it is written. */
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  /** How many entries it has without a filter. */
+  readonly total: number;
+  readonly entries: readonly (() => Entry)[];
+  readonly columns?: Html;
+}
+
+/** Behind the categories of actions, one of which is called models. */
+const MODEL_SECTIONS = ["tiers", "language-models"] as const;
+
+type Model = SoldModel | SoldEmbedding;
+
+const MODEL_COLUMNS = html`<p class="columns"><span>USD per million tokens</span><span>Input</span><span>Output</span><span>Context</span></p>`;
+
+export function titleOf(id: string): string {
+  return id.replaceAll("-", " ");
+}
+
+/** The ids of all sections, in the order of the page. */
+export function sectionIds(actions: readonly CatalogAction[]): readonly string[] {
+  return [...CATEGORIES.filter((id) => actions.some(({ facts }) => facts.category === id)), ...MODEL_SECTIONS];
+}
+
+/** How many entries each of several sections may show: small ones are whole, what they leave goes to the larger ones. */
+export function sharesOf(sizes: readonly number[], max: number): readonly number[] {
+  const shares = sizes.map(() => 0);
+  let left = max;
+  const smallestFirst = sizes.map((size, at) => ({ size, at })).sort((a, b) => a.size - b.size);
+  smallestFirst.forEach(({ size, at }, done) => {
+    const share = Math.min(size, Math.floor(left / (sizes.length - done)));
+    shares[at] = share;
+    left -= share;
+  });
+  return shares;
+}
+
+/** Letters and digits alone: `gpt5` finds `gpt-5`. */
+function plain(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** Whether a text has every one of the words. */
+function hasWords(text: string, words: string): boolean {
+  const own = plain(text);
+  return words.split(/\s+/).every((word) => own.includes(plain(word)));
+}
+
+function modelsOf(catalog: Catalog): readonly Model[] {
+  const all: readonly Model[] = [...catalog.models(EVERYBODY), ...catalog.embeddings(EVERYBODY)];
+  return [...all].sort((a, b) => (a.slug < b.slug ? -1 : 1));
+}
+
+/** Tiers and models: those whose names have the words, and that the filter leaves. */
+function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked): readonly Section[] {
+  const tiers = tiersShown(catalog, EVERYBODY);
+  const models = modelsOf(catalog);
+  const tiersLeft = tiers.filter(
+    ({ tier, configured }) =>
+      hasWords(`core/${tier.id} tier ${tier.purpose}`, words) && (configured > 0 || !configuredOnly),
+  );
+  const modelsLeft = models.filter(
+    ({ slug, kind, offers }) => hasWords(`${slug} ${kind} model`, words) && (offers.length > 0 || !configuredOnly),
+  );
+  return [
+    { id: "tiers", title: "Model tiers", total: tiers.length, entries: tiersLeft.map((one) => () => tierEntry(one)) },
+    {
+      id: "language-models",
+      title: "Language models",
+      total: models.length,
+      entries: modelsLeft.map((one) => () => modelEntry(one)),
+      columns: MODEL_COLUMNS,
+    },
+  ];
+}
+
+function actionSections({ actions }: ViewParts, { configuredOnly }: Asked): readonly Section[] {
+  return CATEGORIES.map((id) => {
+    const own = actions.filter(({ facts }) => facts.category === id);
+    const left = own.filter(({ configured }) => configured || !configuredOnly);
+    return { id, title: titleOf(id), total: own.length, entries: left.map((one) => () => actionEntry(one)) };
+  });
+}
+
+/** What the search finds, the best first; before the models, unless it is one of these that was named. */
+function foundSections(parts: ViewParts, asked: Asked): readonly Section[] {
+  const { words, category, configuredOnly } = asked;
+  const others = modelSections(parts, asked);
+  const found = parts
+    .search(words, category === "" && !configuredOnly ? FOUND_MAX : FOUND_BEFORE_FILTERS_MAX)
+    .filter(({ action }) => category === "" || action.facts.category === category)
+    .filter(({ action }) => action.configured || !configuredOnly)
+    .slice(0, FOUND_MAX);
+  const total = parts.actions.length;
+  const actions = { id: "actions", title: "Actions", total, entries: found.map((one) => () => foundEntry(one)) };
+  const named = modelsOf(parts.catalog).some(({ slug }) => hasWords(slug, words));
+  return named ? [...others, actions] : [actions, ...others];
+}
+
+/** The words for a count of which a part is shown. */
+function countOf(shown: number, total: number): string {
+  return shown === total ? String(total) : `${shown} of ${total}`;
+}
+
+function writeSection({ id, title, total, entries, columns }: Section, share: number, asked: Asked): Html {
+  const written = entries.slice(0, share).map((entry) => entry());
+  const align = fractionClass(written.flatMap(({ money }) => money));
+  const query = new URLSearchParams({ category: id, ...(asked.configuredOnly ? { configured: "1" } : {}) });
+  const rest = entries.length - written.length;
+  const all =
+    rest === 0 ? "" : html`<p class="all"><a href="/catalog?${String(query)}">Show all ${entries.length}</a></p>`;
+  return html`<section id="${id}"><h2>${title} <small>${countOf(entries.length, total)}</small></h2>${columns ?? ""}<div class="list ${align}">
+${written.map(({ line }) => line)}</div>${all}</section>
+`;
+}
+
+export function catalogView(parts: ViewParts, asked: Asked): View {
+  const { words, category } = asked;
+  const isSearch = words !== "";
+  const sections = isSearch
+    ? foundSections(parts, asked)
+    : [...actionSections(parts, asked), ...modelSections(parts, asked)];
+  const isWanted = ({ id }: Section) => category === "" || id === category || (isSearch && id === "actions");
+  const wanted = sections.filter(({ entries }) => entries.length > 0).filter(isWanted);
+  const sizes = wanted.map(({ entries }) => entries.length);
+  const shares = category === "" ? sharesOf(sizes, ENTRIES_MAX) : sizes;
+  const shown = sizes.reduce((sum, size) => sum + size, 0);
+  const total = sections.reduce((sum, one) => sum + one.total, 0);
+  const none = html`<p class="none">Nothing matches. Try fewer or other words.</p>`;
+  const body = wanted.length === 0 ? none : html`${wanted.map((one, at) => writeSection(one, shares[at] ?? 0, asked))}`;
+  return { body, count: shown === total ? `${total} entries` : `${shown} of ${total}` };
+}

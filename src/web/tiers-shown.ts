@@ -1,0 +1,22 @@
+// The model tiers as people look for them: the dearest first, each with the models that it can try.
+import type { Audience, Catalog, SoldModel, Tier } from "../catalog/catalog.ts";
+import { blendOf } from "../catalog/price.ts";
+
+export interface TierShown {
+  readonly tier: Tier;
+  /** In order. A place for the operator's own server is among them once its model is named. */
+  readonly models: readonly SoldModel[];
+  /** How many of them somebody is configured to serve. */
+  readonly configured: number;
+}
+
+export function tiersShown(catalog: Catalog, audience: Audience): readonly TierShown[] {
+  const listed = new Set(catalog.models(audience).map(({ slug }) => slug));
+  const shown = [...catalog.tiers.values()].map((tier) => {
+    const known = tier.models.map((slug) => catalog.model(slug, audience));
+    const models = known.filter((model) => model !== null).filter(({ slug }) => listed.has(slug));
+    return { tier, models, configured: models.filter(({ offers }) => offers.length > 0).length };
+  });
+  const firstPrice = ({ models: [first] }: TierShown) => (first === undefined ? 0 : blendOf(first.sale));
+  return shown.sort((a, b) => firstPrice(b) - firstPrice(a));
+}
