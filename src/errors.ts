@@ -81,7 +81,7 @@ export const ERRORS = {
     status: 402,
     retry: false,
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
-    hint: "Raise max_cost_cents or ask for less.",
+    hint: "Raise max_cost_cents to `needed_cents`, or ask for less.",
   },
   key_paused: {
     status: 403,

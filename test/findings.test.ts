@@ -13,7 +13,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "an answer that is no answer is charged",
       ["test/regression/answers-without-content.test.ts", "an answer without the content that it sells is no answer"],
     ],
-    ["M2", "failed /api/run answers lack charged_cents and balance_remaining_cents", null],
+    [
+      "M2",
+      "failed /api/run answers lack charged_cents and balance_remaining_cents",
+      ["test/run/refusals.test.ts", "a failed call says that nothing was charged, and what is left"],
+    ],
     ["M3", "a published schema refuses what is accepted", null],
     [
       "M4",
@@ -28,7 +32,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["minor 5", "openapi lacks chat's error object and some codes and statuses", null],
     ["minor 6", "either-or params are not published", null],
     ["minor 7", "an empty Idempotency-Key counts as none", null],
-    ["minor 8", "max_cost_exceeded does not say how many cents would do", null],
+    [
+      "minor 8",
+      "max_cost_exceeded does not say how many cents would do",
+      ["test/run/refusals.test.ts", "needed_cents is enough"],
+    ],
     ["minor 9", "405, 413, 415 and public GETs with a good key count in the address window", null],
     ["minor 10", "signup says neither why no credit was given nor which window was hit", null],
     ["minor 11", "refusals of the HTTP parser are HTML without a request id", null],

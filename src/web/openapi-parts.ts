@@ -52,6 +52,8 @@ export const COMPONENTS = {
         message: { type: "string" },
         hint: { type: "string", description: "What to do next." },
         data: { description: "What is known about it: the fields that are wrong, what would have been possible." },
+        charged_cents: { const: 0, description: "Of a call of an action: a failure is not charged." },
+        balance_remaining_cents: { type: "integer", description: "Of a call of an action: what the account has left." },
       },
     },
   },
