@@ -1,9 +1,8 @@
 // ScrapingAnt: pages through a browser and rotating addresses, residential ones too. A credit is counted as 0.02 cents.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, keyHeader, noneWhen, onlyWhen, z } from "#adapter";
 
 const CREDIT_CENTS = 0.02;
 const RESOURCES = ["document", "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "other"];
-const browserOnly = ["wait_for_selector", "js_snippet", "return_page_source"] as const;
 
 const shared = {
   url: z.url({ protocol: /^https?$/ }).describe("The page"),
@@ -18,13 +17,13 @@ const shared = {
 };
 
 function paramsOf<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject({ ...shared, ...shape }).superRefine((given, context) => {
-    const params: Readonly<Record<string, unknown>> = given;
-    if (params.browser) return;
-    for (const name of browserOnly.filter((one) => params[one])) {
-      context.addIssue({ code: "custom", path: [name], message: "needs the browser" });
-    }
-  });
+  const direct = { const: false };
+  return z
+    .strictObject({ ...shared, ...shape })
+    .check(
+      ...noneWhen(["wait_for_selector", "js_snippet"], "browser", direct),
+      onlyWhen("return_page_source", false, ["browser", direct]),
+    );
 }
 const plain = paramsOf({});
 const properties = z

@@ -15,7 +15,10 @@ function addressOf(given: string): string | null {
   url.hash = "";
   return url.href;
 }
-const page = target.refine((given) => addressOf(given) !== null, "must be an http address");
+const page = target.refine((given) => addressOf(given) !== null, {
+  error: "must be an http address such as example.com/about",
+  params: { format: "url" },
+});
 
 const snapshots = z
   .strictObject({

@@ -7,7 +7,12 @@ import { paramsSchema, requiredParams, rowSchema, tableOf } from "./params-schem
 import type { Found } from "./search-index.ts";
 
 const params = z.strictObject({
-  query: z.string().trim().min(1).max(500).meta({ description: "What should be done, in a few words" }),
+  query: z
+    .string()
+    .max(500)
+    .regex(/\S/, "must not be blank")
+    .trim()
+    .meta({ description: "What should be done, in a few words" }),
   limit: z.int().min(1).max(50).default(10),
 });
 

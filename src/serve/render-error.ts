@@ -5,12 +5,7 @@ import type { GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
 
 /** Sends an error and tells its length. `balance` is what the payer has left. SDKs read `x-should-retry` before any rule of their own. */
-export function sendError(
-  reply: Reply,
-  error: GatewayError,
-  errors: ErrorCodec,
-  balance: Nano | null = null,
-): number {
+export function sendError(reply: Reply, error: GatewayError, errors: ErrorCodec, balance: Nano | null = null): number {
   const { retryAfterSeconds } = error.options;
   reply.header("content-type", "application/json");
   reply.header("x-should-retry", String(error.retry));

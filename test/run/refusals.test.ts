@@ -56,7 +56,10 @@ describe("a failed call says that nothing was charged, and what is left", () => 
 
   it("what never reaches an action says it too", async () => {
     const url = `${gateway.url}/api/run/acme/search`;
-    expect((await readAnswer(await fetch(url, { method: "DELETE" }))).json).toMatchObject({ ok: false, charged_cents: 0 });
+    expect((await readAnswer(await fetch(url, { method: "DELETE" }))).json).toMatchObject({
+      ok: false,
+      charged_cents: 0,
+    });
     const text = { method: "POST", headers: { "content-type": "text/plain" }, body: "q=tea" };
     expect((await readAnswer(await fetch(url, text))).json).toMatchObject({ ok: false, charged_cents: 0 });
   });
