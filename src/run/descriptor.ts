@@ -1,5 +1,5 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
-import type { Json, JsonObject, PriceSpec, TableEndpoint } from "../catalog/action.ts";
+import type { Json, JsonObject, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import {
   type JsonSchema,
@@ -114,11 +114,21 @@ export function descriptorOf(action: CatalogAction): Descriptor {
   return descriptor;
 }
 
+const SAMPLES: Readonly<Record<TableParam["type"], Json>> = {
+  string: "...",
+  integer: 1,
+  number: 1,
+  boolean: true,
+  array: [],
+  object: {},
+};
+const SAMPLE_URL = "https://example.com/file";
+
 /** A value that a param may have, for an example: its default, the first it may be, or a word for its kind. */
-function sample(schema: { readonly type: string; readonly default?: Json; readonly enum?: readonly Json[] }): Json {
-  if (schema.default !== undefined) return schema.default;
-  const words: Record<string, Json> = { integer: 1, number: 1, boolean: true, array: [], object: {} };
-  return schema.enum?.[0] ?? words[schema.type] ?? "...";
+function sample({ type, format, default: usual, enum: some }: TableParam): Json {
+  if (usual !== undefined) return usual;
+  if (format === "uri") return type === "array" ? [SAMPLE_URL] : SAMPLE_URL;
+  return some?.[0] ?? SAMPLES[type];
 }
 
 /** The descriptor of one row of an action's table; null: there is no such row. */

@@ -4,7 +4,7 @@ import type { EndpointTable, Json, TableEndpoint, TableParam } from "../catalog/
 import { publishedRule, type SchemaRule } from "../catalog/params-rules.ts";
 import { URL_WORDS } from "../field-issues.ts";
 import type { CatalogAction } from "./action-catalog.ts";
-import { INTEGER, NUMBER, perWords } from "./table-params.ts";
+import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -179,12 +179,15 @@ function writtenBothWays(values: readonly Json[]): readonly Json[] {
   return [...new Set([...values, ...texts, ...texts.filter((text) => String(Number(text)) === text).map(Number)])];
 }
 
-function paramSchema({ required, type, enum: values, ...rest }: TableParam): JsonSchema {
-  const also = ALSO[type];
+const ROW_ADDRESS: JsonSchema = { type: ["string"], pattern: ROW_URL.source };
+
+function paramSchema({ required, type, enum: values, format, ...rest }: TableParam): JsonSchema {
+  const also = format === "uri" && type === "string" ? ROW_ADDRESS : ALSO[type];
+  const items = format === "uri" && type === "array" ? { items: { ...ROW_ADDRESS, type: "string" } } : {};
   const types = also.type as readonly string[];
   const some = values === undefined ? also.enum : writtenBothWays(values);
   const known = Array.isArray(some) ? { enum: required ? some : [...some, null] } : {};
-  return { ...rest, ...also, type: required ? types : [...types, "null"], ...known };
+  return { ...rest, ...also, ...items, type: required ? types : [...types, "null"], ...known };
 }
 
 /** What a call of one row of a table may send. */

@@ -1,6 +1,6 @@
 // Actions that sell many endpoints: the row that a call names, its params held against it, and its price.
 import type { EndpointTable, Params, TableEndpoint, TableParam } from "../catalog/action.ts";
-import type { FieldIssue } from "../field-issues.ts";
+import { type FieldIssue, URL_WORDS } from "../field-issues.ts";
 
 export interface NamedRow {
   readonly row: TableEndpoint;
@@ -30,11 +30,25 @@ const FITS: Readonly<Record<TableParam["type"], (value: unknown) => boolean>> = 
   object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
+/** A URL in a param of a row: the vendor fetches it, or finds the bytes in it. */
+export const ROW_URL = /^([hH][tT][tT][pP][sS]?:\/\/|data:)\S+$/;
+const ROW_URL_WORDS = `${URL_WORDS}, or a data: URL`;
+
+function urlIssue(path: string, value: unknown): FieldIssue | null {
+  if (Array.isArray(value)) {
+    const issues = value.map((one, at) => urlIssue(`${path}.${at}`, one));
+    return issues.find((issue) => issue !== null) ?? null;
+  }
+  return typeof value === "string" && ROW_URL.test(value) ? null : { path, message: ROW_URL_WORDS, isUrl: true };
+}
+
 function issueOf(name: string, param: TableParam | undefined, value: unknown, known: string): FieldIssue | null {
   if (param === undefined) return { path: name, message: `is no param of this endpoint; it takes ${known}` };
   if (value === undefined || value === null)
     return param.required ? { path: name, message: `is missing, must be of type ${param.type}` } : null;
-  if (!FITS[param.type](value)) return { path: name, message: `must be of type ${param.type}` };
+  const isText = param.format !== "uri" || typeof value !== "number";
+  if (!isText || !FITS[param.type](value)) return { path: name, message: `must be of type ${param.type}` };
+  if (param.format === "uri") return urlIssue(name, value);
   if (param.enum !== undefined && !param.enum.some((one) => String(one) === String(value))) {
     return { path: name, message: `must be one of ${param.enum.map(String).join(", ")}` };
   }

@@ -36,16 +36,18 @@ describe("requests", () => {
   });
 });
 
-it.each([
-  [{ startdatetime: "20261101123000" }, { startdatetime: "20261101123000", enddatetime: "20270201123000" }],
-  [{ enddatetime: "20261101123000" }, { startdatetime: "20260801123000", enddatetime: "20261101123000" }],
-  [{ timespan: "1d" }, { timespan: "1d" }],
-])("a range that is open at an end is filled with the months that there are: %j", (given, sent) => {
-  for (const action of ["news", "timeline"]) {
-    const { searchParams } = new URL(gdelt.send(action, { query: "climate", ...given }).url);
-    expect(Object.fromEntries(searchParams)).toMatchObject(sent);
-    expect(searchParams.get("query")).toBe("climate");
-  }
+describe("a range that is open at an end is filled with the months that there are", () => {
+  it.each([
+    [{ startdatetime: "20261101123000" }, { startdatetime: "20261101123000", enddatetime: "20270201123000" }],
+    [{ enddatetime: "20261101123000" }, { startdatetime: "20260801123000", enddatetime: "20261101123000" }],
+    [{ timespan: "1d" }, { timespan: "1d" }],
+  ])("%j", (given, sent) => {
+    for (const action of ["news", "timeline"]) {
+      const { searchParams } = new URL(gdelt.send(action, { query: "climate", ...given }).url);
+      expect(Object.fromEntries(searchParams)).toMatchObject(sent);
+      expect(searchParams.get("query")).toBe("climate");
+    }
+  });
 });
 
 describe("params", () => {

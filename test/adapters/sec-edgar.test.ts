@@ -66,13 +66,15 @@ describe("requests", () => {
   });
 });
 
-it.each([
-  [{ startdt: "2026-01-01" }, { startdt: "2026-01-01", enddt: "2999-12-31", dateRange: "custom" }],
-  [{ enddt: "2026-01-01" }, { startdt: "2001-01-01", enddt: "2026-01-01", dateRange: "custom" }],
-  [{}, {}],
-])("a range that is open at an end is filled there: %j", (given, sent) => {
-  const { searchParams } = new URL(edgar.send("fulltext", { q: "x", ...given }).url);
-  expect(Object.fromEntries(searchParams)).toEqual({ q: "x", from: "0", ...sent });
+describe("a range that is open at an end is filled there", () => {
+  it.each([
+    [{ startdt: "2026-01-01" }, { startdt: "2026-01-01", enddt: "2999-12-31", dateRange: "custom" }],
+    [{ enddt: "2026-01-01" }, { startdt: "2001-01-01", enddt: "2026-01-01", dateRange: "custom" }],
+    [{}, {}],
+  ])("%j", (given, sent) => {
+    const { searchParams } = new URL(edgar.send("fulltext", { q: "x", ...given }).url);
+    expect(Object.fromEntries(searchParams)).toEqual({ q: "x", from: "0", ...sent });
+  });
 });
 
 describe("params", () => {
