@@ -51,7 +51,6 @@ export default defineAdapter({
   docs: "https://2captcha.com/api-docs",
   origin: "https://api.2captcha.com",
   auth: { kind: "body", field: "clientKey" },
-  keyEnv: ["TWOCAPTCHA_API_KEY"],
   // The status is 200 whatever has happened; errorId is 0 where nothing is wrong.
   rules: [
     { at: "/errorCode", is: OUR_KEY, means: "provider_auth_failed" },

@@ -44,8 +44,9 @@ export default defineAdapter({
   docs: "https://docs.scrapingant.com",
   origin: "https://api.scrapingant.com/v2",
   auth: keyHeader("x-api-key"),
-  // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once and stays the caller's.
+  // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once, which go one after another.
   rules: [
+    { status: 409, means: "provider_busy" },
     { status: 404, means: "miss", data: { found: false, reason: "The page cannot be reached." } },
     { status: 423, means: "miss", data: { found: false, reason: "The page has turned the browser away as a robot." } },
     { status: 422, at: "/detail/0/loc/1", is: "x-api-key", means: "provider_auth_failed" },

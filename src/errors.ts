@@ -167,6 +167,12 @@ export const ERRORS = {
     message: "{detail}",
     hint: "Choose another value.",
   },
+  upstream_busy: {
+    status: 409,
+    retry: true,
+    message: "The provider of {detail} takes no more calls at once.",
+    hint: "Send these calls one after another: wait for Retry-After and send this one again. Nothing was charged.",
+  },
   body_too_large: {
     status: 413,
     retry: false,

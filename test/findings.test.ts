@@ -46,8 +46,16 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "ranges open at one end are refused",
       ["test/adapters/sec-edgar.test.ts", "a range that is open at an end is filled there"],
     ],
-    ["minor 3", "ranged prices show only their maximum in lists", null],
-    ["minor 4", "a vendor's 409 that asks for serial calls is told as a bad request", null],
+    [
+      "minor 3",
+      "ranged prices show only their maximum in lists",
+      ["test/run/find-endpoints.test.ts", "shows of a price that varies the least and the most"],
+    ],
+    [
+      "minor 4",
+      "a vendor's 409 that asks for serial calls is told as a bad request",
+      ["test/run/vendor-limits.test.ts", "a vendor that wants calls one after another"],
+    ],
     ["minor 5", "openapi lacks chat's error object and some codes and statuses", null],
     [
       "minor 6",
@@ -63,11 +71,19 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["minor 9", "405, 413, 415 and public GETs with a good key count in the address window", null],
     ["minor 10", "signup says neither why no credit was given nor which window was hit", null],
     ["minor 11", "refusals of the HTTP parser are HTML without a request id", null],
-    ["minor 12", "2CAPTCHA_BASE_URL is no shell name", null],
+    [
+      "minor 12",
+      "2CAPTCHA_BASE_URL is no shell name",
+      ["test/catalog/compile.test.ts", "a digit that a name would begin with is spelled out"],
+    ],
     ["minor 13", "GET /models lists no tiers", null],
     ["minor 14", "hints point to the wrong place", null],
     ["minor 15", "401 lacks WWW-Authenticate; missing params read as zod's words", null],
-    ["minor 16", "not_configured for want of CONTACT does not say so", null],
+    [
+      "minor 16",
+      "not_configured for want of CONTACT does not say so",
+      ["test/run/vendor-limits.test.ts", "an action that waits for CONTACT says so"],
+    ],
   ],
   security: [
     [

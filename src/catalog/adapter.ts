@@ -109,7 +109,7 @@ export interface AdapterSpec {
   readonly auth: Auth;
   /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
   readonly maker?: string;
-  /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`. */
+  /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`, a digit at its beginning as a word. */
   readonly keyEnv?: readonly string[];
   /** Environment names that make one key together, instead of `keyEnv`; each may be a comma-separated list of as many. */
   readonly keyParts?: readonly string[];

@@ -1,6 +1,6 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
 import type { Json, JsonObject, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
-import type { CatalogAction } from "./action-catalog.ts";
+import { type CatalogAction, waitsFor } from "./action-catalog.ts";
 import {
   type JsonSchema,
   paramNames,
@@ -55,6 +55,12 @@ export function priceCentsMax({ facts }: CatalogAction): number {
   return facts.price.cents;
 }
 
+/** The least that a call which is charged costs, in cents. */
+export function priceCentsMin({ facts }: CatalogAction): number {
+  const { mode, cents, minCents = 0 } = facts.price;
+  return mode === "fixed" ? cents : minCents;
+}
+
 export function priceShown({ mode, cents, minCents, unit, freeOnMiss = false }: PriceSpec): PriceShown {
   const unitShown = unit === undefined ? {} : { unit };
   if (mode === "fixed") return { mode, cents, ...unitShown, free_on_miss: freeOnMiss };
@@ -81,9 +87,9 @@ function tableNote({ param, count }: TableOf, action: CatalogAction): string {
 }
 
 function build(action: CatalogAction): Descriptor {
-  const { facts, sold } = action;
+  const { facts } = action;
   const table = tableOf(action);
-  const note = action.configured ? undefined : sold?.offers[0]?.adapter.spec.waitsFor;
+  const note = waitsFor(action);
   return {
     service: action.service,
     action: action.action,
@@ -162,6 +168,7 @@ export function indexRow(action: CatalogAction) {
     description: facts.description,
     category: facts.category,
     price_cents: priceCentsMax(action),
+    price_min_cents: priceCentsMin(action),
     price_mode: facts.price.mode,
     required_params: required,
     optional_params: paramNames(schema).filter((name) => !required.includes(name)),

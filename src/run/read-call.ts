@@ -6,7 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
 import { parseJson } from "../wires/parse-json.ts";
-import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
+import { type ActionCatalog, type CatalogAction, notConfigured } from "./action-catalog.ts";
 import { noSuchAction } from "./nearest.ts";
 import { namedRow } from "./table-params.ts";
 
@@ -90,6 +90,6 @@ export function readCall({ request, audience }: PlanCall, actionCatalog: ActionC
   if (refused !== null) return refused;
   const read = readParams(action, given);
   if (read instanceof GatewayError) return read;
-  if (!action.configured) return new GatewayError("upstream_not_configured", { detail: { detail: id } });
+  if (!action.configured) return notConfigured(action);
   return { action, ...read, maxCostNano, body };
 }

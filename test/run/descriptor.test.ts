@@ -114,6 +114,7 @@ test("a row of the index is enough to choose by", () => {
     description: "Finds pages.",
     category: "search",
     price_cents: 0.3,
+    price_min_cents: 0.3,
     price_mode: "fixed",
     required_params: ["q"],
     optional_params: ["count", "page", "since"],

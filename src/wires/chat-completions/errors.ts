@@ -34,6 +34,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   replay_unavailable: INVALID,
   outcome_unknown: INVALID,
   conflict: INVALID,
+  upstream_busy: "rate_limit_error",
   body_too_large: INVALID,
   storage_quota_exceeded: INVALID,
   unsupported_media: INVALID,
