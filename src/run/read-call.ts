@@ -25,7 +25,8 @@ export interface ActionCall extends CheckedCall {
   readonly body: unknown;
 }
 
-const CENTS_MAX = 900_000_000;
+/** The most that a caller can allow a call to cost. */
+export const MAX_COST_CENTS = 900_000_000;
 const ISSUES_SHOWN_MAX = 20;
 /** Names are the caller's: one of a megabyte need not come back three times. */
 const NAME_CHARS_MAX = 200;
@@ -56,9 +57,11 @@ function bodyOf(bytes: Buffer): Record<string, unknown> | GatewayError {
 
 function maxCostOf(value: unknown): Nano | null | GatewayError {
   if (value === undefined || value === null) return null;
-  if (Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= CENTS_MAX)
+  if (Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_COST_CENTS)
     return nanoFromCents(Number(value));
-  return fieldsError([{ path: "max_cost_cents", message: `must be a whole number of cents from 0 to ${CENTS_MAX}` }]);
+  return fieldsError([
+    { path: "max_cost_cents", message: `must be a whole number of cents from 0 to ${MAX_COST_CENTS}` },
+  ]);
 }
 
 /** The params by the action's schema and, where it sells many endpoints, by the row that they name. */
