@@ -12,7 +12,11 @@ export interface FieldIssue {
 /** What a URL must be, where a schema asks for one. */
 export const URL_WORDS = "must be an http or https address such as https://example.com/page";
 
+/** Nobody reads more of them; a long list of wrong items has as many. */
+const ISSUES_MAX = 100;
 const NAMES_SHOWN_MAX = 30;
+/** Of what has no words of its own. */
+const NOT_VALID = "is not valid";
 const PATTERN_CHARS_MAX = 200;
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -65,15 +69,19 @@ function formatWords({ format, pattern }: Of<"invalid_format">): string {
   return format === "regex" ? `must match ${String(pattern).slice(0, PATTERN_CHARS_MAX)}` : `must be a valid ${format}`;
 }
 
-/** What is wrong with what may be one of several things: what it lacks of the one that it comes nearest to, else what all of them are. */
-function unionWords(branches: readonly (readonly z.core.$ZodIssue[])[]): { path: PropertyKey[]; message: string } {
+/**
+ * What is wrong with what may be one of several things: what it lacks of the one that it comes nearest to, else the schema's own words,
+ * else what all of them are.
+ */
+function unionWords({ errors: branches, message: own }: Of<"invalid_union">): { path: PropertyKey[]; message: string } {
   const ofItsKind = branches.filter(([first]) => first?.code !== "invalid_type" || first.path.length > 0);
+  if (ofItsKind.length === 0 && own !== NOT_VALID) return { path: [], message: own };
   const like = ofItsKind.length === 0 ? branches : ofItsKind;
   const [nearest] = like.toSorted((a, b) => a.length - b.length)[0] ?? [];
   if (nearest !== undefined && (like.length === 1 || like.some(([first]) => first?.path.length !== 0))) {
     return nested(nearest);
   }
-  const [first = "is not valid", ...more] = new Set(like.map(([only]) => only?.message ?? ""));
+  const [first = NOT_VALID, ...more] = new Set(like.map(([only]) => only?.message ?? ""));
   const [head] = /^(is missing, )?must be /.exec(first) ?? [""];
   if (head === "" || !more.every((words) => words.startsWith(head))) return { path: [], message: first };
   return { path: [], message: [first, ...more.map((words) => words.slice(head.length))].join(" or ") };
@@ -81,7 +89,7 @@ function unionWords(branches: readonly (readonly z.core.$ZodIssue[])[]): { path:
 
 function nested(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
   if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
-  const { path, message } = unionWords(issue.errors);
+  const { path, message } = unionWords(issue);
   return { path: [...issue.path, ...path], message };
 }
 
@@ -113,7 +121,7 @@ function wordsFor(raw: z.core.$ZodRawIssue): string {
     case "invalid_key":
       return "has a name that cannot be";
     default:
-      return "is not valid";
+      return NOT_VALID;
   }
 }
 
@@ -129,7 +137,7 @@ function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly F
   if (issue.code === "unrecognized_keys") {
     const names = known.slice(0, NAMES_SHOWN_MAX).join(", ");
     const there = issue.path.length > 0 || names === "" ? "" : ` (there ${known.length === 1 ? "is" : "are"} ${names})`;
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, ISSUES_MAX).map((key) => ({
       path: [name, key].filter((part) => part !== "").join("."),
       message: `is no field here${there}`,
     }));
@@ -150,5 +158,5 @@ export function readFields<T>(schema: z.ZodType<T>, value: unknown): { readonly 
   const read = schema.safeParse(value, TOLD);
   if (read.success) return read;
   const known = fieldsOf(schema);
-  return read.error.issues.flatMap((issue) => issuesIn(issue, known));
+  return read.error.issues.slice(0, ISSUES_MAX).flatMap((issue) => issuesIn(issue, known));
 }

@@ -52,6 +52,8 @@ describe("a field that is wrong is told in words that say what would be right", 
       "x",
     ],
     ["is not valid", z.string().refine(() => false), "x"],
+    ["must be text or parts", z.union([z.string(), z.array(z.string())], "must be text or parts"), 7],
+    ["must have at most 1 item", z.union([z.string(), z.array(z.string()).max(1)], "must be text"), ["a", "b"]],
   ])("%s", (words, schema, value) => {
     expect(one(schema, value)).toEqual([`field: ${words}`]);
   });
@@ -65,6 +67,13 @@ describe("a field that is wrong is told in words that say what would be right", 
       `urls.1: ${URL_WORDS} [url]`,
       "of.text.max: must be a whole number",
     ]);
+  });
+
+  test("as many as anybody reads", () => {
+    const schema = z.strictObject({ texts: z.array(z.string()) });
+    expect(said(schema, { texts: Array(10_000).fill(1) })).toHaveLength(100);
+    const names = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`name${at}`, 1]));
+    expect(said(z.strictObject({}), names)).toHaveLength(100);
   });
 
   test("a name that there is not, with those that there are", () => {
