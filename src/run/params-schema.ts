@@ -14,8 +14,11 @@ const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 /** What every http address begins with that a URL param takes; what else is wrong with one is said in words. */
 export const URL_PATTERN = "^\\s*[hH][tT][tT][pP][sS]?://";
 
-/** Where a schema says in words what it cannot say otherwise, such as that one date must not be before another. */
-const RULES = "x-rules";
+/**
+ * Where a schema says in words what it cannot say otherwise, such as that one date must not be before another. A keyword of our own
+ * would be an error to strict readers.
+ */
+const RULES = "$comment";
 
 /** What zod calls a check that is a function of ours. */
 const OWN_CHECK = z.refine(() => true)._zod.def.check;
@@ -89,7 +92,7 @@ function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
     if (says !== undefined) alsoSay(schema, says);
     else if (check._zod.def.check === OWN_CHECK) words.push(wordsOf(check) ?? UNSAID);
   }
-  if (words.length > 0) schema[RULES] = words;
+  if (words.length > 0) schema[RULES] = words.join("; ");
 }
 
 function convert(params: z.ZodType): JsonSchema {
@@ -116,7 +119,7 @@ function withoutRefs(schema: unknown): unknown {
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, withoutRefs(value)]));
 }
 
-/** What a call of the action may send, before defaults are filled in. What JSON Schema cannot say of it is in its `x-rules`, in words. */
+/** What a call of the action may send, before defaults are filled in. What JSON Schema cannot say of it is in a `$comment`, in words. */
 export function paramsSchema({ facts }: CatalogAction): JsonSchema {
   const known = schemas.get(facts.params);
   if (known !== undefined) return known;
@@ -201,6 +204,6 @@ export function rowSchema({ param }: TableOf, name: string, row: TableEndpoint):
     properties: { [param]: { const: name satisfies Json }, ...Object.fromEntries(own) },
     required: [param, ...required.map(([key]) => key)],
     additionalProperties: false,
-    ...(rules.length === 0 ? {} : { [RULES]: rules }),
+    ...(rules.length === 0 ? {} : { [RULES]: rules.join("; ") }),
   };
 }

@@ -53,8 +53,8 @@ function vendorsRefuse({ sold }: CatalogAction, { params, row }: Exclude<ReturnT
 /** Everything that a schema says in words. */
 function saidIn(schema: unknown): readonly string[] {
   if (typeof schema !== "object" || schema === null) return [];
-  const own = (schema as JsonSchema)["x-rules"];
-  return [...(Array.isArray(own) ? (own as string[]) : []), ...Object.values(schema).flatMap(saidIn)];
+  const { $comment: own } = schema as JsonSchema;
+  return [...(typeof own === "string" ? [own] : []), ...Object.values(schema).flatMap(saidIn)];
 }
 
 interface Tally {
@@ -82,7 +82,7 @@ function compare(
     if (refused === null && !isValid(call))
       tally.wrong.push(`accepted, but not published: ${shown} ${ajv.errorsText(isValid.errors)}`);
     // What JSON Schema cannot say is said beside it, in the very words of the refusal.
-    const isTold = refused?.every((message) => said.some((words) => words.endsWith(message)));
+    const isTold = refused?.every((message) => said.some((words) => words.includes(message)));
     if (refused !== null && isTold === false && isValid(call))
       tally.wrong.push(`refused, but published: ${shown} ${refused}`);
   }
@@ -140,11 +140,22 @@ describe("no published schema differs from what is accepted", () => {
       ).toEqual([]);
       expect(text, action.id).not.toContain(UNSAID);
       expect(
-        saidIn(paramsSchema(action)).filter((words) => /^must match .*\/[a-z]+$/.test(words)),
+        saidIn(paramsSchema(action)).filter((words) => words.includes("must match /")),
         action.id,
       ).toEqual([]);
     }
   });
+});
+
+test("strict readers of JSON Schema can read all of them", () => {
+  const strict = new Ajv2020({ strictTypes: false });
+  formats.default(strict);
+  for (const action of actions) {
+    expect(() => strict.compile(paramsSchema(action)), action.id).not.toThrow();
+    const [row] = Object.keys(tableOf(action)?.rows ?? {});
+    const shown = row === undefined ? null : rowDescriptor(action, row);
+    if (shown !== null) expect(() => strict.compile(shown.params), `${action.id} ${row}`).not.toThrow();
+  }
 });
 
 describe("a schema", () => {
@@ -169,7 +180,7 @@ describe("a schema", () => {
 
   test("never publishes a pattern whose flag it would lose: it says so in words", () => {
     const { properties } = shown(z.strictObject({ country: z.string().regex(/^[a-z]{2}$/i) }));
-    expect(properties).toEqual({ country: { type: "string", "x-rules": ["must match /^[a-z]{2}$/i"] } });
+    expect(properties).toEqual({ country: { type: "string", $comment: "must match /^[a-z]{2}$/i" } });
   });
 
   test("says in words what it cannot say otherwise, of a field and across fields", () => {
@@ -178,8 +189,8 @@ describe("a schema", () => {
       .strictObject({ from: even, to: even })
       .refine(({ from, to }) => from <= to, { path: ["to"], error: "must not be before from" });
     expect(shown(params)).toMatchObject({
-      properties: { from: { "x-rules": ["must be even"] } },
-      "x-rules": ["to must not be before from"],
+      properties: { from: { $comment: "must be even" } },
+      $comment: "to must not be before from",
     });
   });
 });
