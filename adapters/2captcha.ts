@@ -1,5 +1,5 @@
 // 2Captcha: captchas solved by people and programs; a task is created, then asked for until it is ready.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, neededWhen, z } from "#adapter";
 
 /** The kinds of captcha that cost the vendor's usual price; others cost up to twenty times as much. */
 const TYPES = [
@@ -11,6 +11,9 @@ const TYPES = [
   "GeeTestTaskProxyless",
   "ImageToTextTask",
 ] as const;
+
+const PICTURE = "ImageToTextTask";
+const ON_PAGES = TYPES.filter((type) => type !== PICTURE);
 
 const words = z.string().min(1);
 const task = z
@@ -25,14 +28,11 @@ const task = z
     minScore: z.number().min(0.1).max(0.9).optional().describe("The least score of a RecaptchaV3 answer"),
     pageAction: words.optional().describe("The action of a RecaptchaV3 or Turnstile captcha"),
   })
-  .superRefine(({ type, websiteURL, websiteKey, body }, context) => {
-    const require = (name: string, value: unknown) => {
-      if (value === undefined) context.addIssue({ code: "custom", path: [name], message: `is required by ${type}` });
-    };
-    if (type === "ImageToTextTask") return require("body", body);
-    require("websiteURL", websiteURL);
-    if (type !== "GeeTestTaskProxyless") require("websiteKey", websiteKey);
-  })
+  .check(
+    neededWhen("body", "type", { const: PICTURE }),
+    neededWhen("websiteURL", "type", { enum: ON_PAGES }),
+    neededWhen("websiteKey", "type", { enum: ON_PAGES.filter((type) => type !== "GeeTestTaskProxyless") }),
+  )
   .describe("The captcha to solve; fields of its own kind pass through");
 
 const OUR_KEY = [
@@ -51,7 +51,6 @@ export default defineAdapter({
   docs: "https://2captcha.com/api-docs",
   origin: "https://api.2captcha.com",
   auth: { kind: "body", field: "clientKey" },
-  keyEnv: ["TWOCAPTCHA_API_KEY"],
   // The status is 200 whatever has happened; errorId is 0 where nothing is wrong.
   rules: [
     { at: "/errorCode", is: OUR_KEY, means: "provider_auth_failed" },

@@ -3,6 +3,7 @@ import { action, defineAdapter, keyHeader, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const FILTERS = "web|news|videos|faq|discussions|infobox|locations|query|summarizer";
+const filter = z.string().regex(new RegExp(`^(${FILTERS})(,(${FILTERS}))*$`));
 const shared = {
   q: z
     .string()
@@ -11,9 +12,9 @@ const shared = {
     .refine((query) => query.trim().split(/\s+/).length <= 50, "must have at most 50 words")
     .describe("What to look for, up to 400 characters and 50 words"),
   offset: optional(z.int().min(0).max(9), "Which page of results, from 0 to 9"),
-  country: optional(z.string().regex(/^([a-z]{2}|all)$/i), "Where results come from: two letters, or ALL"),
-  search_lang: optional(z.string().regex(/^[a-z]{2}(-[a-z]+)?$/i), "Language of the results, such as en"),
-  ui_lang: optional(z.string().regex(/^[a-z]{2}-[a-z]{2}$/i), "Language of the answer's own words, such as en-US"),
+  country: optional(z.string().regex(/^([A-Za-z]{2}|[Aa][Ll][Ll])$/), "Where results come from: two letters, or ALL"),
+  search_lang: optional(z.string().regex(/^[A-Za-z]{2}(-[A-Za-z]+)?$/), "Language of the results, such as en"),
+  ui_lang: optional(z.string().regex(/^[A-Za-z]{2}-[A-Za-z]{2}$/), "Language of the answer's own words, such as en-US"),
   freshness: optional(
     z.string().regex(/^(p[dwmy]|\d{4}-\d\d-\d\dto\d{4}-\d\d-\d\d)$/),
     "How new: pd (a day), pw (a week), pm (a month), py (a year) or YYYY-MM-DDtoYYYY-MM-DD",
@@ -29,7 +30,7 @@ const web = z.strictObject({
   ...shared,
   count: optional(z.int().min(1).max(20), "How many results, up to 20; the vendor's default is 20"),
   result_filter: optional(
-    z.string().regex(new RegExp(`^(${FILTERS})(,(${FILTERS}))*$`)),
+    filter,
     "Only these kinds of results, separated by commas: web, news, videos, faq, discussions",
   ),
   units: optional(z.enum(["metric", "imperial"]), "Units of measurement in the results"),
@@ -37,6 +38,7 @@ const web = z.strictObject({
 const news = z.strictObject({
   ...shared,
   count: optional(z.int().min(1).max(50), "How many articles, up to 50; the vendor's default is 20"),
+  result_filter: optional(filter, "As for search; it changes nothing, because every result is news"),
 });
 
 const page = {
@@ -96,7 +98,8 @@ export default defineAdapter({
       params: news,
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
-      request: { method: "GET", path: "/news/search" },
+      // The vendor does not know the filter here.
+      request: { method: "GET", path: "/news/search", names: { result_filter: null } },
       content: ["/results", "/query"],
       example: {
         params: { q: "tides brest", freshness: "pd", count: 1 },

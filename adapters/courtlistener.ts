@@ -1,5 +1,5 @@
 // CourtListener: dockets of U.S. federal cases and opinions of courts. A token is optional and raises its limits.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, needsOne, z } from "#adapter";
 
 const words = z.string().min(1).max(1_000);
 const day = z.iso.date();
@@ -23,8 +23,6 @@ const cursor = z
   .describe("The cursor of the `next` address in the answer before, for its next page.")
   .optional();
 const decoded = (given: string | undefined) => given?.replace(/%3d/gi, "=");
-const named = (p: object, fields: readonly string[]) => fields.some((field) => field in p);
-const none = { path: ["q"], error: "is missing: something to search for is needed" };
 const backwards = { path: ["filed_before"], error: "must not be before filed_after" };
 const ordered = (p: { filed_after?: string | undefined; filed_before?: string | undefined }) =>
   (p.filed_after ?? "") <= (p.filed_before ?? "~");
@@ -38,7 +36,7 @@ const dockets = z
     order_by: z.enum(["score desc", "dateFiled desc", "dateFiled asc"]).default("score desc").describe("The order."),
     cursor,
   })
-  .refine((p) => named(p, ["q", "case_name", "docket_number", "court", "party_name", "nature_of_suit"]), none)
+  .check(needsOne("q", "case_name", "docket_number", "court", "party_name", "nature_of_suit"))
   .refine(ordered, backwards);
 
 const statuses = ["Published", "Unpublished", "Errata", "Separate", "In-chambers", "Relating-to", "Unknown"] as const;
@@ -52,7 +50,7 @@ const opinions = z
       .describe("The order; citeCount desc puts the most cited first."),
     cursor,
   })
-  .refine((p) => named(p, ["q", "case_name", "docket_number", "court"]), none)
+  .check(needsOne("q", "case_name", "docket_number", "court"))
   .refine(ordered, backwards);
 
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;

@@ -1,8 +1,14 @@
 // Exa: search by meaning, page contents and cited answers, at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
-const date = z.iso.date().or(z.iso.datetime({ offset: true }));
+const date = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))?$/, {
+    error: "must be as 2026-01-31 or 2026-01-31T12:00:00Z",
+    abort: true,
+  })
+  .refine((text) => z.iso.date().safeParse(text.slice(0, 10)).success, "must be a day that exists");
 const words = z.array(z.string().min(1));
 const urls = z.array(z.url({ protocol: /^https?$/ }));
 const length = z.strictObject({ maxCharacters: z.int().positive() });
@@ -14,8 +20,10 @@ const page = {
 };
 const TYPES = ["auto", "neural", "keyword", "fast", "instant", "deep-lite", "deep", "deep-reasoning"];
 const KINDS = ["news", "research", "github", "people", "company", "research paper", "pdf", "financial report"];
-const NOT_OF_PROFILES = /^(start|end)_?published_?date$|^exclude_?domains$|^(in|ex)cludeText$/i;
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+const BOTH_WAYS = ["start_published_date", "end_published_date", "include_domains", "exclude_domains"];
+const WITHOUT = ["start_published_date", "end_published_date", "exclude_domains"];
+const NOT_OF_PROFILES = [...WITHOUT, ...WITHOUT.map(camel), "includeText", "excludeText"];
 const search = z
   .strictObject({
     query: z.string().min(1).describe("What to look for, in plain words"),
@@ -34,14 +42,10 @@ const search = z
     includeText: optional(words.max(1), "A phrase of up to five words that every page contains"),
     excludeText: optional(words.max(1), "A phrase of up to five words that no page contains"),
   })
-  .superRefine((params, context) => {
-    const profiles = params.category === "people" || params.category === "company";
-    for (const name of Object.keys(params)) {
-      const refuse = (message: string) => context.addIssue({ code: "custom", path: [name], message });
-      if (profiles && NOT_OF_PROFILES.test(name)) refuse(`cannot be combined with category ${params.category}`);
-      if (camel(name) !== name && camel(name) in params) refuse(`is given twice, also as ${camel(name)}`);
-    }
-  });
+  .check(
+    ...noneWhen(NOT_OF_PROFILES, "category", { enum: ["people", "company"] }),
+    ...BOTH_WAYS.map((name) => notBoth(name, camel(name))),
+  );
 type Search = z.infer<typeof search>;
 /** Tenths of a cent with ten results, their text and highlights, where it is not 7; each further result is one more. */
 const TENTHS: Readonly<Record<string, number>> = { "deep-lite": 12, deep: 12, "deep-reasoning": 15 };
@@ -59,7 +63,7 @@ const contents = z
     summary: optional(z.boolean().or(about), "A summary of each page: true, or what it is to be about"),
     ...page,
   })
-  .refine(({ urls, ids }) => urls ?? ids, { path: ["urls"], message: "is needed where there are no ids" });
+  .check(needsOne("urls", "ids"));
 type Contents = z.infer<typeof contents>;
 /** A tenth of a cent for each page and each of text, highlights and summary; where none is asked for, the text comes. */
 const contentCents = ({ urls = [], ids = [], text, highlights, summary }: Contents) =>

@@ -1,5 +1,5 @@
 // fastCRW: pages behind walls, crawls of up to 100 pages, extraction with evidence. A credit is counted as 0.07 cents.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, z } from "#adapter";
 
 const CREDIT_CENTS = 0.07;
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
@@ -11,7 +11,6 @@ const limit = z.int().min(1).max(20).default(5).describe("Results at most");
 const format = z.enum(["markdown", "html", "rawHtml", "plainText", "links", "images", "json", "screenshot"]);
 /** One of these is in every page that was read. */
 const READ = format.options.map((name) => `/data/${name}`);
-const NEEDS = { path: ["jsonSchema"], message: "is required with format json and with basis" };
 const scrape = z
   .strictObject({
     url: page.describe("The page"),
@@ -26,7 +25,10 @@ const scrape = z
     includeTags: optional(list, "Only these tags or CSS selectors"),
     excludeTags: optional(list, "Not these tags or CSS selectors"),
   })
-  .refine((one) => one.jsonSchema ?? !(one.basis || one.formats.includes("json")), NEEDS);
+  .check(
+    neededWhen("jsonSchema", "formats", { contains: { const: "json" } }),
+    neededWhen("jsonSchema", "basis", { const: true }),
+  );
 const extract = z
   .strictObject({
     urls: z.array(page).min(1).max(10).describe("The pages, up to ten"),
@@ -34,8 +36,7 @@ const extract = z
     schema: optional(schema, "JSON Schema of what to extract"),
     basis: optional(z.boolean(), "Evidence for each field; needs a schema"),
   })
-  .refine((one) => one.prompt ?? one.schema, { path: ["prompt"], message: "needs a prompt, a schema or both" })
-  .refine((one) => one.schema ?? !one.basis, { path: ["basis"], message: "needs a schema" });
+  .check(needsOne("prompt", "schema"), neededWhen("schema", "basis", { const: true }));
 
 const reads = { category: "scraping", effect: "read", price: { mode: "fixed", cents: 1, freeOnMiss: true } } as const;
 const [url, id] = ["https://example.com", "3f6b2c1d-8a47-4f0e-9a55-2d1c7e8b9a10"];

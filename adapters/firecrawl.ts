@@ -1,5 +1,5 @@
 // Firecrawl: pages, whole sites, maps of sites, web search and extraction. A credit is counted as a tenth of a cent.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, needsOne, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
 /** The vendor passes these on to others at thirty credits a page. */
@@ -21,7 +21,7 @@ const extract = z
     prompt: optional(words, "What to extract, in words"),
     schema: optional(z.record(z.string(), z.json()), "JSON Schema of what to extract"),
   })
-  .refine((one) => one.prompt ?? one.schema, { path: ["prompt"], message: "needs a prompt, a schema or both" });
+  .check(needsOne("prompt", "schema"));
 const skip = optional(z.int().min(0), "Pages to leave out: the number in the address that `next` holds");
 
 const reads = { category: "scraping", effect: "read", price: { mode: "fixed", cents: 1, freeOnMiss: true } } as const;

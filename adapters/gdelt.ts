@@ -1,11 +1,12 @@
 // GDELT: the world's news as it is published, and how much of it there is. No key, and one request in five seconds.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, noAuth, notBoth, z } from "#adapter";
 
+const MOMENT = /^(....)(..)(..)(..)(..)(..)$/;
 const moment = z
   .string()
   .regex(/^\d{14}$/, { error: "must be YYYYMMDDHHMMSS", abort: true })
   .refine((text) => {
-    const iso = text.replace(/^(....)(..)(..)(..)(..)(..)$/, "$1-$2-$3T$4:$5:$6Z");
+    const iso = text.replace(MOMENT, "$1-$2-$3T$4:$5:$6Z");
     return z.iso.datetime().safeParse(iso).success;
   }, "must be a date and time that exist");
 const asked = {
@@ -19,24 +20,36 @@ const asked = {
     .regex(/^[1-9]\d{0,3}(min|minutes?|h|hours?|d|days?|w|weeks?|m|months?|y|years?)$/, "must be as 15min, 24h or 7d")
     .describe("How far back to look: 15min, 24h, 7d, 3m. Left out, as are the dates: three months.")
     .optional(),
-  startdatetime: moment.describe("Published at or after, YYYYMMDDHHMMSS in UTC; goes with enddatetime.").optional(),
-  enddatetime: moment.describe("Published at or before, YYYYMMDDHHMMSS in UTC; goes with startdatetime.").optional(),
+  startdatetime: moment.describe("Published at or after, YYYYMMDDHHMMSS in UTC.").optional(),
+  enddatetime: moment.describe("Published at or before, YYYYMMDDHHMMSS in UTC.").optional(),
 };
 interface Asked {
   readonly timespan?: string | undefined;
   readonly startdatetime?: string | undefined;
   readonly enddatetime?: string | undefined;
 }
-/** Either both dates in order, or a timespan, or neither. */
+/** Dates in order, or a timespan, or neither. */
 function timed<P extends z.ZodType<Asked>>(params: P): P {
   return params
-    .refine((p) => !p.startdatetime === !p.enddatetime, { path: ["enddatetime"], error: "goes with startdatetime" })
     .refine((p) => (p.startdatetime ?? "") <= (p.enddatetime ?? "~"), { path: ["enddatetime"], error: "is too early" })
-    .refine((p) => !p.timespan || !p.startdatetime, { path: ["timespan"], error: "does not go with dates" });
+    .check(notBoth("timespan", "startdatetime", "enddatetime"));
 }
 
 const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
-const request = { method: "GET", path: "/doc/doc" } as const;
+/** It keeps the news of three months, a little less than so much. */
+const KEPT_MS = 92 * 86_400_000;
+const later = (text: string, ms: number) => {
+  const iso = text.replace(MOMENT, "$1-$2-$3T$4:$5:$6Z");
+  return new Date(Date.parse(iso) + ms).toISOString().replace(/\D/g, "").slice(0, 14);
+};
+/** The vendor wants both dates or none: an end that is left open is set where no news is. */
+function between(p: Asked): Readonly<Record<string, unknown>> {
+  const { startdatetime: from, enddatetime: to } = p;
+  if (from !== undefined && to === undefined) return { ...p, enddatetime: later(from, KEPT_MS) };
+  if (to !== undefined && from === undefined) return { ...p, startdatetime: later(to, -KEPT_MS) };
+  return { ...p };
+}
+const request = { method: "GET", path: "/doc/doc", params: between } as const;
 
 export default defineAdapter({
   name: "GDELT DOC 2.0",

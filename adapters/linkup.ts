@@ -1,5 +1,5 @@
 // Linkup: an answer with its sources, or the sources alone, quickly or by a deep search; at the prices of 2026-05-31.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const domains = z.array(z.string().min(1)).max(100);
@@ -33,10 +33,7 @@ const params = z
     excludeDomains: optional(domains, "No sources of these domains, up to 100"),
     maxResults: optional(z.int().positive(), "The most sources to return"),
   })
-  .refine((given) => given.outputType !== "structured" || given.structuredOutputSchema !== undefined, {
-    path: ["structuredOutputSchema"],
-    message: "is needed with outputType structured",
-  })
+  .check(neededWhen("structuredOutputSchema", "outputType", { const: "structured" }))
   .refine(({ fromDate = "", toDate }) => toDate === undefined || fromDate <= toDate, {
     path: ["toDate"],
     message: "is before fromDate",

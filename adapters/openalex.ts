@@ -1,5 +1,5 @@
 // OpenAlex: the world's scholarly works and their authors. A free key is optional and raises what it gives in a day.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, notBoth, z } from "#adapter";
 
 const listing = {
   search: z.string().min(1).max(1_000).describe("Words to search for.").optional(),
@@ -37,9 +37,7 @@ interface Listing {
 }
 const within = (p: Listing) => (p.page ?? 1) * p.per_page <= 10_000;
 const tooFar = { path: ["page"], error: "page times per_page must be 10,000 at most; use cursor" };
-const onePlace = (p: Listing) => p.page === undefined || p.cursor === undefined;
-const twoPlaces = { path: ["cursor"], error: "does not go with page" };
-const lists = z.strictObject(listing).refine(within, tooFar).refine(onePlace, twoPlaces);
+const lists = z.strictObject(listing).refine(within, tooFar).check(notBoth("cursor", "page"));
 
 // No step of a DOI is a dot or two, so that its slashes lead nowhere else.
 const WORK = /^(https?:\/\/openalex\.org\/)?[Ww]\d{1,12}$|^pmid:\d{1,9}$|^pmcid:(PMC)?\d{1,9}$|^mag:\d{1,12}$/;

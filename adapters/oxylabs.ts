@@ -1,5 +1,5 @@
 // Oxylabs: pages as they look from a country, state or city, with or without a browser.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, goesWith, onlyWhen, z } from "#adapter";
 
 const PLAIN_CENTS = 5;
 const BROWSER_CENTS = 25;
@@ -30,14 +30,7 @@ const scrape = z
       .optional()
       .describe("What to take out of the page, by XPath or CSS selectors"),
   })
-  .refine((one) => one.browser_instructions === undefined || one.render !== undefined, {
-    path: ["browser_instructions"],
-    message: "needs render",
-  })
-  .refine((one) => !(one.markdown && one.render === "png"), {
-    path: ["markdown"],
-    message: "is not made of a picture",
-  });
+  .check(goesWith("browser_instructions", "render"), onlyWhen("markdown", false, ["render", { const: "png" }]));
 const rendered = (params: z.infer<typeof scrape>) => WITH_BROWSER.some((name) => params[name] !== undefined);
 
 const found = {

@@ -1,5 +1,5 @@
 // Parallel: search and page text for agents, and research that runs on its own; at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const text = z.string().min(1);
@@ -27,7 +27,7 @@ const search = z
     ...shared,
     advanced_settings: optional(searchSettings, "Sources, freshness, length of excerpts, and up to 15 results"),
   })
-  .refine((given) => given.query ?? given.objective ?? given.search_queries, { path: ["query"], message: "is needed" });
+  .check(needsOne("query", "objective", "search_queries"));
 type Search = z.infer<typeof search>;
 const searchWire = ({ query, objective = query, search_queries, mode, ...rest }: Search) => ({
   ...rest,

@@ -1,5 +1,5 @@
 // ProPublica's Nonprofit Explorer: U.S. nonprofits and their tax returns. No key.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, needsOne, noAuth, z } from "#adapter";
 
 const states = z.string().regex(/^[A-Za-z]{2}$/, "must be two letters");
 const search = z
@@ -18,10 +18,7 @@ const search = z
     c_code: z.int().min(2).max(92).describe("The kind under section 501(c): 3 for charities.").optional(),
     page: z.int().min(0).max(10_000).default(0).describe("The page, from 0; it has 25."),
   })
-  .refine((p) => p.q !== undefined || p.state !== undefined || p.ntee !== undefined || p.c_code !== undefined, {
-    path: ["q"],
-    error: "is missing: q, state, ntee or c_code is needed",
-  });
+  .check(needsOne("q", "state", "ntee", "c_code"));
 
 const ein = z
   .union([z.string().regex(/^\d{2}-?\d{7}$/, "must be nine digits"), z.int().min(1).max(999_999_999)])

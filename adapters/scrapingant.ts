@@ -1,9 +1,8 @@
 // ScrapingAnt: pages through a browser and rotating addresses, residential ones too. A credit is counted as 0.02 cents.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, keyHeader, noneWhen, onlyWhen, z } from "#adapter";
 
 const CREDIT_CENTS = 0.02;
 const RESOURCES = ["document", "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "other"];
-const browserOnly = ["wait_for_selector", "js_snippet", "return_page_source"] as const;
 
 const shared = {
   url: z.url({ protocol: /^https?$/ }).describe("The page"),
@@ -18,13 +17,13 @@ const shared = {
 };
 
 function paramsOf<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject({ ...shared, ...shape }).superRefine((given, context) => {
-    const params: Readonly<Record<string, unknown>> = given;
-    if (params.browser) return;
-    for (const name of browserOnly.filter((one) => params[one])) {
-      context.addIssue({ code: "custom", path: [name], message: "needs the browser" });
-    }
-  });
+  const direct = { const: false };
+  return z
+    .strictObject({ ...shared, ...shape })
+    .check(
+      ...noneWhen(["wait_for_selector", "js_snippet"], "browser", direct),
+      onlyWhen("return_page_source", false, ["browser", direct]),
+    );
 }
 const plain = paramsOf({});
 const properties = z
@@ -45,8 +44,9 @@ export default defineAdapter({
   docs: "https://docs.scrapingant.com",
   origin: "https://api.scrapingant.com/v2",
   auth: keyHeader("x-api-key"),
-  // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once and stays the caller's.
+  // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once, which go one after another.
   rules: [
+    { status: 409, means: "provider_busy" },
     { status: 404, means: "miss", data: { found: false, reason: "The page cannot be reached." } },
     { status: 423, means: "miss", data: { found: false, reason: "The page has turned the browser away as a robot." } },
     { status: 422, at: "/detail/0/loc/1", is: "x-api-key", means: "provider_auth_failed" },

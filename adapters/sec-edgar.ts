@@ -15,12 +15,16 @@ const fulltext = z
   .strictObject({
     q: z.string().min(1).max(1_000).describe("Words or a quoted phrase in the filing; also cik:... or ticker:..."),
     forms: formTypes.describe("Root form types, comma-separated, such as 10-K,8-K; amendments come along.").optional(),
-    startdt: day("later (goes with enddt)"),
-    enddt: day("earlier (goes with startdt)"),
+    startdt: day("later"),
+    enddt: day("earlier"),
     from: z.int().min(0).max(9_900).default(0).describe("How many hits to skip; an answer has up to 100."),
   })
-  .refine((p) => !p.startdt === !p.enddt, { path: ["startdt"], error: "startdt and enddt go together" })
   .refine((p) => (p.startdt ?? "") <= (p.enddt ?? "~"), { path: ["enddt"], error: "must not be before startdt" });
+/** Without dateRange the vendor ignores the dates; an end that is left open is set where no filing is. */
+function between(p: z.infer<typeof fulltext>) {
+  if (p.startdt === undefined && p.enddt === undefined) return p;
+  return { ...p, startdt: p.startdt ?? "2001-01-01", enddt: p.enddt ?? "2999-12-31", dateRange: "custom" };
+}
 const numbered = z.string().regex(/^(\d{10}-\d\d-\d{6}|\d{18})$/);
 const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be the name of a file of the filing");
 const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
@@ -77,8 +81,7 @@ export default defineAdapter({
       description: "Searches the full text of SEC filings since 2001; a hit's _id is accession:filename of a document.",
       keywords: ["mention in a 10-K", "disclosure", "risk factors", "annual reports"],
       params: fulltext,
-      // Without dateRange the vendor ignores the dates.
-      request: { ...search, params: (p) => (p.startdt === undefined ? p : { ...p, dateRange: "custom" }) },
+      request: { ...search, params: between },
       content: ["/hits"],
       example: { params: { q: '"climate risk"' }, answers: [{ hits: { total: { value: 1 }, hits: [filing] } }] },
     }),

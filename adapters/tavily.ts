@@ -1,5 +1,5 @@
 // Tavily: search whose results are made for language models, and text of pages; its credits at the price of 2026-10-06.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, goesWith, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const url = z.url({ protocol: /^https?$/ });
@@ -38,10 +38,7 @@ const extract = z
     include_favicon: optional(z.boolean(), "Add the address of each site's icon"),
     timeout: optional(z.number().min(1).max(60), "How long fetching the pages may take, in seconds"),
   })
-  .refine(({ query, chunks_per_source }) => query !== undefined || chunks_per_source === undefined, {
-    path: ["chunks_per_source"],
-    message: "needs query",
-  });
+  .check(goesWith("chunks_per_source", "query"));
 
 const guide = "https://harbours.example/guide";
 

@@ -1,5 +1,5 @@
 // USPTO Open Data Portal: U.S. patent applications, granted patents and who they were assigned to.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 const day = z.iso.date();
 const limit = z.int().min(1).max(100).default(25).describe("The most records.");
@@ -55,11 +55,13 @@ export default defineAdapter({
             .string()
             .min(1)
             .max(2_000)
-            .describe('Words, "phrases", AND, OR, NOT, * and field:value, such as applicationMetaData.patentNumber:1.'),
+            .describe('Words, "phrases", AND, OR, NOT, * and field:value, such as applicationMetaData.patentNumber:1.')
+            .optional(),
           ...dates,
           limit,
           offset,
         })
+        .check(needsOne("q", "date_gte", "date_lte"))
         .refine(ordered, backwards),
       request: {
         ...search,

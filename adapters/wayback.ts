@@ -5,7 +5,10 @@ import { action, defineAdapter, noAuth, z } from "#adapter";
 const MOMENT = /^(19|20)\d\d((0[1-9]|1[0-2])((0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d([0-5]\d)?)?)?)?)?$/;
 const moment = z.string().regex(MOMENT, "must be YYYY, YYYYMM, YYYYMMDD or so on to YYYYMMDDhhmmss");
 const target = z.string().min(3).max(2_000);
-const listed = target.regex(/^[^\s\\]+$/, "must be an address without spaces");
+const listed = target.refine((given) => /^[^\s\\]+$/.test(given), {
+  error: "must be an address without spaces",
+  params: { format: "url" },
+});
 // A host has labels between its dots: `..` in its place would be a step up in the archive's own address.
 const PAGE = /^(https?:\/\/)?[^\s/?#@:%\\.]+(\.[^\s/?#@:%\\.]+)+\.?([:/?#][^\s\\]*)?$/;
 /** The address as the archive keeps it: whole, without a fragment, its dots resolved. Null: it is none. */
@@ -15,7 +18,10 @@ function addressOf(given: string): string | null {
   url.hash = "";
   return url.href;
 }
-const page = target.refine((given) => addressOf(given) !== null, "must be an http address");
+const page = target.refine((given) => addressOf(given) !== null, {
+  error: "must be an http address such as example.com/about",
+  params: { format: "url" },
+});
 
 const snapshots = z
   .strictObject({

@@ -1,5 +1,6 @@
 // The words of the edge: a request as it came, where its answer goes, and what is served at a path. Types and nothing else.
 import type { GatewayError } from "./errors.ts";
+import type { Nano } from "./money.ts";
 import type { Audience, Caller, Charge, Cost, Plan } from "./plan.ts";
 import type { Candidate, FinalPart, Leg } from "./route.ts";
 
@@ -129,8 +130,10 @@ export interface EndpointShape {
 export interface ErrorCodec {
   /** The wire's name. */
   readonly wire: string;
+  /** An error says what the payer has left, where that is known; it is asked of the ledger for it. */
+  readonly tellsBalance?: true;
   /** The body of an answer that is an error. */
-  body(error: GatewayError): Record<string, unknown>;
+  body(error: GatewayError, balance?: Nano | null): Record<string, unknown>;
 }
 
 /** An HTTP path we serve, in the wire that its callers read. */

@@ -81,7 +81,7 @@ export const ERRORS = {
     status: 402,
     retry: false,
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
-    hint: "Raise max_cost_cents or ask for less.",
+    hint: "Raise max_cost_cents to `needed_cents`, or ask for less.",
   },
   key_paused: {
     status: 403,
@@ -172,6 +172,12 @@ export const ERRORS = {
     retry: false,
     message: "This account has {limit} keys or more, and no account can make further ones.",
     hint: "DELETE /api/v1/agents/{id} revokes a key that is no longer used; PATCH changes one.",
+  },
+  upstream_busy: {
+    status: 409,
+    retry: true,
+    message: "The provider of {detail} takes no more calls at once.",
+    hint: "Send these calls one after another: wait for Retry-After and send this one again. Nothing was charged.",
   },
   body_too_large: {
     status: 413,

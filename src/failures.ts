@@ -55,6 +55,8 @@ export const FAILURES = {
     code: "upstream_not_configured",
   },
   provider_rate_limited: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
+  /** It takes fewer calls of ours at once, whosever they are: nothing is wrong with it, nor with the call. */
+  provider_busy: { fault: "provider", nextRoute: true, sameRoute: false, rests: false, code: "upstream_busy" },
   provider_overloaded: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
   provider_server_error: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
   provider_connection_failed: {

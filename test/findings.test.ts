@@ -13,22 +13,65 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "an answer that is no answer is charged",
       ["test/regression/answers-without-content.test.ts", "an answer without the content that it sells is no answer"],
     ],
-    ["M2", "failed /api/run answers lack charged_cents and balance_remaining_cents", null],
-    ["M3", "a published schema refuses what is accepted", null],
+    [
+      "M2",
+      "failed /api/run answers lack charged_cents and balance_remaining_cents",
+      ["test/run/refusals.test.ts", "a failed call says that nothing was charged, and what is left"],
+    ],
+    [
+      "M3",
+      "a published schema refuses what is accepted",
+      [
+        "test/run/published-schemas.test.ts",
+        "for calls made from the schema of every action, and from what it forbids",
+      ],
+    ],
     [
       "M4",
       "max_cost_cents in a chat body is ignored and forwarded",
       ["test/chat/allow-list.test.ts", "max_cost_cents"],
     ],
-    ["M5", "bad_url is told by one action alone", null],
-    ["minor 1", "brave/news refuses result_filter", null],
-    ["minor 2", "ranges open at one end are refused", null],
-    ["minor 3", "ranged prices show only their maximum in lists", null],
-    ["minor 4", "a vendor's 409 that asks for serial calls is told as a bad request", null],
-    ["minor 5", "openapi lacks chat's error object and some codes and statuses", null],
-    ["minor 6", "either-or params are not published", null],
+    [
+      "M5",
+      "bad_url is told by one action alone",
+      ["test/run/bad-url.test.ts", "is bad_url in every param of every action that is named as one"],
+    ],
+    [
+      "minor 1",
+      "brave/news refuses result_filter",
+      ["test/adapters/brave.test.ts", "takes the filter that search takes"],
+    ],
+    [
+      "minor 2",
+      "ranges open at one end are refused",
+      ["test/adapters/sec-edgar.test.ts", "a range that is open at an end is filled there"],
+    ],
+    [
+      "minor 3",
+      "ranged prices show only their maximum in lists",
+      ["test/run/find-endpoints.test.ts", "shows of a price that varies the least and the most"],
+    ],
+    [
+      "minor 4",
+      "a vendor's 409 that asks for serial calls is told as a bad request",
+      ["test/run/vendor-limits.test.ts", "a vendor that wants calls one after another"],
+    ],
+    [
+      "minor 5",
+      "openapi lacks chat's error object and some codes and statuses",
+      ["test/web/openapi.test.ts", "an error is what the document says that it is"],
+    ],
+    [
+      "minor 6",
+      "either-or params are not published",
+      ["test/run/published-schemas.test.ts", "publishes an either-or as anyOf"],
+    ],
     ["minor 7", "an empty Idempotency-Key counts as none", null],
-    ["minor 8", "max_cost_exceeded does not say how many cents would do", null],
+    [
+      "minor 8",
+      "max_cost_exceeded does not say how many cents would do",
+      ["test/run/refusals.test.ts", "needed_cents is enough"],
+    ],
     ["minor 9", "405, 413, 415 and public GETs with a good key count in the address window", null],
     [
       "minor 10",
@@ -36,11 +79,19 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       ["test/accounts/signup.test.ts", "says which window is full, and why an account begins without credit"],
     ],
     ["minor 11", "refusals of the HTTP parser are HTML without a request id", null],
-    ["minor 12", "2CAPTCHA_BASE_URL is no shell name", null],
+    [
+      "minor 12",
+      "2CAPTCHA_BASE_URL is no shell name",
+      ["test/catalog/compile.test.ts", "a digit that a name would begin with is spelled out"],
+    ],
     ["minor 13", "GET /models lists no tiers", null],
     ["minor 14", "hints point to the wrong place", null],
     ["minor 15", "401 lacks WWW-Authenticate; missing params read as zod's words", null],
-    ["minor 16", "not_configured for want of CONTACT does not say so", null],
+    [
+      "minor 16",
+      "not_configured for want of CONTACT does not say so",
+      ["test/run/vendor-limits.test.ts", "an action that waits for CONTACT says so"],
+    ],
   ],
   security: [
     [
@@ -143,7 +194,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ],
     ["minor admin hint", "admin's 401 says to send a caller's key", null],
     ["minor free hint", "the hint for a model with :free", null],
-    ["minor zod", "zod's words on /api/run", null],
+    [
+      "minor zod",
+      "zod's words on /api/run",
+      ["test/field-issues.test.ts", "a field that is wrong is told in words that say what would be right"],
+    ],
     [
       "minor models flag",
       "key create accepts a model that does not exist",

@@ -37,6 +37,7 @@ const LINES: Record<string, number> = {
   "src/plan.ts": 0,
   "src/route.ts": 0,
   "src/neutral.ts": 0,
+  "src/field-issues.ts": 0,
   "src/json.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,

@@ -1,5 +1,5 @@
 // One page, read by whichever scraper is configured: what agents call when they do not care who does it.
-import { defineActionTier, z } from "#tier";
+import { defineActionTier, noneWhen, z } from "#tier";
 
 export default defineActionTier({
   sells: "scraping/scrape",
@@ -8,24 +8,26 @@ export default defineActionTier({
   category: "scraping",
   keywords: ["read a page", "fetch url", "markdown", "anti-bot", "javascript", "screenshot of a website"],
   effect: "read",
-  params: z.strictObject({
-    url: z.url({ protocol: /^https?$/ }).describe("The page"),
-    formats: z
-      .array(z.enum(["markdown", "html", "links", "screenshot"]))
-      .min(1)
-      .default(["markdown"])
-      .describe("What to return of it"),
-    only_main_content: z.boolean().optional().describe("Leave out navigation, headers and footers; true unless set"),
-    wait_for: z.int().min(0).max(60_000).optional().describe("Milliseconds to wait before reading"),
-    render_js: z.boolean().optional().describe("Run scripts or do not; only with provider fastcrw"),
-    stealth: z.boolean().optional().describe("Look like a person's browser; only with provider fastcrw"),
-    proxy_country: z
-      .string()
-      .length(2)
-      .optional()
-      .describe("Country to read from, two letters; only with provider fastcrw"),
-    provider: z.enum(["firecrawl", "fastcrw"]).optional().describe("Who is to read it; no other takes over then"),
-  }),
+  params: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }).describe("The page"),
+      formats: z
+        .array(z.enum(["markdown", "html", "links", "screenshot"]))
+        .min(1)
+        .default(["markdown"])
+        .describe("What to return of it"),
+      only_main_content: z.boolean().optional().describe("Leave out navigation, headers and footers; true unless set"),
+      wait_for: z.int().min(0).max(60_000).optional().describe("Milliseconds to wait before reading"),
+      render_js: z.boolean().optional().describe("Run scripts or do not; only with provider fastcrw"),
+      stealth: z.boolean().optional().describe("Look like a person's browser; only with provider fastcrw"),
+      proxy_country: z
+        .string()
+        .length(2)
+        .optional()
+        .describe("Country to read from, two letters; only with provider fastcrw"),
+      provider: z.enum(["firecrawl", "fastcrw"]).optional().describe("Who is to read it; no other takes over then"),
+    })
+    .check(...noneWhen(["render_js", "stealth", "proxy_country"], "provider", { const: "firecrawl" })),
   price: { mode: "fixed", cents: 1, freeOnMiss: true },
   candidates: [
     {

@@ -2,11 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { GatewayError } from "../errors.ts";
-
-export interface FieldFault {
-  readonly path: string;
-  readonly message: string;
-}
+import { type FieldIssue, readFields } from "../field-issues.ts";
 
 /**
  * Reads a JSON body; an empty one counts as `{}`. The error names every field at fault. Broken characters are refused, since stores
@@ -27,7 +23,7 @@ export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T | GatewayErro
 }
 
 /** Texts with half a character in them, which JSON can write down as `\ud800` and UTF-8 cannot. */
-function brokenTexts(value: unknown, path: readonly string[]): FieldFault[] {
+function brokenTexts(value: unknown, path: readonly string[]): FieldIssue[] {
   if (typeof value === "string" && !value.isWellFormed())
     return [{ path: path.join("."), message: "must be text without half characters" }];
   if (typeof value !== "object" || value === null) return [];
@@ -40,18 +36,13 @@ export function readQuery<T>(schema: z.ZodType<T>, query: URLSearchParams): T | 
 }
 
 function check<T>(schema: z.ZodType<T>, value: unknown): T | GatewayError {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const byPath = new Map(
-    result.error.issues
-      .flatMap(faults)
-      .toReversed()
-      .map((fault) => [fault.path, fault]),
-  );
+  const read = readFields(schema, value);
+  if ("data" in read) return read.data;
+  const byPath = new Map(read.toReversed().map((issue) => [issue.path, issue]));
   return faultsError([...byPath.values()].toReversed());
 }
 
-function faultsError(fields: readonly FieldFault[]): GatewayError {
+function faultsError(fields: readonly FieldIssue[]): GatewayError {
   const [first] = fields;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see data.fields)` : "";
   const where = first?.path ? `${first.path}: ` : "";
@@ -60,10 +51,4 @@ function faultsError(fields: readonly FieldFault[]): GatewayError {
     data: { fields },
     ...(first?.path ? { param: first.path } : {}),
   });
-}
-
-function faults(issue: z.core.$ZodIssue): FieldFault[] {
-  const path = issue.path.map(String);
-  if (issue.code !== "unrecognized_keys") return [{ path: path.join("."), message: issue.message }];
-  return issue.keys.map((key) => ({ path: [...path, key].join("."), message: "There is no such field here." }));
 }

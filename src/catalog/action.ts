@@ -202,6 +202,8 @@ export interface TableParam {
   readonly required?: boolean;
   readonly default?: Json;
   readonly enum?: readonly Json[];
+  /** A text, or each of an array, is a URL: an http one, or a `data:` one. */
+  readonly format?: "uri";
   readonly description?: string;
 }
 

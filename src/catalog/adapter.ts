@@ -6,6 +6,7 @@ export { z } from "zod";
 export { action } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
 export { localServer } from "./local-server.ts";
+export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
@@ -136,7 +137,7 @@ export interface AdapterSpec {
   readonly auth: Auth;
   /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
   readonly maker?: string;
-  /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`. */
+  /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`, a digit at its beginning as a word. */
   readonly keyEnv?: readonly string[];
   /** Environment names that make one key together, instead of `keyEnv`; each may be a comma-separated list of as many. */
   readonly keyParts?: readonly string[];

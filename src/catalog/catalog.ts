@@ -45,6 +45,8 @@ export interface Adapter {
   /** The User-Agent that names us to those who ask for it; null: none is sent. */
   readonly userAgent: string | null;
   readonly configured: boolean;
+  /** Why it is not configured, where it is not for want of a key alone. */
+  readonly waitsFor?: string;
 }
 
 /** One way to serve a model: an adapter and its own name for it. */

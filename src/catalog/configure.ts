@@ -10,14 +10,35 @@ export type AdapterEnv = Readonly<Record<string, string | undefined>>;
 /** What sandbox accounts' calls carry for a key; it is worth nothing anywhere. */
 const SANDBOX_KEY = "sandbox";
 const USER_AGENT = "Tollgate/0.1";
+const WANTS_CONTACT =
+  "The vendor wants to know who calls: it is asked once the operator has set CONTACT to a name and a mail address.";
 
-/** The variable of an adapter, such as `OPENAI_BASE_URL`. */
+const DIGITS = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"];
+
+/** A word as the name of a variable has it. */
+function inName(word: string): string {
+  return word.toUpperCase().replaceAll("-", "_");
+}
+
+/** The variable of an adapter, such as `OPENAI_BASE_URL`. No shell takes one that begins with a digit, so that is spelled out. */
 export function envName(adapterId: string, suffix: string): string {
-  return `${adapterId.toUpperCase().replaceAll("-", "_")}_${suffix}`;
+  return `${inName(adapterId).replace(/^\d/, (digit) => DIGITS[Number(digit)] ?? digit)}_${suffix}`;
 }
 
 function settingOf(env: AdapterEnv, name: string): string | null {
   return env[name]?.trim() || null;
+}
+
+/** An address that the environment sets, and the variable that does; where that begins with a digit, it is taken too. */
+function addressOf(
+  env: AdapterEnv,
+  id: string,
+  suffix: string,
+): { readonly name: string; readonly url: string | null } {
+  const name = envName(id, suffix);
+  const written = `${inName(id)}_${suffix}`;
+  const url = settingOf(env, name);
+  return url === null && written !== name ? { name: written, url: settingOf(env, written) } : { name, url };
 }
 
 function listOf(setting: string | null): readonly string[] {
@@ -48,14 +69,14 @@ function userAgentOf(spec: AdapterSpec, contact: string | null): string | null {
 
 /** An adapter as live accounts see it. */
 export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
-  const baseUrl = settingOf(env, envName(id, "BASE_URL"));
+  const { url: baseUrl } = addressOf(env, id, "BASE_URL");
   const keys = keysOf(id, spec, env);
   const keyless = spec.auth.kind === "none" || spec.keyOptional === true;
-  const allowed = spec.waitsFor === undefined && (spec.contact !== "required" || contact !== null);
-  const reached = spec.local ? baseUrl !== null : allowed && (keys.length > 0 || keyless);
+  const waitsFor = spec.waitsFor ?? (spec.contact === "required" && contact === null ? WANTS_CONTACT : null);
+  const reached = spec.local ? baseUrl !== null : waitsFor === null && (keys.length > 0 || keyless);
   const origins = Object.entries(spec.origins ?? {}).map(([name, origin]) => {
-    const set = settingOf(env, envName(id, `${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`));
-    return [name, (set ?? origin).replace(/\/+$/, "")];
+    const { url } = addressOf(env, id, `${inName(name)}_BASE_URL`);
+    return [name, (url ?? origin).replace(/\/+$/, "")];
   });
   return {
     id,
@@ -65,6 +86,7 @@ export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, co
     keys,
     userAgent: userAgentOf(spec, contact),
     configured: reached && spec.sandboxOnly !== true,
+    ...(waitsFor === null ? {} : { waitsFor }),
   };
 }
 
@@ -92,8 +114,7 @@ export function namedModelOf(id: string, env: AdapterEnv): string | null {
 /** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */
 export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[] {
   return [...files.adapters].flatMap(([id, spec]) => {
-    const urlName = envName(id, "BASE_URL");
-    const url = settingOf(env, urlName);
+    const { name: urlName, url } = addressOf(env, id, "BASE_URL");
     const badUrl = url !== null && !/^https?:\/\/[^/]/.test(url.slice(0, 4096));
     const prices = ["PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"].map((suffix) => envName(id, suffix));
     const set = prices.filter((name) => settingOf(env, name) !== null);

@@ -2,6 +2,7 @@
 import type { ActionFacts, JsonObject } from "./action.ts";
 
 export { z } from "zod";
+export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
 
 /** One model of a tier, by slug; each configured vendor of it is a candidate, the maker's own first. */
 export interface TierModel {

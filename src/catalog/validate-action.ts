@@ -189,6 +189,7 @@ export const tableSchema = z.record(
         required: z.boolean().optional(),
         default: json.optional(),
         enum: z.array(json).optional(),
+        format: z.literal("uri").optional(),
         description: z.string().optional(),
       }),
     ),

@@ -1,6 +1,7 @@
 // Reads a chat request: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
+import { type FieldIssue, readFields } from "../field-issues.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ChatBody } from "../wires/chat-completions/body.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
@@ -10,6 +11,8 @@ import { sift } from "./sift.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;
+
+const ISSUES_SHOWN_MAX = 20;
 
 const count = z.number().int().min(1).max(10_000_000);
 
@@ -98,31 +101,10 @@ export interface ChatRequest {
   readonly lowered: boolean;
 }
 
-interface Wrong {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
-/** What a schema found wrong; of a field that may be one of several things, with the one it comes nearest to. */
-function wrongOf(issue: z.core.$ZodIssue): Wrong {
-  if (issue.code === "invalid_type" && issue.message.endsWith("received undefined")) {
-    return { path: issue.path, message: `is missing, must be ${issue.expected}` };
-  }
-  if (issue.code !== "invalid_union") return issue;
-  const ofItsKind = issue.errors.filter(([first]) => first?.code !== "invalid_type" || first.path.length > 0);
-  const [nearest] = ofItsKind.sort((a, b) => a.length - b.length)[0] ?? [];
-  if (nearest === undefined) return issue;
-  const { path, message } = wrongOf(nearest);
-  return { path: [...issue.path, ...path], message };
-}
-
 /** The first thing wrong with a body, as an error that names the field. */
-export function schemaError(error: z.ZodError): GatewayError {
-  const fields = error.issues.slice(0, 20).map((issue) => {
-    const { path, message } = wrongOf(issue);
-    return { field: path.join("."), message };
-  });
-  const { field, message } = fields[0] ?? { field: "", message: "invalid" };
+export function schemaError(issues: readonly FieldIssue[]): GatewayError {
+  const fields = issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => ({ field: path, message }));
+  const { field, message } = fields[0] ?? { field: "", message: "is not valid" };
   return new GatewayError("bad_request", {
     ...(field === "" ? {} : { param: field }),
     detail: { detail: `${field || "body"}: ${message}` },
@@ -142,8 +124,8 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
   if (sent instanceof GatewayError) return sent;
   const sifted = isRecord(sent) ? sift(sent, CHAT_FIELDS) : null;
   // Of a body with a million fields a schema would look at each for long; what is sifted has few.
-  const parsed = chatBody.safeParse(sifted?.body ?? sent);
-  if (!parsed.success) return schemaError(parsed.error);
+  const parsed = readFields(chatBody, sifted?.body ?? sent);
+  if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
   const body = parsed.data;

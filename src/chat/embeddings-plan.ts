@@ -4,6 +4,7 @@ import { modelsRefusal } from "../accounts/allowed.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { readFields } from "../field-issues.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
@@ -78,8 +79,8 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const sent = parseJson(request.body);
   if (sent instanceof GatewayError) return sent;
   const sifted = isRecord(sent) ? sift(sent, EMBEDDINGS_FIELDS) : null;
-  const parsed = embeddingsBody.safeParse(sifted?.body ?? sent);
-  if (!parsed.success) return schemaError(parsed.error);
+  const parsed = readFields(embeddingsBody, sifted?.body ?? sent);
+  if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
   const body = parsed.data;

@@ -20,11 +20,11 @@ const filename = z
   .min(1)
   .max(255)
   .regex(FILENAME, "must be a plain name without slashes or control characters")
-  .refine((name) => name === name.trim(), "must not begin or end with a blank")
+  .regex(/^\S(.*\S)?$/u, "must not begin or end with a blank")
   .describe("Name of the file, as it will be saved by whoever downloads it");
 const text = /^[^\p{Cs}\0]*$/u;
 const tags = z
-  .array(z.string().trim().min(1).max(40).regex(text, "must be text"))
+  .array(z.string().max(40).regex(/\S/u, "must not be blank").regex(text, "must be text").trim())
   .max(10)
   .transform((list) => [...new Set(list)])
   .default([])

@@ -1,6 +1,6 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
-import { least, type Nano, usdText, ZERO } from "../money.ts";
+import { centsUp, least, type Nano, usdText, ZERO } from "../money.ts";
 import type { AnswerReader, Ended, Funds, Held, Payer, Plan } from "../plan.ts";
 import type { AttemptFailure, Tries } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
@@ -55,7 +55,11 @@ async function withinMaxCost(plan: Plan, maxCostNano: Nano): Promise<Plan | Gate
   if (quote.nano <= maxCostNano) return plan;
   const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
   if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
-  return new GatewayError("max_cost_exceeded", { detail: { needed_usd: usdText(nano) }, param: "max_cost_cents" });
+  return new GatewayError("max_cost_exceeded", {
+    detail: { needed_usd: usdText(nano) },
+    param: "max_cost_cents",
+    data: { needed_cents: centsUp(nano) },
+  });
 }
 
 /** From the hold to its end. Nothing stands between the hold and the `try`. Never rejects. */

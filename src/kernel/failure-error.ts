@@ -5,6 +5,8 @@ import type { Plan } from "../plan.ts";
 import type { AttemptFailure, Leg } from "../route.ts";
 
 const CONFLICT = 409;
+/** When to try again what a provider will take as soon as it has done with other calls, where it does not say itself. */
+const BUSY_SECONDS = 5;
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];
 
 function isFromCaller({ kind }: AttemptFailure): boolean {
@@ -49,7 +51,9 @@ export function failureError(plan: Plan, failures: readonly AttemptFailure[], le
     return new GatewayError(code, { detail: { detail: failure.message }, data, status, ...retry });
   }
   if (code !== "upstream_error") {
-    return new GatewayError(code, { detail: { detail: isFromCaller(failure) ? failure.message : plan.asked }, data });
+    const detail = { detail: isFromCaller(failure) ? failure.message : plan.asked };
+    const again = code === "upstream_busy" ? { retryAfterSeconds: BUSY_SECONDS, ...retryAfter } : {};
+    return new GatewayError(code, { detail, data, ...again });
   }
   const timedOut = failure.kind === "provider_timeout" || failure.kind === "gateway_deadline";
   return new GatewayError(code, {

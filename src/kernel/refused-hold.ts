@@ -28,7 +28,12 @@ export function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number
   const { freeNano, laterNano } = room(short);
   const temporary = laterNano >= amount;
   const detail = { needed_usd: usdText(amount), free_usd: usdText(freeNano) };
-  const data: Record<string, unknown> = { held_cents: centsUp(short.heldNano), ...plan.quote.affordable(freeNano) };
+  const data: Record<string, unknown> = {
+    needed_cents: centsUp(amount),
+    free_cents: centsDown(freeNano),
+    held_cents: centsUp(short.heldNano),
+    ...plan.quote.affordable(freeNano),
+  };
   if (temporary) data.temporary = true;
   const options = { data, retry: temporary, ...(temporary ? { retryAfterSeconds: TEMPORARY_SECONDS } : {}) };
   if (short.outcome === "insufficient") {
@@ -37,6 +42,8 @@ export function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number
     return new GatewayError(code, { ...options, detail });
   }
   data.spent_cents = centsUp(short.spentNano);
+  // What we bore counts against a ceiling and a cap as what was spent does, so that they add up to what is free.
+  data.absorbed_cents = centsUp(short.absorbedNano);
   data.resets_at = new Date(short.resetsAtMs).toISOString();
   if (short.outcome === "ceiling") {
     data.ceiling_cents = centsDown(short.ceilingNano);

@@ -2,6 +2,7 @@
 import type { ActionFacts, JsonObject } from "../catalog/action.ts";
 import type { Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
+import { GatewayError } from "../errors.ts";
 
 /** An action that can be called. Exactly one of `sold` and `local` serves it. */
 export interface CatalogAction {
@@ -63,4 +64,16 @@ export function openActionCatalog(catalog: () => Catalog, locals: readonly Local
     all: (audience) => view(audience).all,
     find: (id, audience) => view(audience).byId.get(id) ?? null,
   };
+}
+
+/** Why nobody serves an action, where it is not for want of a key alone. */
+export function waitsFor({ configured, sold }: CatalogAction): string | undefined {
+  return configured ? undefined : sold?.offers[0]?.adapter.waitsFor;
+}
+
+/** What a call of an action is told that nobody is configured to serve. */
+export function notConfigured(action: CatalogAction): GatewayError {
+  const reason = waitsFor(action);
+  const data = reason === undefined ? {} : { data: { reason } };
+  return new GatewayError("upstream_not_configured", { detail: { detail: action.id }, ...data });
 }

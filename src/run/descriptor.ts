@@ -1,6 +1,6 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
-import type { Json, JsonObject, PriceSpec, TableEndpoint } from "../catalog/action.ts";
-import type { CatalogAction } from "./action-catalog.ts";
+import type { Json, JsonObject, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
+import { type CatalogAction, waitsFor } from "./action-catalog.ts";
 import {
   type JsonSchema,
   paramNames,
@@ -55,6 +55,12 @@ export function priceCentsMax({ facts }: CatalogAction): number {
   return facts.price.cents;
 }
 
+/** The least that a call which is charged costs, in cents. */
+export function priceCentsMin({ facts }: CatalogAction): number {
+  const { mode, cents, minCents = 0 } = facts.price;
+  return mode === "fixed" ? cents : minCents;
+}
+
 export function priceShown({ mode, cents, minCents, unit, freeOnMiss = false }: PriceSpec): PriceShown {
   const unitShown = unit === undefined ? {} : { unit };
   if (mode === "fixed") return { mode, cents, ...unitShown, free_on_miss: freeOnMiss };
@@ -81,9 +87,9 @@ function tableNote({ param, count }: TableOf, action: CatalogAction): string {
 }
 
 function build(action: CatalogAction): Descriptor {
-  const { facts, sold } = action;
+  const { facts } = action;
   const table = tableOf(action);
-  const note = action.configured ? undefined : sold?.offers[0]?.adapter.spec.waitsFor;
+  const note = waitsFor(action);
   return {
     service: action.service,
     action: action.action,
@@ -114,11 +120,21 @@ export function descriptorOf(action: CatalogAction): Descriptor {
   return descriptor;
 }
 
+const SAMPLES: Readonly<Record<TableParam["type"], Json>> = {
+  string: "...",
+  integer: 1,
+  number: 1,
+  boolean: true,
+  array: [],
+  object: {},
+};
+const SAMPLE_URL = "https://example.com/file";
+
 /** A value that a param may have, for an example: its default, the first it may be, or a word for its kind. */
-function sample(schema: { readonly type: string; readonly default?: Json; readonly enum?: readonly Json[] }): Json {
-  if (schema.default !== undefined) return schema.default;
-  const words: Record<string, Json> = { integer: 1, number: 1, boolean: true, array: [], object: {} };
-  return schema.enum?.[0] ?? words[schema.type] ?? "...";
+function sample({ type, format, default: usual, enum: some }: TableParam): Json {
+  if (usual !== undefined) return usual;
+  if (format === "uri") return type === "array" ? [SAMPLE_URL] : SAMPLE_URL;
+  return some?.[0] ?? SAMPLES[type];
 }
 
 /** The descriptor of one row of an action's table; null: there is no such row. */
@@ -152,6 +168,7 @@ export function indexRow(action: CatalogAction) {
     description: facts.description,
     category: facts.category,
     price_cents: priceCentsMax(action),
+    price_min_cents: priceCentsMin(action),
     price_mode: facts.price.mode,
     required_params: required,
     optional_params: paramNames(schema).filter((name) => !required.includes(name)),

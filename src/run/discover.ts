@@ -1,12 +1,17 @@
 // The free action core/discover: says in order which actions do what somebody wants, with their prices.
 import { z } from "zod";
 import { type LocalAction, localAction } from "../catalog/local-action.ts";
-import { descriptorOf, endpointOf, priceCentsMax, rowPrice, statusOf } from "./descriptor.ts";
+import { descriptorOf, endpointOf, priceCentsMax, priceCentsMin, rowPrice, statusOf } from "./descriptor.ts";
 import { paramsSchema, requiredParams, rowSchema, tableOf } from "./params-schema.ts";
 import type { Found, Search } from "./search-index.ts";
 
 const params = z.strictObject({
-  query: z.string().trim().min(1).max(500).meta({ description: "What should be done, in a few words" }),
+  query: z
+    .string()
+    .max(500)
+    .regex(/\S/, "must not be blank")
+    .trim()
+    .meta({ description: "What should be done, in a few words" }),
   limit: z.int().min(1).max(50).default(10),
 });
 
@@ -15,7 +20,9 @@ export interface Discovered {
   readonly service: string;
   readonly action: string;
   readonly endpoint: string;
+  /** The most that one call can cost, and the least. */
   readonly price_cents: number;
+  readonly price_min_cents: number;
   readonly required_params: readonly string[];
   readonly description: string;
   readonly category: string;
@@ -36,12 +43,14 @@ function rowOf({ action, row }: Found): Discovered {
   if (row === null || table === null || found === undefined) {
     const { description } = descriptorOf(action);
     const required_params = requiredParams(paramsSchema(action));
-    return { ...shared, price_cents: priceCentsMax(action), required_params, description };
+    const prices = { price_cents: priceCentsMax(action), price_min_cents: priceCentsMin(action) };
+    return { ...shared, ...prices, required_params, description };
   }
-  const { cents, max_cents } = rowPrice(found, action.facts.price);
+  const { cents = 0, min_cents = cents, max_cents = cents } = rowPrice(found, action.facts.price);
   return {
     ...shared,
-    price_cents: max_cents ?? cents ?? 0,
+    price_cents: max_cents,
+    price_min_cents: min_cents,
     required_params: requiredParams(rowSchema(table, row, found)),
     description: found.summary,
     params: { [table.param]: row },

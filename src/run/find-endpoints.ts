@@ -3,7 +3,7 @@
 import { goneError, isGone } from "../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { envelopeErrors } from "../wires/envelope/errors.ts";
+import { callErrors } from "../wires/envelope/errors.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
 import { noSuchAction, notFound } from "./nearest.ts";
@@ -66,7 +66,7 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
 }
 
 function open(path: string) {
-  return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: envelopeErrors } as const;
+  return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: callErrors } as const;
 }
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */

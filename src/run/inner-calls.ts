@@ -11,6 +11,7 @@ import { WholeAnswer } from "../kernel/whole-answer.ts";
 import { add, most, ZERO } from "../money.ts";
 import type { Audience, Ended, Plan } from "../plan.ts";
 import type { Candidate, Leg, Route } from "../route.ts";
+import { notConfigured } from "./action-catalog.ts";
 import { actionPlan } from "./action-plan.ts";
 import type { ActionPlan, RunDeps } from "./deps.ts";
 import { noSuchAction } from "./nearest.ts";
@@ -87,7 +88,7 @@ class Calls implements CountedCalls {
     if (action === null) return noSuchAction(id, actionCatalog, audience);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
-    if (!action.configured) return new GatewayError("upstream_not_configured", { detail: { detail: id } });
+    if (!action.configured) return notConfigured(action);
     const { requestId, sandboxFault } = this.#outer;
     const order = { id: innerId, requestId, sandboxFault, preamble: null, maxCostNano: null, idempotency: null };
     return actionPlan({ action, ...read }, this.#audience, order, this.#deps);

@@ -1,14 +1,99 @@
 // An action's params as JSON Schema, from the very zod object that validates them.
 import { z } from "zod";
-import type { EndpointTable, Json, TableEndpoint } from "../catalog/action.ts";
+import type { EndpointTable, Json, TableEndpoint, TableParam } from "../catalog/action.ts";
+import { publishedRule, type SchemaRule } from "../catalog/params-rules.ts";
+import { URL_WORDS } from "../field-issues.ts";
 import type { CatalogAction } from "./action-catalog.ts";
+import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** zod says of every integer without bounds that it is one a double can hold; nobody asks for that. */
+/** zod says of every integer without bounds that it is one a double can hold; no JSON that others can read has a larger one. */
 const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 
+/** What every http address begins with that a URL param takes; what else is wrong with one is said in words. */
+export const URL_PATTERN = "^\\s*[hH][tT][tT][pP][sS]?://";
+
+/**
+ * Where a schema says in words what it cannot say otherwise, such as that one date must not be before another. A keyword of our own
+ * would be an error to strict readers.
+ */
+const RULES = "$comment";
+
+/** What zod calls a check that is a function of ours. */
+const OWN_CHECK = z.refine(() => true)._zod.def.check;
+
+/** Of a check without words. */
+export const UNSAID = "there are further rules";
+
 const schemas = new WeakMap<z.ZodType, JsonSchema>();
+
+type Draft = Record<string, unknown>;
+type Check = z.core.$ZodCheck;
+
+/** What a check of our own says that JSON Schema cannot say; null where nobody has put it into words. */
+function wordsOf(check: Check): string | null {
+  const { error, path = [] } = check._zod.def as {
+    readonly error?: (issue: never) => unknown;
+    readonly path?: string[];
+  };
+  const words = error?.({} as never);
+  return typeof words === "string" ? [path.join("."), words].filter((part) => part !== "").join(" ") : null;
+}
+
+/** What a text is held against: its own format, and that of each of its checks. */
+function formatsOf({ def }: z.core.$ZodTypes["_zod"]) {
+  const parts = [def, ...(def.checks ?? []).map((check) => check._zod.def)];
+  return parts as readonly { readonly format?: unknown; readonly pattern?: unknown }[];
+}
+
+/** Patterns of JSON Schema have no flags but `u`. */
+function isSayable({ flags }: RegExp): boolean {
+  return flags === "" || flags === "u";
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** A rule beside what the schema says already; zod shows a schema again for each check that it got. */
+function alsoSay(schema: Draft, says: SchemaRule | { readonly pattern: string }): void {
+  const rules = Object.entries(says);
+  const all = (schema.allOf as object[] | undefined) ?? [];
+  if (rules.every(([keyword, rule]) => isSame(schema[keyword], rule)) || all.some((one) => isSame(one, says))) return;
+  if (rules.every(([keyword]) => schema[keyword] === undefined)) Object.assign(schema, says);
+  else schema.allOf = [...all, says];
+}
+
+/** Brings what zod says of a schema in line with what it takes. */
+function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
+  for (const bound of ["minimum", "maximum"] as const)
+    if (NO_BOUNDS.includes(Number(schema[bound]))) delete schema[bound];
+  // The format says it all; the pattern that zod adds is longer than the rest of a descriptor.
+  if (schema.format === "date") delete schema.pattern;
+  // Formats that only some readers know, or that are narrower than what is taken: the pattern says it.
+  if (schema.format === "base64" || schema.format === "date-time") delete schema.format;
+  const words: string[] = [];
+  const formats = formatsOf(type);
+  if (formats.some(({ format }) => format === "url")) {
+    delete schema.format;
+    if (schema.pattern === undefined) schema.pattern = URL_PATTERN;
+    else alsoSay(schema, { pattern: URL_PATTERN });
+    words.push(URL_WORDS);
+  }
+  for (const { pattern } of formats) {
+    if (!(pattern instanceof RegExp) || isSayable(pattern)) continue;
+    words.push(`must match ${pattern}`);
+    if (schema.pattern === pattern.source) delete schema.pattern;
+    if (Array.isArray(schema.allOf)) schema.allOf = schema.allOf.filter((one) => one.pattern !== pattern.source);
+  }
+  for (const check of (type.def.checks ?? []) as readonly Check[]) {
+    const says = publishedRule(check);
+    if (says !== undefined) alsoSay(schema, says);
+    else if (check._zod.def.check === OWN_CHECK) words.push(wordsOf(check) ?? UNSAID);
+  }
+  if (words.length > 0) schema[RULES] = words.join("; ");
+}
 
 function convert(params: z.ZodType): JsonSchema {
   const {
@@ -18,13 +103,7 @@ function convert(params: z.ZodType): JsonSchema {
   } = z.toJSONSchema(params, {
     io: "input",
     unrepresentable: "any",
-    override({ jsonSchema }) {
-      for (const bound of ["minimum", "maximum"] as const) {
-        if (NO_BOUNDS.includes(Number(jsonSchema[bound]))) delete jsonSchema[bound];
-      }
-      // The format says it all; the pattern that zod adds is longer than the rest of a descriptor.
-      if (jsonSchema.format === "date" || jsonSchema.format === "date-time") delete jsonSchema.pattern;
-    },
+    override: ({ zodSchema, jsonSchema }) => amend(jsonSchema, zodSchema),
   });
   return withoutRefs(schema) as JsonSchema;
 }
@@ -40,7 +119,7 @@ function withoutRefs(schema: unknown): unknown {
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, withoutRefs(value)]));
 }
 
-/** What a call of the action may send, before defaults are filled in. Rules across fields are not in it. */
+/** What a call of the action may send, before defaults are filled in. What JSON Schema cannot say of it is in a `$comment`, in words. */
 export function paramsSchema({ facts }: CatalogAction): JsonSchema {
   const known = schemas.get(facts.params);
   if (known !== undefined) return known;
@@ -87,14 +166,44 @@ export function tableOf(action: CatalogAction): TableOf | null {
   return found;
 }
 
+/** What a param of a row may be, with the other way of writing it down: see `FITS`. */
+const ALSO: Readonly<Record<TableParam["type"], JsonSchema>> = {
+  string: { type: ["string", "number"] },
+  integer: { type: ["integer", "string"], pattern: INTEGER.source },
+  number: { type: ["number", "string"], pattern: NUMBER.source },
+  boolean: { type: ["boolean", "string"], enum: [true, false, "true", "false"] },
+  array: { type: ["array"] },
+  object: { type: ["object"] },
+};
+
+/** The values of a list of words or numbers, each as a text and, where it can be one, as a number. */
+function writtenBothWays(values: readonly Json[]): readonly Json[] {
+  const texts = values.map(String);
+  return [...new Set([...values, ...texts, ...texts.filter((text) => String(Number(text)) === text).map(Number)])];
+}
+
+const ROW_ADDRESS: JsonSchema = { type: ["string"], pattern: ROW_URL.source };
+
+function paramSchema({ required, type, enum: values, format, ...rest }: TableParam): JsonSchema {
+  const also = format === "uri" && type === "string" ? ROW_ADDRESS : ALSO[type];
+  const items = format === "uri" && type === "array" ? { items: { ...ROW_ADDRESS, type: "string" } } : {};
+  const types = also.type as readonly string[];
+  const some = values === undefined ? also.enum : writtenBothWays(values);
+  const known = Array.isArray(some) ? { enum: required ? some : [...some, null] } : {};
+  return { ...rest, ...also, ...items, type: required ? types : [...types, "null"], ...known };
+}
+
 /** What a call of one row of a table may send. */
 export function rowSchema({ param }: TableOf, name: string, row: TableEndpoint): JsonSchema {
-  const own = Object.entries(row.params).map(([key, { required: _, ...one }]) => [key, one] as const);
+  const own = Object.entries(row.params).map(([key, one]) => [key, paramSchema(one)] as const);
   const required = Object.entries(row.params).filter(([, one]) => one.required === true);
+  const { per } = row;
+  const rules = per === undefined ? [] : [`${per.param} ${perWords(per)}`];
   return {
     type: "object",
     properties: { [param]: { const: name satisfies Json }, ...Object.fromEntries(own) },
     required: [param, ...required.map(([key]) => key)],
     additionalProperties: false,
+    ...(rules.length === 0 ? {} : { [RULES]: rules.join("; ") }),
   };
 }

@@ -1,15 +1,15 @@
 // Checks a call of an action before anything is held: which action, whether this key may, its params, its bound on the cost.
-import type { z } from "zod";
 import { serviceRefusal } from "../accounts/allowed.ts";
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { type FieldIssue, readFields } from "../field-issues.ts";
 import type { Nano } from "../money.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
-import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
+import { type ActionCatalog, type CatalogAction, notConfigured } from "./action-catalog.ts";
 import { noSuchAction } from "./nearest.ts";
-import { type FieldIssue, namedRow } from "./table-params.ts";
+import { namedRow } from "./table-params.ts";
 
 /** An action with params that it takes. */
 export interface CheckedCall {
@@ -30,7 +30,7 @@ const ISSUES_SHOWN_MAX = 20;
 /** Names are the caller's: one of a megabyte need not come back three times. */
 const NAME_CHARS_MAX = 200;
 
-/** The error that names every field at fault. */
+/** The error that names every field at fault; where the first of them was to be a URL, `bad_url`. */
 export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
   const shown = fields
     .slice(0, ISSUES_SHOWN_MAX)
@@ -38,20 +38,12 @@ export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
   const [first] = shown;
   const param = first?.path ?? "";
   const detail = shown.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
+  const data = { fields: shown };
+  if (fields[0]?.isUrl === true) {
+    return new GatewayError("bad_url", { param, detail: { detail: `in ${param} ${first?.message}` }, data });
+  }
   const named = param === "" ? {} : { param };
-  return new GatewayError("bad_request", { ...named, detail: { detail }, data: { fields: shown } });
-}
-
-/** zod's issues by field; an unknown key is named itself, not the object that it stands in. */
-export function issuesOf(error: z.ZodError): readonly FieldIssue[] {
-  return error.issues.flatMap((issue): FieldIssue[] => {
-    const path = issue.path.map(String).join(".");
-    if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
-    return issue.keys.map((key) => ({
-      path: [path, key].filter(Boolean).join("."),
-      message: "is no param of this action",
-    }));
-  });
+  return new GatewayError("bad_request", { ...named, detail: { detail }, data });
 }
 
 function bodyOf(bytes: Buffer): Record<string, unknown> | GatewayError {
@@ -67,12 +59,12 @@ export function readParams(
   action: CatalogAction,
   given: Record<string, unknown>,
 ): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
-  const parsed = action.facts.params.safeParse(given);
-  if (!parsed.success) return fieldsError(issuesOf(parsed.error));
+  const read = readFields(action.facts.params, given);
+  if (!("data" in read)) return fieldsError(read);
   const table = action.sold?.table ?? null;
   const spec = action.sold?.offers[0]?.spec.table;
-  if (table === null || spec === undefined) return { params: parsed.data, row: null };
-  const named = namedRow(table, spec, parsed.data);
+  if (table === null || spec === undefined) return { params: read.data, row: null };
+  const named = namedRow(table, spec, read.data);
   return "row" in named ? named : fieldsError(named);
 }
 
@@ -91,6 +83,6 @@ export function readCall({ request, audience }: PlanCall, actionCatalog: ActionC
   if (refused !== null) return refused;
   const read = readParams(action, given);
   if (read instanceof GatewayError) return read;
-  if (!action.configured) return new GatewayError("upstream_not_configured", { detail: { detail: id } });
+  if (!action.configured) return notConfigured(action);
   return { action, ...read, maxCostNano, body };
 }

@@ -1,6 +1,6 @@
 // The one endpoint that runs actions.
 import type { Endpoint } from "../endpoint.ts";
-import { envelopeErrors } from "../wires/envelope/errors.ts";
+import { callErrors } from "../wires/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";
 import { runPlan } from "./run-plan.ts";
 
@@ -13,7 +13,7 @@ export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
       path: "/api/run/{service}/{action}",
       auth: "key",
       bodyBytesMax: BODY_BYTES_MAX,
-      errors: envelopeErrors,
+      errors: callErrors,
       retiresFor: ({ params: { service, action } }) =>
         deps.actionCatalog.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
       plan: (call) => runPlan(call, deps),

@@ -2,11 +2,11 @@
 import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
+import { type FieldIssue, readFields } from "../field-issues.ts";
 import type { Payer } from "../plan.ts";
 import type { ActionCandidate } from "../upstream/action-candidate.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { fieldsError, issuesOf } from "./read-call.ts";
-import type { FieldIssue } from "./table-params.ts";
+import { fieldsError } from "./read-call.ts";
 import { type HiddenIds, hideIds } from "./vendor-ids.ts";
 
 /** An offer that can serve the call. */
@@ -32,10 +32,9 @@ function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | rea
     return lacking.map((path) => ({ path, message: `is not possible with ${offer.adapter.id}` }));
   }
   const given = Object.entries(params).filter(([name, value]) => name !== sold.pinnedBy && value !== undefined);
-  const parsed = offer.spec.params.safeParse(
-    Object.fromEntries(given.map(([name, value]) => [offer.names[name] ?? name, value])),
-  );
-  return parsed.success ? parsed.data : issuesOf(parsed.error);
+  const own = Object.fromEntries(given.map(([name, value]) => [offer.names[name] ?? name, value]));
+  const read = readFields(offer.spec.params, own);
+  return "data" in read ? read.data : read;
 }
 
 /** The offers that can serve, in order; or why none can. */

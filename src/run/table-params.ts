@@ -1,11 +1,6 @@
 // Actions that sell many endpoints: the row that a call names, its params held against it, and its price.
 import type { EndpointTable, Params, TableEndpoint, TableParam } from "../catalog/action.ts";
-
-/** What is wrong with one field of a call. */
-export interface FieldIssue {
-  readonly path: string;
-  readonly message: string;
-}
+import { type FieldIssue, URL_WORDS } from "../field-issues.ts";
 
 export interface NamedRow {
   readonly row: TableEndpoint;
@@ -21,11 +16,13 @@ export function nameIn(table: EndpointTable, asked: string): string | null {
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
-const NUMBER = /^-?\d+(\.\d+)?$/;
+/** How a number may be written as a text. */
+export const INTEGER = /^-?\d{1,15}$/;
+export const NUMBER = /^-?\d+(\.\d+)?$/;
 
 const FITS: Readonly<Record<TableParam["type"], (value: unknown) => boolean>> = {
   string: (value) => typeof value === "string" || typeof value === "number",
-  integer: (value) => Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,15}$/.test(value)),
+  integer: (value) => Number.isSafeInteger(value) || (typeof value === "string" && INTEGER.test(value)),
   number: (value) =>
     Number.isFinite(value) || (typeof value === "string" && NUMBER.test(value) && Number.isFinite(+value)),
   boolean: (value) => typeof value === "boolean" || value === "true" || value === "false",
@@ -33,10 +30,25 @@ const FITS: Readonly<Record<TableParam["type"], (value: unknown) => boolean>> = 
   object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
+/** A URL in a param of a row: the vendor fetches it, or finds the bytes in it. */
+export const ROW_URL = /^([hH][tT][tT][pP][sS]?:\/\/|data:)\S+$/;
+const ROW_URL_WORDS = `${URL_WORDS}, or a data: URL`;
+
+function urlIssue(path: string, value: unknown): FieldIssue | null {
+  if (Array.isArray(value)) {
+    const issues = value.map((one, at) => urlIssue(`${path}.${at}`, one));
+    return issues.find((issue) => issue !== null) ?? null;
+  }
+  return typeof value === "string" && ROW_URL.test(value) ? null : { path, message: ROW_URL_WORDS, isUrl: true };
+}
+
 function issueOf(name: string, param: TableParam | undefined, value: unknown, known: string): FieldIssue | null {
   if (param === undefined) return { path: name, message: `is no param of this endpoint; it takes ${known}` };
-  if (value === undefined || value === null) return param.required ? { path: name, message: "is required" } : null;
-  if (!FITS[param.type](value)) return { path: name, message: `must be of type ${param.type}` };
+  if (value === undefined || value === null)
+    return param.required ? { path: name, message: `is missing, must be of type ${param.type}` } : null;
+  const isText = param.format !== "uri" || typeof value !== "number";
+  if (!isText || !FITS[param.type](value)) return { path: name, message: `must be of type ${param.type}` };
+  if (param.format === "uri") return urlIssue(name, value);
   if (param.enum !== undefined && !param.enum.some((one) => String(one) === String(value))) {
     return { path: name, message: `must be one of ${param.enum.map(String).join(", ")}` };
   }
@@ -62,11 +74,16 @@ function countOf(per: NonNullable<TableEndpoint["per"]>, params: Params): number
   return Number.isFinite(pixels) && pixels > 0 ? pixels / 1_000_000 : per.default;
 }
 
+/** What the count must be that a row's price goes by. */
+export function perWords({ max, unit }: NonNullable<TableEndpoint["per"]>): string {
+  return `must come to more than 0 and at most ${max} (${unit})`;
+}
+
 function perIssue({ per }: TableEndpoint, params: Params): FieldIssue | null {
   if (per === undefined) return null;
   const count = countOf(per, params);
   if (count > 0 && count <= per.max) return null;
-  return { path: per.param, message: `must come to at most ${per.max} (${per.unit})` };
+  return { path: per.param, message: perWords(per) };
 }
 
 /** The row that the params name and the rest of them, or what is wrong with which field. */

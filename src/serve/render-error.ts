@@ -2,14 +2,15 @@
 
 import type { ErrorCodec, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
+import type { Nano } from "../money.ts";
 
-/** Sends an error and tells its length. SDKs read `x-should-retry` before any rule of their own. */
-export function sendError(reply: Reply, error: GatewayError, errors: ErrorCodec): number {
+/** Sends an error and tells its length. `balance` is what the payer has left. SDKs read `x-should-retry` before any rule of their own. */
+export function sendError(reply: Reply, error: GatewayError, errors: ErrorCodec, balance: Nano | null = null): number {
   const { retryAfterSeconds } = error.options;
   reply.header("content-type", "application/json");
   reply.header("x-should-retry", String(error.retry));
   if (retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.max(1, Math.ceil(retryAfterSeconds))));
-  const body = JSON.stringify(errors.body(error));
+  const body = JSON.stringify(errors.body(error, balance));
   reply.send(error.status, body);
   return Buffer.byteLength(body);
 }

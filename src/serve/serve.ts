@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { Audience } from "../plan.ts";
 import { admit } from "./admit.ts";
 import { type Answering, addHeaders } from "./answering.ts";
+import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
 import { sendError } from "./render-error.ts";
@@ -28,12 +29,12 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   const answering = { reply, window: new ToldWindow(reply), record };
   try {
     const refused = await answer(request, endpoint, answering, deps);
-    if (refused !== null) refuse(refused, endpoint, answering);
+    if (refused !== null) await refuse(refused, endpoint, answering, deps);
   } catch (error) {
     // A store that is away rejects with what the caller is to be told; everything else is our own fault.
     const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     deps.onBroken(error, request.id);
-    refuse(told, endpoint, answering);
+    await refuse(told, endpoint, answering, deps);
   } finally {
     if (request.incoming !== undefined) record.bytesIn = request.incoming.bytes;
     deps.observer.end(record);
@@ -74,12 +75,18 @@ function announce(request: GatewayRequest, endpoint: Endpoint, reply: Reply, dep
   return retires;
 }
 
-function refuse(error: GatewayError, endpoint: Endpoint, { reply, window, record }: Answering): void {
+async function refuse(
+  error: GatewayError,
+  endpoint: Endpoint,
+  { reply, window, record }: Answering,
+  deps: ServeDeps,
+): Promise<void> {
   record.status = error.status;
   record.code = error.code;
   record.outcome ??= "refused";
   if (reply.closed) return;
   if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });
   window.tell();
-  record.bytesOut = sendError(reply, error, endpoint.errors);
+  const balance = await balanceLeft(error, record.accountId, endpoint, deps);
+  if (!reply.closed) record.bytesOut = sendError(reply, error, endpoint.errors, balance);
 }

@@ -2,7 +2,7 @@
 import type { Audience, Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
-import { descriptorOf } from "../run/descriptor.ts";
+import { descriptorOf, priceCentsMax, priceCentsMin } from "../run/descriptor.ts";
 import { requiredParams } from "../run/params-schema.ts";
 
 /** What one maker sells. */
@@ -29,7 +29,8 @@ export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceS
 function actionRow(action: CatalogAction) {
   const { service: _, params, ...shown } = descriptorOf(action);
   const { example: __, payable_by: ___, ...row } = shown;
-  return { ...row, price_cents: action.facts.price.cents, required_params: requiredParams(params) };
+  const prices = { price_cents: priceCentsMax(action), price_min_cents: priceCentsMin(action) };
+  return { ...row, ...prices, required_params: requiredParams(params) };
 }
 
 /** `{services, models, tiers}`; models and tiers as `GET /api/llm/v1/pricing` has them. */

@@ -36,7 +36,7 @@ Every call needs a key: \`Authorization: Bearer tg_sk_...\`. Finding and pricing
 
 - POST ${publicUrl}/api/run/{service}/{action} with the params as a JSON body.
 - Success: \`{"ok": true, "data": ..., "charged_cents": 1, "balance_remaining_cents": 199, "transaction_id": "..."}\`.
-- Failure: \`{"ok": false, "error": "<code>", "message": "...", "hint": "what to do next"}\`, and nothing is charged.
+- Failure: \`{"ok": false, "error": "<code>", "message": "...", "hint": "what to do next", "charged_cents": 0}\`, and nothing is charged.
 - On 429 and 503 wait for Retry-After (seconds).
 
 ## Bound

@@ -1,24 +1,84 @@
 // The parts of the OpenAPI document that no action decides: envelope, error, the answers of every call, and the other endpoints.
 
+import { ERRORS } from "../errors.ts";
+import { MAX_COST_CENTS } from "../wires/max-cost.ts";
+
 const ENVELOPE_REF = { $ref: "#/components/schemas/Envelope" };
 const ERROR_REF = { $ref: "#/components/schemas/Error" };
+const CHAT_ERROR_REF = { $ref: "#/components/schemas/ChatError" };
 
-function failure(description: string, headers?: object) {
+type Headers = Readonly<Record<string, object>>;
+
+function failure(description: string, schema: object, headers?: Headers) {
   return {
     description,
     ...(headers === undefined ? {} : { headers }),
-    content: { "application/json": { schema: ERROR_REF } },
+    content: { "application/json": { schema } },
   };
 }
 
 const INTEGER = { type: "integer", minimum: 0 };
-const RETRY_AFTER = {
-  "Retry-After": {
-    description: "Seconds to wait before the next try.",
-    required: true,
-    schema: { type: "integer", minimum: 1 },
-  },
+
+function retryAfter(required: boolean): Headers {
+  const description = "Seconds to wait before the next try.";
+  return { "Retry-After": { description, required, schema: { type: "integer", minimum: 1 } } };
+}
+
+/** The most that a call may cost, as every paid call takes it in its body. */
+export const MAX_COST = {
+  type: ["integer", "null"],
+  minimum: 0,
+  maximum: MAX_COST_CENTS,
+  description:
+    "The most this call may cost, in cents. Where its price could be more, it is refused and nothing runs; `needed_cents` would do.",
+} as const;
+
+/** How a call can fail, by status: the name of its answer, and what has happened. */
+const FAILED: Readonly<Record<string, readonly [name: string, words: string, headers?: Headers]>> = {
+  "400": ["BadRequest", "The params are wrong; the message names the field. Not charged."],
+  "401": ["InvalidToken", "The key is missing or revoked. Not charged."],
+  "402": ["PaymentRequired", "Balance, key ceiling or max_cost_cents leave no room for the price. Nothing ran."],
+  "403": ["Forbidden", "The key is paused or may not call this, or the account is frozen. Not charged."],
+  "404": ["NotFound", "There is no such action, model or id. Not charged."],
+  "409": [
+    "Conflict",
+    "A call with this Idempotency-Key is running or its outcome is not known, or the vendor takes fewer calls at once. Not charged.",
+    retryAfter(false),
+  ],
+  "413": ["TooLarge", "The body is too large, or the account's room for files is used up. Not charged."],
+  "415": ["UnsupportedMedia", "The body is not uncompressed JSON. Not charged."],
+  "422": [
+    "IdempotencyMismatch",
+    "This Idempotency-Key was used with another body, or the vendor refused the values. Not charged.",
+  ],
+  "429": ["TooManyRequests", "Too many requests, or too many in flight. Not charged.", retryAfter(true)],
+  "500": ["UpstreamError", "The vendor or the gateway failed. Not charged."],
+  "503": ["Unavailable", "No provider of it is configured, or the ledger is away. Not charged.", retryAfter(false)],
 };
+/** Beside them, of language models. */
+const CHAT_FAILED: typeof FAILED = {
+  ...FAILED,
+  "502": ["BadGateway", "No provider could answer. Not charged."],
+  "504": ["GatewayTimeout", "No provider answered in time. Not charged."],
+};
+
+function named(prefix: string, table: typeof FAILED, schema: object) {
+  return Object.fromEntries(
+    Object.values(table).map(([name, words, headers]) => [`${prefix}${name}`, failure(words, schema, headers)]),
+  );
+}
+
+function references(prefix: string, table: typeof FAILED) {
+  return Object.fromEntries(
+    Object.entries(table).map(([status, [name]]) => [status, { $ref: `#/components/responses/${prefix}${name}` }]),
+  );
+}
+
+/** The answers of every call of an action. */
+export const RESPONSES = { "200": { $ref: "#/components/responses/Success" }, ...references("", FAILED) };
+
+/** Codes that an error can have. The last is of those who pay without a key. */
+const CODES = [...Object.keys(ERRORS), "x402_not_sellable"];
 
 export const COMPONENTS = {
   securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A key, tg_sk_..." } },
@@ -29,6 +89,12 @@ export const COMPONENTS = {
       description:
         "Makes the call happen once: a retry with the same key and body gets the first answer and no charge.",
       schema: { type: "string", minLength: 1, maxLength: 255 },
+    },
+    MaxCost: {
+      name: "x-tollgate-max-cost-cents",
+      in: "header",
+      description: "max_cost_cents for clients that cannot add a field to the body; of both the smaller one counts.",
+      schema: { type: "integer", minimum: 0, maximum: MAX_COST_CENTS },
     },
   },
   schemas: {
@@ -48,20 +114,38 @@ export const COMPONENTS = {
       required: ["error"],
       properties: {
         ok: { const: false },
-        error: { type: "string", description: "A stable code." },
+        error: { type: "string", description: "A stable code.", examples: CODES },
         message: { type: "string" },
         hint: { type: "string", description: "What to do next." },
         data: { description: "What is known about it: the fields that are wrong, what would have been possible." },
+        charged_cents: { const: 0, description: "Of a call of an action: a failure is not charged." },
+        balance_remaining_cents: { type: "integer", description: "Of a call of an action: what the account has left." },
+      },
+    },
+    ChatError: {
+      type: "object",
+      required: ["error"],
+      properties: {
+        error: {
+          type: "object",
+          description: "As OpenAI's clients expect it.",
+          required: ["message", "type", "param", "code", "hint"],
+          properties: {
+            message: { type: "string" },
+            type: { type: "string", description: "OpenAI's coarse type, such as invalid_request_error." },
+            param: { type: ["string", "null"], description: "The field at fault." },
+            code: { type: "string", description: "A stable code.", examples: CODES },
+            hint: { type: "string", description: "What to do next." },
+            metadata: { type: "object", description: "What is known about it, as `data` of the other errors." },
+          },
+        },
       },
     },
   },
   responses: {
     Success: { description: "It worked and was charged.", content: { "application/json": { schema: ENVELOPE_REF } } },
-    BadRequest: failure("The params are wrong; the message names the field. Not charged."),
-    InvalidToken: failure("The key is missing or revoked. Not charged."),
-    PaymentRequired: failure("Balance, key ceiling or max_cost_cents leave no room for the price. Nothing ran."),
-    TooManyRequests: failure("Too many requests, or too many in flight. Not charged.", RETRY_AFTER),
-    UpstreamError: failure("The vendor or the gateway failed. Not charged."),
+    ...named("", FAILED, ERROR_REF),
+    ...named("Chat", CHAT_FAILED, CHAT_ERROR_REF),
   },
 };
 
@@ -70,6 +154,8 @@ interface Brief {
   readonly summary: string;
   readonly tag: "catalog" | "language models" | "account";
   readonly open?: boolean;
+  /** It can be charged, and fails in the ways of those calls. */
+  readonly paid?: boolean;
   /** Names of the fields of the body that are looked for first; docs/endpoints.md has them all. */
   readonly body?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
@@ -77,19 +163,32 @@ interface Brief {
 
 const JSON_ANSWER = { description: "The answer.", content: { "application/json": { schema: { type: "object" } } } };
 
-function brief({ id, summary, tag, open = false, body, required = [] }: Brief, path: string) {
+function failuresOf(tag: Brief["tag"], paid: boolean) {
+  const isChat = tag === "language models";
+  if (paid) return isChat ? references("Chat", CHAT_FAILED) : references("", FAILED);
+  return { default: failure("What went wrong, by its code.", isChat ? CHAT_ERROR_REF : ERROR_REF) };
+}
+
+function parametersOf(path: string, tag: Brief["tag"], paid: boolean): readonly object[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  const ofPaid = ["IdempotencyKey", ...(tag === "language models" ? ["MaxCost"] : [])];
+  return [
+    ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
+    ...(paid ? ofPaid : []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  ];
+}
+
+function brief({ id, summary, tag, open = false, paid = false, body, required = [] }: Brief, path: string) {
+  const parameters = parametersOf(path, tag, paid);
   const schema = { type: "object", properties: body, ...(required.length === 0 ? {} : { required }) };
   return {
     operationId: id,
     summary,
     tags: [tag],
     security: open ? [] : [{ bearer: [] }],
-    ...(names.length === 0
-      ? {}
-      : { parameters: names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })) }),
+    ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: { "application/json": { schema } } } }),
-    responses: { "200": JSON_ANSWER, default: failure("What went wrong, by its code.") },
+    responses: { "200": JSON_ANSWER, ...failuresOf(tag, paid) },
   };
 }
 
@@ -113,7 +212,13 @@ export const OTHER_PATHS = paths({
   "/api/run": { get: { id: "list_actions", summary: "Every action, in brief", tag: "catalog", open: true } },
   "/api/run/{service}/{action}": {
     get: { id: "describe_action", summary: "One action: price, params, example", tag: "catalog", open: true },
-    post: { id: "call_action", summary: "Calls any action, its params as the body", tag: "catalog", body: {} },
+    post: {
+      id: "call_action",
+      summary: "Calls any action, its params as the body",
+      tag: "catalog",
+      body: {},
+      paid: true,
+    },
   },
   "/api/catalog": { get: { id: "get_catalog", summary: "Services, models and tiers", tag: "catalog", open: true } },
   "/api/llm/v1/chat/completions": {
@@ -121,7 +226,13 @@ export const OTHER_PATHS = paths({
       id: "create_chat_completion",
       summary: "Chat completions in OpenAI's wire format, streamed or whole",
       tag: "language models",
-      body: { model: MODEL, messages: { type: "array", items: { type: "object" } }, stream: { type: "boolean" } },
+      paid: true,
+      body: {
+        model: MODEL,
+        messages: { type: "array", items: { type: "object" } },
+        stream: { type: ["boolean", "null"] },
+        max_cost_cents: MAX_COST,
+      },
       required: ["model", "messages"],
     },
   },
@@ -130,7 +241,8 @@ export const OTHER_PATHS = paths({
       id: "create_embeddings",
       summary: "Embeddings in OpenAI's wire format",
       tag: "language models",
-      body: { model: MODEL, input: {} },
+      paid: true,
+      body: { model: MODEL, input: {}, max_cost_cents: MAX_COST },
       required: ["model", "input"],
     },
   },

@@ -3,7 +3,7 @@
 import type { CatalogAction } from "../run/action-catalog.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { JsonSchema } from "../run/params-schema.ts";
-import { COMPONENTS, OTHER_PATHS } from "./openapi-parts.ts";
+import { COMPONENTS, MAX_COST, OTHER_PATHS, RESPONSES } from "./openapi-parts.ts";
 import { dollars } from "./words.ts";
 
 export interface OpenApiParts {
@@ -12,12 +12,6 @@ export interface OpenApiParts {
   /** Where payments without a key go; null: calls need a key. */
   readonly payTo: string | null;
 }
-
-const MAX_COST: JsonSchema = {
-  type: "integer",
-  minimum: 0,
-  description: "The most this call may cost, in cents. Where its price could be more, it is refused and nothing runs.",
-};
 
 /** The params of an action with what every call may have beside them. */
 export function bodySchema(params: JsonSchema): JsonSchema {
@@ -28,19 +22,6 @@ export function bodySchema(params: JsonSchema): JsonSchema {
   if (params.properties === undefined) return { ...params, ...Object.fromEntries(branches) };
   return { ...params, properties: { ...params.properties, max_cost_cents: MAX_COST }, ...Object.fromEntries(branches) };
 }
-
-function ref(kind: "responses", name: string) {
-  return { $ref: `#/components/${kind}/${name}` };
-}
-
-const RESPONSES = {
-  "200": ref("responses", "Success"),
-  "400": ref("responses", "BadRequest"),
-  "401": ref("responses", "InvalidToken"),
-  "402": ref("responses", "PaymentRequired"),
-  "429": ref("responses", "TooManyRequests"),
-  "500": ref("responses", "UpstreamError"),
-};
 
 function operation(action: CatalogAction, payTo: string | null) {
   const { service, action: name, description, category, price, params, example, deprecated } = descriptorOf(action);

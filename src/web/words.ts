@@ -1,7 +1,7 @@
 // How prices, params and calls are written for people to read.
 import { nanoFromCents, usdText } from "../money.ts";
 import type { PriceShown } from "../run/descriptor.ts";
-import type { JsonSchema } from "../run/params-schema.ts";
+import { type JsonSchema, URL_PATTERN } from "../run/params-schema.ts";
 
 /** Cents as a decimal text of dollars: `0.01`. */
 export function dollars(cents: number): string {
@@ -41,18 +41,19 @@ function list(value: unknown): readonly unknown[] {
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
-  uri: "URL",
   date: "date (YYYY-MM-DD)",
   "date-time": "date and time (ISO 8601)",
   email: "mail address",
 };
 
 function typeWords(schema: JsonSchema): string {
-  const choice = [...list(schema.anyOf), ...list(schema.oneOf)] as JsonSchema[];
+  // Of what has a type, a choice says more about it.
+  const choice = (schema.type === undefined ? [...list(schema.anyOf), ...list(schema.oneOf)] : []) as JsonSchema[];
   if (choice.length > 0) return [...new Set(choice.map(typeWords))].join(" or ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return list(schema.enum).map(String).join(" | ");
   if (schema.type === "array") return `list of ${typeWords((schema.items as JsonSchema | undefined) ?? {})}`;
+  if (schema.pattern === URL_PATTERN) return "URL";
   if (schema.type === "string") return FORMATS[String(schema.format)] ?? "string";
   return list(schema.type).length > 0 ? list(schema.type).join(" or ") : String(schema.type ?? "any");
 }

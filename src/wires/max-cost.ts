@@ -4,9 +4,10 @@ import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
 
-const CENTS_MAX = 900_000_000;
+/** The most that a caller can allow a call to cost. */
+export const MAX_COST_CENTS = 900_000_000;
 const HEADER = "x-tollgate-max-cost-cents";
-const RULE = `must be a whole number of cents from 0 to ${CENTS_MAX}`;
+const RULE = `must be a whole number of cents from 0 to ${MAX_COST_CENTS}`;
 
 const FIELD = "max_cost_cents";
 
@@ -16,7 +17,7 @@ function wrong(param: string): GatewayError {
 }
 
 function isCents(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= CENTS_MAX;
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_COST_CENTS;
 }
 
 /** The bound of a request whose body has `inBody` for it, the smaller one where the header has one too; null: none. */

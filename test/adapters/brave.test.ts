@@ -60,7 +60,13 @@ describe("news", () => {
       "https://api.search.brave.com/res/v1/news/search?q=tides&freshness=pd&count=50",
     );
     expect(brave.refuses("news", { q: "x", count: 51 })).toEqual(["count"]);
-    expect(brave.refuses("news", { q: "x", result_filter: "web" })).toEqual(["result_filter"]);
+  });
+
+  it("takes the filter that search takes, which the vendor does not know there", () => {
+    expect(brave.send("news", { q: "tides", result_filter: "news" }).url).toBe(
+      "https://api.search.brave.com/res/v1/news/search?q=tides",
+    );
+    expect(brave.refuses("news", { q: "x", result_filter: "books" })).toEqual(["result_filter"]);
   });
 });
 

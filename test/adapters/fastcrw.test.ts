@@ -84,7 +84,7 @@ describe("extract", () => {
 
   it.each([
     [{ urls: [page] }, "prompt"],
-    [{ urls: [page], prompt: "p", basis: true }, "basis"],
+    [{ urls: [page], prompt: "p", basis: true }, "schema"],
     [{ urls: Array(11).fill(page), prompt: "p" }, "urls"],
   ])("refuses %j, naming %s", (params, field) => {
     expect(crw.refuses("extract", params)).toEqual([field]);

@@ -36,12 +36,26 @@ describe("requests", () => {
   });
 });
 
+describe("a range that is open at an end is filled with the months that there are", () => {
+  it.each([
+    [{ startdatetime: "20261101123000" }, { startdatetime: "20261101123000", enddatetime: "20270201123000" }],
+    [{ enddatetime: "20261101123000" }, { startdatetime: "20260801123000", enddatetime: "20261101123000" }],
+    [{ timespan: "1d" }, { timespan: "1d" }],
+  ])("%j", (given, sent) => {
+    for (const action of ["news", "timeline"]) {
+      const { searchParams } = new URL(gdelt.send(action, { query: "climate", ...given }).url);
+      expect(Object.fromEntries(searchParams)).toMatchObject(sent);
+      expect(searchParams.get("query")).toBe("climate");
+    }
+  });
+});
+
 describe("params", () => {
   it.each([
     ["news", {}, "query"],
     ["news", { query: "climate", timespan: "soon" }, "timespan"],
     ["news", { query: "climate", maxrecords: 251 }, "maxrecords"],
-    ["news", { query: "climate", startdatetime: "20261101000000" }, "enddatetime"],
+    ["news", { query: "climate", timespan: "1d", enddatetime: "20261101000000" }, "timespan"],
     ["news", { query: "climate", startdatetime: "2026-11-01", enddatetime: "20261102000000" }, "startdatetime"],
     ["news", { query: "climate", startdatetime: "20260231000000", enddatetime: "20260301000000" }, "startdatetime"],
     ["news", { query: "climate", startdatetime: "20261102000000", enddatetime: "20261101000000" }, "enddatetime"],
@@ -52,7 +66,6 @@ describe("params", () => {
     ],
     ["news", { query: "climate", mode: "artlist" }, "mode"],
     ["timeline", { query: "climate", mode: "timelinelang" }, "mode"],
-    ["timeline", { query: "climate", enddatetime: "20261101000000" }, "enddatetime"],
   ])("%s refuses %j, naming %s", (action, params, field) => {
     expect(gdelt.refuses(action, params)).toEqual([field]);
   });

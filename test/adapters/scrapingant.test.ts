@@ -82,7 +82,7 @@ describe("what its answers mean", () => {
   it.each([
     [400, { detail: "Wrong request format" }, "caller_invalid"],
     [403, { detail: "The API token is wrong or the number of credits is exceeded" }, "provider_auth_failed"],
-    [409, { detail: "Concurrent requests limit is reached" }, "caller_invalid"],
+    [409, { detail: "Concurrent requests limit is reached" }, "provider_busy"],
     [422, { detail: [{ loc: ["query", "timeout"], msg: "too small", type: "value_error" }] }, "caller_invalid"],
     [
       422,

@@ -66,6 +66,17 @@ describe("requests", () => {
   });
 });
 
+describe("a range that is open at an end is filled there", () => {
+  it.each([
+    [{ startdt: "2026-01-01" }, { startdt: "2026-01-01", enddt: "2999-12-31", dateRange: "custom" }],
+    [{ enddt: "2026-01-01" }, { startdt: "2001-01-01", enddt: "2026-01-01", dateRange: "custom" }],
+    [{}, {}],
+  ])("%j", (given, sent) => {
+    const { searchParams } = new URL(edgar.send("fulltext", { q: "x", ...given }).url);
+    expect(Object.fromEntries(searchParams)).toEqual({ q: "x", from: "0", ...sent });
+  });
+});
+
 describe("params", () => {
   it.each([
     ["entities", {}, "q"],
@@ -75,8 +86,6 @@ describe("params", () => {
     ["filings", { cik: "../320193" }, "cik"],
     ["fulltext", { q: "" }, "q"],
     ["fulltext", { q: "x", forms: "10-K/A" }, "forms"],
-    ["fulltext", { q: "x", startdt: "2026-01-01" }, "startdt"],
-    ["fulltext", { q: "x", enddt: "2026-01-01" }, "startdt"],
     ["fulltext", { q: "x", startdt: "2026-02-30", enddt: "2026-03-01" }, "startdt"],
     ["fulltext", { q: "x", startdt: "2026-03-02", enddt: "2026-03-01" }, "enddt"],
     ["fulltext", { q: "x", from: 9_901 }, "from"],

@@ -32,6 +32,9 @@ describe("requests", () => {
       "applicationMetaData.filingDate 1790-01-01:2024-01-01",
     );
     expect(queryOf("patents", { q: "x" })).not.toHaveProperty("rangeFilters");
+    const all = queryOf("patents", { date_gte: "2024-01-01" });
+    expect(all).not.toHaveProperty("q");
+    expect(all.rangeFilters).toMatch(/grantDate 2024-01-01:2999-/);
   });
 
   it("finds what was assigned to an organization by its name", () => {

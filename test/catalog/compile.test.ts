@@ -119,6 +119,15 @@ describe("what is configured", () => {
     });
   });
 
+  test("has variables that a shell can set: a digit that a name would begin with is spelled out", () => {
+    const parts = { adapters: { "2maker": vendor({ one: priced("1", "1") }, { maker: "2maker" }) } };
+    const of = (env: Record<string, string>) => catalogOf(parts, { env }).adapters(LIVE).get("2maker");
+    const url = "http://127.0.0.1:9/v1";
+    expect(of({ TWOMAKER_API_KEY: "k", TWOMAKER_BASE_URL: url })).toMatchObject({ configured: true, origin: url });
+    expect(of({ "2MAKER_BASE_URL": url })?.origin).toBe(url);
+    expect(() => of({ "2MAKER_BASE_URL": "nowhere" })).toThrow(/2MAKER_BASE_URL is no http address/);
+  });
+
   test("tells a known model that nobody serves from an unknown one", () => {
     const catalog = catalogOf({ adapters: { maker } });
     expect(catalog.model("maker/one", LIVE)?.offers).toEqual([]);

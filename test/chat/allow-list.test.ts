@@ -35,9 +35,12 @@ async function post(path: string, body: unknown, headers: Record<string, string>
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
-  const json = (await response.json()) as { error?: { code: string; param: string | null } };
+  const json = (await response.json()) as {
+    error?: { code: string; param: string | null; metadata?: { needed_cents?: number } };
+  };
   const dropped = response.headers.get("x-tollgate-dropped");
-  return { status: response.status, code: json.error?.code, param: json.error?.param, dropped };
+  const neededCents = json.error?.metadata?.needed_cents;
+  return { status: response.status, code: json.error?.code, param: json.error?.param, dropped, neededCents };
 }
 
 function ask(fields: Record<string, unknown>, headers: Record<string, string> = {}) {
@@ -199,6 +202,13 @@ describe("max_cost_cents", () => {
     expect([status, dropped]).toEqual([200, null]);
     expect(arrived()).toEqual({ messages: [USER] });
     expect(Object.keys(vendor.arrivals[0]?.headers ?? {})).not.toContain("x-tollgate-max-cost-cents");
+  });
+
+  it("that is too low says how many would do", async () => {
+    const { neededCents = 0 } = await ask({ ...DEAR, max_cost_cents: 1 });
+    expect(neededCents).toBeGreaterThan(1);
+    expect((await ask({ ...DEAR, max_cost_cents: neededCents - 1 })).status).toBe(402);
+    expect((await ask({ ...DEAR, max_cost_cents: neededCents })).status).toBe(200);
   });
 
   it.each([-1, 1.5, "1", 900_000_001, [1]])("of %j is refused", async (max_cost_cents) => {

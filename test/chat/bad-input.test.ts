@@ -211,7 +211,8 @@ describe("an account without money", () => {
     const poor = await gateway.account({ creditCents: 0 });
     const seen = await send({}, poor.key);
     expect([seen.status, errorOf(seen).code]).toEqual([402, "insufficient_balance"]);
-    expect(errorOf(seen).metadata).toEqual({ balance_cents: 0, held_cents: 0, affordable_output_tokens: 0 });
+    const money = { needed_cents: 1, free_cents: 0, balance_cents: 0, held_cents: 0 };
+    expect(errorOf(seen).metadata).toEqual({ ...money, affordable_output_tokens: 0 });
     expect(await purse(poor)).toEqual({ balance: 0, held: 0 });
   });
 

@@ -80,8 +80,8 @@ describe("the descriptor of a row of a table", () => {
       params: {
         properties: {
           endpoint: { const: "/v1/clips/comments" },
-          clip_id: { type: "string", description: "Which clip" },
-          count: { type: "integer", default: 20 },
+          clip_id: { type: ["string", "number"], description: "Which clip" },
+          count: { type: ["integer", "string", "null"], pattern: "^-?\\d{1,15}$", default: 20 },
         },
         required: ["endpoint", "clip_id"],
         additionalProperties: false,
@@ -114,6 +114,7 @@ test("a row of the index is enough to choose by", () => {
     description: "Finds pages.",
     category: "search",
     price_cents: 0.3,
+    price_min_cents: 0.3,
     price_mode: "fixed",
     required_params: ["q"],
     optional_params: ["count", "page", "since"],

@@ -152,6 +152,7 @@ describe("POST /api/run/core/discover", () => {
       expect(row).toMatchObject({
         endpoint: `/api/run/${row.service}/${row.action}`,
         price_cents: expect.any(Number),
+        price_min_cents: expect.any(Number),
         required_params: expect.any(Array),
         description: expect.any(String),
       });

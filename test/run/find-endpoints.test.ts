@@ -25,6 +25,7 @@ interface IndexRow {
   action: string;
   endpoint: string;
   price_cents: number;
+  price_min_cents: number;
   required_params: string[];
   status: string;
 }
@@ -43,14 +44,32 @@ describe("GET /api/run", () => {
     );
   });
 
+  test("shows of a price that varies the least and the most, as the catalog does", async () => {
+    const rows = await dataOf<(IndexRow & { price_mode: string })[]>("/api/run");
+    const varying = rows.filter(({ price_mode }) => price_mode !== "fixed");
+    expect(varying.length).toBeGreaterThan(5);
+    for (const { endpoint, price_cents, price_min_cents } of varying) {
+      expect(price_min_cents, endpoint).toBeLessThan(price_cents);
+    }
+    const { services } = (await (await get("/api/catalog")).json()) as {
+      services: { actions: IndexRow[] }[];
+    };
+    const listed = services.flatMap(({ actions }) => actions);
+    for (const { endpoint, price_cents, price_min_cents } of rows) {
+      expect(listed).toContainEqual(expect.objectContaining({ endpoint, price_cents, price_min_cents }));
+    }
+  });
+
   test("names an endpoint that describes itself, for every row", async () => {
-    for (const { endpoint, required_params, price_cents } of await dataOf<IndexRow[]>("/api/run")) {
+    for (const row of await dataOf<IndexRow[]>("/api/run")) {
+      const { endpoint, required_params, price_cents, price_min_cents } = row;
       const { params, price } = await dataOf<{
         params: { required?: string[] };
-        price: { cents?: number; max_cents?: number };
+        price: { cents?: number; min_cents?: number; max_cents?: number };
       }>(endpoint);
       expect(params.required ?? []).toEqual(required_params);
       expect(price.cents ?? price.max_cents).toBe(price_cents);
+      expect(price.cents ?? price.min_cents).toBe(price_min_cents);
     }
   });
 });

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { ActionSpec, JsonObject, Verdict } from "../../src/catalog/action.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
+import { envName } from "../../src/catalog/configure.ts";
 import { upstreamCentsOf } from "../../src/run/action-price.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
@@ -53,7 +54,7 @@ export async function wire(adapterId: string): Promise<AdapterWire> {
   const bare = await shippedCatalog(options);
   const spec = bare.adapters({ sandbox: false }).get(adapterId)?.spec;
   if (spec === undefined) throw new Error(`there is no adapter ${adapterId}`);
-  const names = spec.keyEnv ?? [`${adapterId.toUpperCase().replaceAll("-", "_")}_API_KEY`];
+  const names = spec.keyEnv ?? [envName(adapterId, "API_KEY")];
   const env = Object.fromEntries(
     spec.keyParts?.map((name, at) => [name, `${KEY}-${at + 1}`]) ?? names.map((name) => [name, KEY]),
   );

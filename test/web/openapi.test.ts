@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { ERRORS } from "../../src/errors.ts";
 import { type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
 import { type JsonSchema, requiredParams, tableOf } from "../../src/run/params-schema.ts";
@@ -28,6 +29,8 @@ interface Document {
 }
 
 type SpecData = Record<string, unknown>;
+
+const STATUSES = ["200", "400", "401", "402", "403", "404", "409", "413", "415", "422", "429", "500", "503"];
 
 let gateway: TestGateway;
 let document: Document;
@@ -72,7 +75,7 @@ describe("openapi.json", () => {
       expect(Number(told?.price.amount) * 100).toBeCloseTo(price.cents ?? Number.NaN, 9);
       expect(told?.protocols, action.id).toBeUndefined();
       expect(shown?.security).toEqual([{ bearer: [] }]);
-      expect(Object.keys(shown?.responses ?? {})).toEqual(["200", "400", "401", "402", "429", "500"]);
+      expect(Object.keys(shown?.responses ?? {})).toEqual(STATUSES);
     }
     expect(actions.length).toBeGreaterThan(30);
     expect(document.components.responses.TooManyRequests?.headers?.["Retry-After"]?.schema.type).toBe("integer");
@@ -114,9 +117,90 @@ describe("openapi.json", () => {
   });
 });
 
+describe("an error is what the document says that it is", () => {
+  const CHAT = "/api/llm/v1/chat/completions";
+  const HI = { model: "core/cheap", messages: [{ role: "user", content: "hi" }] };
+
+  /** The schema of what a path answers with a status, as a validator of its own. */
+  function errorOf(path: string, status: string): ValidateFunction {
+    const { components, paths } = document as unknown as {
+      components: { responses: Record<string, { content: { "application/json": { schema: { $ref: string } } } }> };
+      paths: Record<string, { post: { responses: Record<string, { $ref: string }> } }>;
+    };
+    const name = paths[path]?.post.responses[status]?.$ref.split("/").at(-1) ?? "";
+    const schema = components.responses[name]?.content["application/json"].schema.$ref.split("/").at(-1) ?? "";
+    const { schemas } = components as unknown as { schemas: Record<string, object> };
+    expect(schemas[schema], `${path} ${status}`).toBeDefined();
+    return new Ajv2020({ strict: false }).compile(schemas[schema] ?? {});
+  }
+
+  test.each([
+    [CHAT, { ...HI, messages: [] }, 400, "ChatError"],
+    [CHAT, { ...HI, max_cost_cents: 0 }, 402, "ChatError"],
+    [CHAT, { ...HI, model: "core/none" }, 404, "ChatError"],
+    ["/api/run/brave/search", {}, 400, "Error"],
+    ["/api/run/brave/search", { q: "tides", max_cost_cents: 0 }, 402, "Error"],
+  ])("%s with %j is %d", async (path, body, status, schema) => {
+    const account = await gateway.account();
+    const response = await fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const error = await response.json();
+    expect(response.status, JSON.stringify(error)).toBe(status);
+    expect(errorOf(path, String(status))(error), JSON.stringify(error)).toBe(true);
+    // Each wire has its own, and neither is the other.
+    const [own, other] = schema === "Error" ? [path, CHAT] : [CHAT, "/api/run/brave/search"];
+    expect([own, errorOf(other, "400")(error)]).toEqual([path, false]);
+  });
+
+  test("names the codes, those of payments without a key too, and every status of a language model", () => {
+    const { schemas } = document.components as unknown as {
+      schemas: Record<string, { properties: { error: { examples?: string[] } } }>;
+    };
+    const codes = schemas.Error?.properties.error.examples ?? [];
+    expect(codes).toEqual(
+      expect.arrayContaining([...Object.keys(ERRORS), "insufficient_balance", "x402_not_sellable"]),
+    );
+    expect(Object.keys(document.paths[CHAT]?.post?.responses ?? {})).toEqual(
+      [...STATUSES, "502", "504"].sort((a, b) => Number(a) - Number(b)),
+    );
+  });
+
+  test.each<[cents: unknown, status: number]>([
+    [null, 200],
+    [900_000_000, 200],
+    [900_000_001, 400],
+    [-1, 400],
+    [1.5, 400],
+    ["5", 400],
+  ])("a max_cost_cents of %j is published as it is taken, of language models and of actions", async (cents, status) => {
+    const account = await gateway.account({ creditCents: 1_000 });
+    const isPublished = (path: string, body: object) => {
+      const schema = document.paths[path]?.post?.requestBody?.content["application/json"].schema ?? {};
+      return new Ajv2020({ strict: false }).compile(schema)(body);
+    };
+    const calls = [
+      [CHAT, { ...HI, max_cost_cents: cents }],
+      ["/api/llm/v1/embeddings", { model: "sandbox/embedding", input: "a", max_cost_cents: cents }],
+      ["/api/run/brave/search", { q: "tides", max_cost_cents: cents }],
+    ] as const;
+    for (const [path, body] of calls) {
+      expect(isPublished(path, body), `${path} ${cents}`).toBe(status === 200);
+      if (path.endsWith("embeddings")) continue;
+      const response = await fetch(`${gateway.url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(response.status, `${path} ${await response.text()}`).toBe(status);
+    }
+  });
+});
+
 const ajv = new Ajv2020({ strict: false, allErrors: false });
 formats.default(ajv);
-ajv.addFormat("base64", /^[A-Za-z0-9+/_-]*={0,2}$/);
 
 /** The three that must agree on what a call may send. */
 interface Judges {

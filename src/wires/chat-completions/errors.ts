@@ -35,6 +35,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   outcome_unknown: INVALID,
   conflict: INVALID,
   too_many_keys: INVALID,
+  upstream_busy: "rate_limit_error",
   body_too_large: INVALID,
   storage_quota_exceeded: INVALID,
   unsupported_media: INVALID,

@@ -2,6 +2,7 @@
 
 import type { ErrorCodec } from "../../endpoint.ts";
 import { ERRORS } from "../../errors.ts";
+import { centsDown } from "../../money.ts";
 
 export const envelopeErrors: ErrorCodec = {
   wire: "envelope",
@@ -15,5 +16,17 @@ export const envelopeErrors: ErrorCodec = {
       hint: ERRORS[error.code].hint,
       ...(told === undefined ? {} : { data: told }),
     };
+  },
+};
+
+/** Errors of calls of actions, which say as their answers do what was charged, which is nothing, and what is left. */
+export const callErrors: ErrorCodec = {
+  wire: envelopeErrors.wire,
+  tellsBalance: true,
+  body(error, balance = null) {
+    const body = envelopeErrors.body(error);
+    body.charged_cents = 0;
+    if (balance !== null) body.balance_remaining_cents = centsDown(balance);
+    return body;
   },
 };

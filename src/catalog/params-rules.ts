@@ -1,0 +1,110 @@
+// Rules across the fields of a call, written as the JSON Schema that is published of them: what is checked is what is told.
+import { z } from "zod";
+import type { Json } from "./action.ts";
+
+/** As much of JSON Schema as rules across fields need. */
+export interface SchemaRule {
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, SchemaRule>>;
+  readonly const?: Json;
+  readonly enum?: readonly Json[];
+  /** Of a list: it has an item like this. */
+  readonly contains?: SchemaRule;
+  readonly not?: SchemaRule;
+  readonly anyOf?: readonly SchemaRule[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+}
+
+/** Whether a value is as a rule says; a field that is undefined is not there. */
+function holds(rule: SchemaRule, value: unknown): boolean {
+  const fields = fieldsOf(value);
+  return (
+    (rule.const === undefined || value === rule.const) &&
+    (rule.enum === undefined || rule.enum.includes(value as Json)) &&
+    (rule.contains === undefined || !Array.isArray(value) || hasItem(value, rule.contains)) &&
+    (rule.required === undefined || fields === null || rule.required.every((name) => fields[name] !== undefined)) &&
+    (rule.properties === undefined || fields === null || propertiesHold(rule.properties, fields)) &&
+    (rule.not === undefined || !holds(rule.not, value)) &&
+    (rule.anyOf === undefined || rule.anyOf.some((one) => holds(one, value)))
+  );
+}
+
+function hasItem(items: readonly unknown[], rule: SchemaRule): boolean {
+  return items.some((item) => holds(rule, item));
+}
+
+function propertiesHold(properties: Readonly<Record<string, SchemaRule>>, fields: Fields): boolean {
+  return Object.entries(properties).every(([name, rule]) => fields[name] === undefined || holds(rule, fields[name]));
+}
+
+const published = new WeakMap<object, SchemaRule>();
+
+/** What is published of a check, where it is a rule; undefined: it is none. */
+export function publishedRule(check: object): SchemaRule | undefined {
+  return published.get(check);
+}
+
+/** A rule of an object, for its `check`: what it says, the field it is told of, and how it is told. */
+export function rule(says: SchemaRule, field: string, words: string): z.core.$ZodCheck<object> {
+  const check = z.refine<object>((given) => holds(says, given), { path: [field], error: words });
+  published.set(check, says);
+  return check;
+}
+
+function implies(one: SchemaRule, other: SchemaRule): SchemaRule {
+  return { anyOf: [{ not: one }, other] };
+}
+
+/** At least one of the fields is needed. */
+export function needsOne(...names: readonly [string, string, ...string[]]): z.core.$ZodCheck<object> {
+  const says = { anyOf: names.map((name) => ({ required: [name] })) };
+  return rule(says, names[0], `is missing: at least one of ${names.join(", ")} is needed`);
+}
+
+/** A field that has no meaning without another. */
+export function goesWith(name: string, other: string): z.core.$ZodCheck<object> {
+  return rule(implies({ required: [name] }, { required: [other] }), name, `goes with ${other}, which is missing`);
+}
+
+/** A field that does not go with any of some others. */
+export function notBoth(name: string, ...others: readonly [string, ...string[]]): z.core.$ZodCheck<object> {
+  const says = { not: { required: [name], anyOf: others.map((other) => ({ required: [other] })) } };
+  return rule(says, name, `does not go with ${others.join(" or ")}`);
+}
+
+/** A field that is needed where another has a value. */
+export function neededWhen(name: string, other: string, is: SchemaRule): z.core.$ZodCheck<object> {
+  const asked = { properties: { [other]: is }, required: [other] };
+  return rule(implies(asked, { required: [name] }), name, `is needed with ${other} ${valuesOf(is)}`);
+}
+
+/** Fields that cannot be where another has a value. */
+export function noneWhen(names: readonly string[], other: string, is: SchemaRule): readonly z.core.$ZodCheck<object>[] {
+  const asked = { properties: { [other]: is }, required: [other] };
+  const words = `does not go with ${other} ${valuesOf(is)}`;
+  const says = implies(asked, { not: { anyOf: names.map((name) => ({ required: [name] })) } });
+  const checks = names.map((name) => rule(implies(asked, { not: { required: [name] } }), name, words));
+  // Each is told of its own field, and all are published as one.
+  for (const [at, check] of checks.entries()) published.set(check, at === 0 ? says : {});
+  return checks;
+}
+
+/** A field that must have one value, or not be, where another has some value. */
+export function onlyWhen(
+  name: string,
+  value: Json,
+  [other, is]: readonly [other: string, is: SchemaRule],
+): z.core.$ZodCheck<object> {
+  const asked = { properties: { [other]: is }, required: [other] };
+  const says = implies(asked, { properties: { [name]: { const: value } } });
+  return rule(says, name, `must be ${value} with ${other} ${valuesOf(is)}`);
+}
+
+function valuesOf(is: SchemaRule): string {
+  return String(is.contains?.const ?? is.const ?? is.enum?.join(", "));
+}

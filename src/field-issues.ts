@@ -1,0 +1,162 @@
+// What a schema finds wrong with a value, by field and in words that say what would be right. Every body we read is told so.
+import type { z } from "zod";
+
+/** What is wrong with one field. */
+export interface FieldIssue {
+  readonly path: string;
+  readonly message: string;
+  /** It was to be a URL and is none. */
+  readonly isUrl?: true;
+}
+
+/** What a URL must be, where a schema asks for one. */
+export const URL_WORDS = "must be an http or https address such as https://example.com/page";
+
+/** Nobody reads more of them; a long list of wrong items has as many. */
+const ISSUES_MAX = 100;
+const NAMES_SHOWN_MAX = 30;
+/** Of what has no words of its own. */
+const NOT_VALID = "is not valid";
+const PATTERN_CHARS_MAX = 200;
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+  null: "null",
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  url: URL_WORDS,
+  date: "must be a date that exists, as YYYY-MM-DD",
+  datetime: "must be a date and time such as 2026-01-31T12:00:00Z",
+  base64: "must be base64",
+  email: "must be a mail address",
+};
+
+const UNITS: Readonly<Record<string, string>> = { string: "character", array: "item" };
+
+type Of<Code extends z.core.$ZodIssue["code"]> = Extract<z.core.$ZodIssue, { readonly code: Code }>;
+
+function kindOf(expected: string): string {
+  return KINDS[expected] ?? expected;
+}
+
+/** `1 item`, `2 characters`. */
+function counted(count: number | bigint, one: string): string {
+  return `${count} ${one}${Number(count) === 1 ? "" : "s"}`;
+}
+
+function sizeWords(issue: Of<"too_small"> | Of<"too_big">): string {
+  const isLeast = issue.code === "too_small";
+  const bound = isLeast ? issue.minimum : issue.maximum;
+  const unit = UNITS[issue.origin];
+  if (unit === undefined) {
+    const side = isLeast ? "at least" : "at most";
+    return `must be ${issue.inclusive === false ? (isLeast ? "more than" : "less than") : side} ${bound}`;
+  }
+  if (isLeast && Number(bound) === 1) return "must not be empty";
+  return `must have ${issue.exact === true ? "exactly" : isLeast ? "at least" : "at most"} ${counted(bound, unit)}`;
+}
+
+function formatWords({ format, pattern }: Of<"invalid_format">): string {
+  const known = FORMATS[format];
+  if (known !== undefined) return known;
+  return format === "regex" ? `must match ${String(pattern).slice(0, PATTERN_CHARS_MAX)}` : `must be a valid ${format}`;
+}
+
+/**
+ * What is wrong with what may be one of several things: what it lacks of the one that it comes nearest to, else the schema's own words,
+ * else what all of them are.
+ */
+function unionWords({ errors: branches, message: own }: Of<"invalid_union">): { path: PropertyKey[]; message: string } {
+  const ofItsKind = branches.filter(([first]) => first?.code !== "invalid_type" || first.path.length > 0);
+  if (ofItsKind.length === 0 && own !== NOT_VALID) return { path: [], message: own };
+  const like = ofItsKind.length === 0 ? branches : ofItsKind;
+  const [nearest] = like.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  if (nearest !== undefined && (like.length === 1 || like.some(([first]) => first?.path.length !== 0))) {
+    return nested(nearest);
+  }
+  const [first = NOT_VALID, ...more] = new Set(like.map(([only]) => only?.message ?? ""));
+  const [head] = /^(is missing, )?must be /.exec(first) ?? [""];
+  if (head === "" || !more.every((words) => words.startsWith(head))) return { path: [], message: first };
+  return { path: [], message: [first, ...more.map((words) => words.slice(head.length))].join(" or ") };
+}
+
+function nested(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
+  if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
+  const { path, message } = unionWords(issue);
+  return { path: [...issue.path, ...path], message };
+}
+
+/** A schema of whole numbers asks for a number first. */
+function isWhole({ inst }: z.core.$ZodRawIssue): boolean {
+  const { format } = (inst?._zod.def ?? {}) as { readonly format?: string };
+  return format === "safeint";
+}
+
+/** The words for an issue whose schema has none of its own. */
+function wordsFor(raw: z.core.$ZodRawIssue): string {
+  const issue = raw as z.core.$ZodIssue;
+  switch (issue.code) {
+    case "invalid_type": {
+      const right = `must be ${kindOf(isWhole(raw) ? "int" : issue.expected)}`;
+      return raw.input === undefined ? `is missing, ${right}` : right;
+    }
+    case "too_small":
+    case "too_big":
+      return sizeWords(issue);
+    case "invalid_format":
+      return formatWords(issue);
+    case "invalid_value": {
+      const right = `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map(String).join(", ")}`;
+      return raw.input === undefined ? `is missing, ${right}` : right;
+    }
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}`;
+    case "invalid_key":
+      return "has a name that cannot be";
+    default:
+      return NOT_VALID;
+  }
+}
+
+function isUrl(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === "invalid_union") return issue.errors.some((branch) => branch.some(isUrl));
+  if ("params" in issue) return issue.params?.format === "url";
+  return issue.code === "invalid_format" && issue.format === "url";
+}
+
+function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly FieldIssue[] {
+  const { path, message } = nested(issue);
+  const name = path.map(String).join(".");
+  if (issue.code === "unrecognized_keys") {
+    const names = known.slice(0, NAMES_SHOWN_MAX).join(", ");
+    const there = issue.path.length > 0 || names === "" ? "" : ` (there ${known.length === 1 ? "is" : "are"} ${names})`;
+    return issue.keys.slice(0, ISSUES_MAX).map((key) => ({
+      path: [name, key].filter((part) => part !== "").join("."),
+      message: `is no field here${there}`,
+    }));
+  }
+  return [isUrl(issue) ? { path: name, message, isUrl: true } : { path: name, message }];
+}
+
+/** The names of an object's fields, for whoever has mistyped one. */
+function fieldsOf(schema: z.ZodType): readonly string[] {
+  const { shape } = schema as { readonly shape?: object };
+  return shape === undefined ? [] : Object.keys(shape);
+}
+
+const TOLD = { error: wordsFor };
+
+/** What the schema makes of a value, or what is wrong with it. */
+export function readFields<T>(schema: z.ZodType<T>, value: unknown): { readonly data: T } | readonly FieldIssue[] {
+  const read = schema.safeParse(value, TOLD);
+  if (read.success) return read;
+  const known = fieldsOf(schema);
+  return read.error.issues.slice(0, ISSUES_MAX).flatMap((issue) => issuesIn(issue, known));
+}
