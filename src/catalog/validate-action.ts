@@ -74,7 +74,7 @@ const price = z
     minCents: cents.optional(),
     unit: words.optional(),
     quoteCents: fn.optional(),
-    counted: z.strictObject({ at: pointer, centsEach: z.number().positive() }).optional(),
+    counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     freeOnMiss: z.boolean().optional(),
   })
   .refine((one) => (one.counted !== undefined) === (one.mode === "capped"), {
