@@ -177,6 +177,8 @@ export type AnswerShape =
 /** A price or a vendor's facts that go with one name in the table beside an adapter's file. */
 export interface TableEndpoint {
   readonly method: "GET" | "POST";
+  /** One of the adapter's `origins`, where the rows are of several hosts. Default: the request's. */
+  readonly origin?: string;
   readonly path: string;
   readonly summary: string;
   readonly params: Readonly<Record<string, TableParam>>;

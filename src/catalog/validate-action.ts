@@ -180,6 +180,7 @@ export const tableSchema = z.record(
   z.string(),
   z.strictObject({
     method: z.enum(["GET", "POST"]),
+    origin: words.optional(),
     path: z.string().startsWith("/"),
     summary: z.string(),
     params: z.record(

@@ -108,6 +108,14 @@ describe("the actions that are sold", () => {
       "trialbase-db": "search get",
       recallradar: "search get",
       realestateapi: "property-search property-detail valuation comps skiptrace address-verify parcel autocomplete",
+      "primary-sources": "fetch",
+      trends: "fetch",
+      coingecko: "fetch",
+      nansen: "fetch",
+      allium: "fetch",
+      strale: "check",
+      aviationstack: "flights",
+      kicksdb: "search product sales prices match",
       rentcast: "properties sale-listings rental-listings market-stats value-estimate rent-estimate",
     };
     const ids = Object.entries(contract).flatMap(([service, names]) =>
