@@ -241,8 +241,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
   /** Tried before the adapter's own. */
   readonly rules?: readonly AnswerRule[];
-  /** Ids that the vendor made for this call: they belong to its payer. `at` leads to one id or to an array of them. */
-  readonly issues?: readonly { readonly kind: string; readonly at: string }[];
+  /** Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of them. */
+  readonly issues?: readonly { readonly kind: string; readonly at: string; readonly days?: number }[];
   /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
   readonly requires?: readonly { readonly kind: string; readonly param: string }[];
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
