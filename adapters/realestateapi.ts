@@ -11,10 +11,14 @@ const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optio
 /** One optional param for each name in the list. */
 const each = <S extends z.ZodType>(names: string, schema: S, about: string) =>
   Object.fromEntries(names.split(" ").map((name) => [name, optional(schema, about)]));
-const bounds = <S extends z.ZodType>(names: string, schema: S, of: string) => ({
-  ...each(names.replace(/\S+/g, "$&_min"), schema, `The least ${of}`),
-  ...each(names.replace(/\S+/g, "$&_max"), schema, `The most ${of}`),
-});
+/** For each name in the list a least and a most, such as `beds_min` and `beds_max`. */
+const bounds = <S extends z.ZodType>(names: string, schema: S) =>
+  Object.fromEntries(
+    names.split(" ").flatMap((name) => [
+      [`${name}_min`, optional(schema, `Least ${name.replaceAll("_", " ")}`)],
+      [`${name}_max`, optional(schema, `Most ${name.replaceAll("_", " ")}`)],
+    ]),
+  );
 
 const id = optional(z.string().regex(/^\d{1,18}$/, "must be digits"), "The vendor's id of the property");
 const address = optional(words, "Whole address: street, city, state and ZIP code");
@@ -69,13 +73,8 @@ const search = z
     ...bounds(
       "assessed_improvement_value assessed_land_value assessed_value baths beds building_size deck_area estimated_equity last_sale_price lot_size ltv median_income mls_days_on_market mls_listing_price mortgage rooms pool_area portfolio_equity portfolio_mortgage_balance portfolio_purchased_last12 portfolio_purchased_last6 portfolio_value prior_owner_months_owned properties_owned stories tax_delinquent_year units value year year_built years_owned",
       z.int(),
-      "of it, a whole number",
     ),
-    ...bounds(
-      "auction_date foreclosure_date last_sale_date last_update_date pre_foreclosure_date",
-      z.iso.date(),
-      "of it, a day",
-    ),
+    ...bounds("auction_date foreclosure_date last_sale_date last_update_date pre_foreclosure_date", z.iso.date()),
   })
   .refine((p) => hasOne(p, ...place), lacks(`state, zip, address, a circle or a polygon`, "state"));
 
@@ -100,7 +99,6 @@ const comps = z
     ...bounds(
       "last_sale_price mls_listing_price bathrooms bedrooms living_square_feet lot_square_feet year_built",
       z.int(),
-      "of it, a whole number",
     ),
     ...each(
       "bathrooms_boost bedrooms_boost living_square_feet_boost lot_square_feet_boost year_built_boost",

@@ -74,7 +74,7 @@ export default defineAdapter({
           .describe("What was said"),
         return_context: z.boolean().default(false).describe("Return what is known of the user"),
       }),
-      upstreamCents: ({ messages }) => Math.min(1, messages.length * CREDIT_CENTS),
+      upstreamCents: ({ messages }) => messages.length * CREDIT_CENTS,
       mayCostMore: "the vendor counts messages, and more than five cost it more than a cent in its smallest plan",
       request: { method: "POST", path: "/threads/{thread_id}/messages" },
       callerIds: ["thread_id"],

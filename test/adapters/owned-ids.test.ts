@@ -149,11 +149,8 @@ describe("what vendors say strangely", () => {
     [429, "upstream_error"],
     [500, "upstream_error"],
   ])("Nyne's %d for a result is %s", async (status, error) => {
-    play(() => ({ body: { success: true, data: { request_id: "r8" } } }));
-    const caller = await gateway.live({ creditCents: 2_000 });
-    await gateway.run(caller, "nyne/funders", { company_name: "A" });
     play(() => ({ status, body: { success: false, error: { code: "m", message: "m" } } }));
-    expect((await failed(caller, "nyne/result", { request_id: "r8", action: "funders" })).error).toBe(error);
+    expect((await failed(ada, "nyne/result", { request_id: "r9" })).error).toBe(error);
   });
 
   it("Trends' answer is JSON inside of a text, and its bad status inside of a good one", async () => {
