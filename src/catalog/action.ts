@@ -45,8 +45,8 @@ export interface PriceSpec<P = Params> {
   readonly unit?: string;
   /** The most that a call with these params can cost. Default `cents`. */
   quoteCents?(params: P): number;
-  /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, never below `minCents`. */
-  readonly counted?: { readonly at: string; readonly centsEach: number };
+  /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, on top of `baseCents`, never below `minCents`. */
+  readonly counted?: { readonly at: string; readonly centsEach: number; readonly baseCents?: number };
   /** An answer that a rule calls a miss is not charged. Default false. */
   readonly freeOnMiss?: boolean;
 }
@@ -177,6 +177,8 @@ export type AnswerShape =
 /** A price or a vendor's facts that go with one name in the table beside an adapter's file. */
 export interface TableEndpoint {
   readonly method: "GET" | "POST";
+  /** One of the adapter's `origins`, where the rows are of several hosts. Default: the request's. */
+  readonly origin?: string;
   readonly path: string;
   readonly summary: string;
   readonly params: Readonly<Record<string, TableParam>>;
@@ -241,8 +243,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
   /** Tried before the adapter's own. */
   readonly rules?: readonly AnswerRule[];
-  /** Ids that the vendor made for this call: they belong to its payer. `at` leads to one id or to an array of them. */
-  readonly issues?: readonly { readonly kind: string; readonly at: string }[];
+  /** Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of them. */
+  readonly issues?: readonly { readonly kind: string; readonly at: string; readonly days?: number }[];
   /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
   readonly requires?: readonly { readonly kind: string; readonly param: string }[];
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */

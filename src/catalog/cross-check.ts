@@ -75,7 +75,14 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.ts: actions.${name} needs adapters/${id}.json`],
     ),
   );
-  return [...tiers, ...tables];
+  const rows = [...files.tables].flatMap(([id, table]) =>
+    Object.entries(table).flatMap(([name, { origin }]) =>
+      origin === undefined || files.adapters.get(id)?.origins?.[origin] !== undefined
+        ? []
+        : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
+    ),
+  );
+  return [...tiers, ...tables, ...rows];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

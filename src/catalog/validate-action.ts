@@ -9,7 +9,7 @@ const NOTICE_DAYS_MIN = 90;
 const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
 const count = z.int().positive();
 const cents = z.number().min(0);
-const id = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
+const id = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
 const words = z.string().min(1);
 const fn = z.custom<(...given: never[]) => unknown>((value) => typeof value === "function", "is no function");
 const json: z.ZodType = z.json();
@@ -74,7 +74,7 @@ const price = z
     minCents: cents.optional(),
     unit: words.optional(),
     quoteCents: fn.optional(),
-    counted: z.strictObject({ at: pointer, centsEach: z.number().positive() }).optional(),
+    counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     freeOnMiss: z.boolean().optional(),
   })
   .refine((one) => (one.counted !== undefined) === (one.mode === "capped"), {
@@ -140,7 +140,7 @@ const action = z
     answer: answer.optional(),
     content: z.union([z.array(pointer).min(1), fn]).optional(),
     rules: z.array(ruleSchema).optional(),
-    issues: ids({ at: pointer }),
+    issues: ids({ at: pointer, days: count.optional() }),
     requires: ids({ param: words }),
     callerIds: z.array(words).optional(),
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
@@ -180,6 +180,7 @@ export const tableSchema = z.record(
   z.string(),
   z.strictObject({
     method: z.enum(["GET", "POST"]),
+    origin: words.optional(),
     path: z.string().startsWith("/"),
     summary: z.string(),
     params: z.record(

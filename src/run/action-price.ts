@@ -30,9 +30,9 @@ function countIn(answer: unknown, at: string): number {
 function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
   if (reading.miss === true && price.freeOnMiss === true) return ZERO;
   if (price.counted === undefined) return quoteNano;
-  const { at, centsEach } = price.counted;
+  const { at, centsEach, baseCents = 0 } = price.counted;
   // No count is believed beyond what the price can be, and a sum of money has to be small enough to be exact.
-  const counted = nanoFromCents(Math.min(countIn(reading.answer, at) * centsEach, price.cents));
+  const counted = nanoFromCents(Math.min(baseCents + countIn(reading.answer, at) * centsEach, price.cents));
   return least(quoteNano, most(counted, nanoFromCents(price.minCents ?? 0)));
 }
 

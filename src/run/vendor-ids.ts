@@ -9,8 +9,9 @@ import type { Records } from "../records/records.ts";
 import { idsAt } from "../upstream/missing-from.ts";
 
 const KIND = "vendor-id";
-/** Longer than any vendor keeps what an id stands for. */
-const KEEP_MS = 90 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** Longer than most vendors keep what an id stands for. */
+const KEEP_DAYS = 90;
 const IDS_MAX = 1_000;
 
 /** A record for each payer: a vendor that answers two callers from one cache has issued its id to both. */
@@ -24,15 +25,17 @@ export async function keepIssued(
   answer: unknown,
   { payer, records }: { readonly payer: Payer; readonly records: Records },
 ): Promise<void> {
-  const issued = (offer.spec.issues ?? []).flatMap(({ kind, at }) => idsAt(answer, at).map((id) => ({ kind, id })));
+  const issued = (offer.spec.issues ?? []).flatMap(({ kind, at, days = KEEP_DAYS }) => {
+    return idsAt(answer, at).map((id) => ({ kind, id, days }));
+  });
   await Promise.all(
-    issued.slice(0, IDS_MAX).map(({ kind, id }) =>
+    issued.slice(0, IDS_MAX).map(({ kind, id, days }) =>
       records.put({
         kind: KIND,
         id: recordId(payer, offer.adapter.id, kind, id),
         payer: payer.id,
         value: JSON.stringify({ vendor: offer.adapter.id, kind, id }),
-        ttlMs: KEEP_MS,
+        ttlMs: days * DAY_MS,
         ifVersion: null,
       }),
     ),

@@ -29,6 +29,8 @@ export interface ActionReading {
 
 interface Expected {
   readonly method: string;
+  /** One of the vendor's other hosts; undefined: its own. */
+  readonly origin: string | undefined;
   /** Any of these is the right address. */
   readonly templates: readonly string[];
   readonly send: NonNullable<RequestSpec["send"]>;
@@ -63,20 +65,19 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
   if (step === null && action.table !== undefined) {
     const { method } = action.table;
     const rows = Object.values(vendor.table ?? {}).filter((row) => method === undefined || row.method === method);
-    return rows.map(({ method: own, path, body }) => {
-      return { method: own, templates: [path], send: sendOf(own), isWhole: body !== undefined };
+    return rows.map(({ method: own, origin = request.origin, path, body }) => {
+      return { method: own, origin, templates: [path], send: sendOf(own), isWhole: body !== undefined };
     });
   }
   const { method, pathAt, path } = request;
   const origin = request.origin === undefined ? vendor.spec.origin : vendor.spec.origins?.[request.origin];
   const templates =
     pathAt === undefined ? [path] : gave(pathAt).flatMap((one) => pathOf(one, origin ?? vendor.spec.origin) ?? []);
-  return [{ method, templates, send: sendOf(method), isWhole: false }];
+  return [{ method, origin: request.origin, templates, send: sendOf(method), isWhole: false }];
 }
 
 /** The address below the adapter's origin; null: it is not below the right one. */
-function pathBelow({ adapter, step, action }: ActionPlace, pathname: string): string | null {
-  const origin = (step ?? action).request?.origin;
+function pathBelow({ adapter }: ActionPlace, origin: string | undefined, pathname: string): string | null {
   const base = `/${adapter}${origin === undefined ? "" : `/~${origin}`}`;
   const below = pathname.startsWith(base) ? pathname.slice(base.length) : null;
   return below === "" || below?.startsWith("/") ? below : null;
@@ -162,8 +163,8 @@ export function readActionRequest(
 ): ActionReading | RequestRefusal {
   if (place.action.run !== undefined) return readScripted(place, arrival);
   const { url, headers } = arrival.target;
-  const path = pathBelow(place, url.pathname);
   const found = expectations(place, gave).flatMap((expected) => {
+    const path = pathBelow(place, expected.origin, url.pathname);
     return expected.templates.flatMap((template) => {
       const captures = path === null ? null : matchTarget(template, path, url.searchParams);
       return captures === null ? [] : [{ expected, captures }];

@@ -21,7 +21,7 @@ export interface RequestParts {
   readonly params: Params;
   /** Our key, its parts separated by newlines; empty: none is sent. */
   readonly key: string;
-  /** The row of the endpoint table that the call names; its path and method replace the spec's. */
+  /** The row of the endpoint table that the call names; its path, method and origin replace the spec's. */
   readonly row: TableEndpoint | null;
   /** What the steps before have answered; undefined in the first request, and in a script, whose pointers lead into its params. */
   readonly soFar: unknown;
@@ -190,7 +190,8 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
     spec.pathAt === undefined
       ? fill(template, params, source)
       : { text: followed(spec, adapter, source), used: new Set<string>() };
-  const origin = spec.origin === undefined ? adapter.origin : (adapter.origins[spec.origin] ?? adapter.origin);
+  const host = (isStep ? undefined : row?.origin) ?? spec.origin;
+  const origin = host === undefined ? adapter.origin : (adapter.origins[host] ?? adapter.origin);
   const base = new URL(fillHost(origin, params, used));
   const credential = credentials(adapter.spec.auth, key);
   const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, send === "json")) };

@@ -88,6 +88,14 @@ describe("the table", () => {
     expect(rows.filter(([name]) => ours.test(name)).map(([name]) => name)).toEqual([]);
   });
 
+  it("has what the vendor calls deprecated and still serves on the web, and says so", () => {
+    const old = ["tiktok/web/fetch_trending_post", "douyin/web/fetch_product_detail", "youtube/web/get_video_comments"];
+    for (const name of old) expect(table[`/api/v1/${name}`]?.summary, name).toMatch(/\(deprecated by the vendor\)$/);
+    const search = { endpoint: "douyin/web/fetch_video_search_result_v2", keyword: "tides" };
+    expect(tikhub.quote("fetch", search)).toBe(2);
+    expect(tikhub.upstreamCents("fetch", search)).toBe(1);
+  });
+
   it("names each endpoint by its own path", () => {
     expect(rows.filter(([name, { path }]) => path.split("?")[0] !== name).map(([name]) => name)).toEqual([]);
   });

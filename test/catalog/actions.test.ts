@@ -77,7 +77,7 @@ async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: 
 }
 
 describe("the actions that are sold", () => {
-  it("are all those of the contract's parts 4.12, 4.13 and the public-record and open-data rows of 4.19", () => {
+  it("are all those of the contract's parts 4.12 to 4.15, 4.18 and 4.19", () => {
     const contract = {
       exa: "search contents",
       brave: "search news",
@@ -107,6 +107,23 @@ describe("the actions that are sold", () => {
       rxatlas: "search get",
       "trialbase-db": "search get",
       recallradar: "search get",
+      realestateapi: "property-search property-detail valuation comps skiptrace address-verify parcel autocomplete",
+      tomba: "email-finder linkedin-finder domain-search author-finder enrich phone-finder email-verifier",
+      icypeas: "email-search email-verification domain-search result",
+      nyne: "person-enrichment interactions funders result",
+      mem0: "add search",
+      zep: "user-add thread-create add get-context search",
+      letta: "agent-create message",
+      agentmail: "create_inbox send list-messages reply",
+      "primary-sources": "fetch",
+      trends: "fetch",
+      coingecko: "fetch",
+      nansen: "fetch",
+      allium: "fetch",
+      strale: "check",
+      aviationstack: "flights",
+      kicksdb: "search product sales prices match",
+      rentcast: "properties sale-listings rental-listings market-stats value-estimate rent-estimate",
     };
     const ids = Object.entries(contract).flatMap(([service, names]) =>
       names.split(" ").map((name) => `${service}/${name}`),

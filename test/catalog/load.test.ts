@@ -97,6 +97,29 @@ describe("an overlay", () => {
     expect(catalog.tiers.get("mid")?.models).toEqual(before.tiers.get("mid")?.models);
   });
 
+  test("names the row of a table whose host its adapter has not", async () => {
+    write(
+      "adapters/rows.ts",
+      `import { action, defineAdapter, noAuth, z } from "#adapter";
+       export default defineAdapter({
+         name: "Rows", docs: "https://rows.example", origin: "https://a.example", origins: { b: "https://b.example" }, auth: noAuth,
+         actions: { fetch: action({
+           description: "Reads rows of a table.", category: "search", effect: "read", params: z.looseObject({ endpoint: z.string() }),
+           price: { mode: "fixed", cents: 1 }, upstreamCents: 0, table: { param: "endpoint" }, request: { method: "GET", path: "" },
+           example: { params: { endpoint: "one" }, answers: [{}] },
+         }) },
+       });`,
+    );
+    const row = { method: "GET", path: "/one", summary: "One", params: {} };
+    write(
+      "adapters/rows.json",
+      JSON.stringify({ one: row, two: { ...row, origin: "b" }, three: { ...row, origin: "c" } }),
+    );
+    expect(await problemsOf(load())).toEqual([
+      "adapters/rows.json: three.origin names c, which is none of the adapter's origins",
+    ]);
+  });
+
   test("is read again as it is then", async () => {
     write("adapters/acme.ts", ACME);
     const before = await load();

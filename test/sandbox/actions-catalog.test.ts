@@ -73,7 +73,10 @@ function listedNano(action: SoldAction): number {
   const answer = offers[0]?.spec.example.answers.at(-1) ?? null;
   const counted = valueAt(answer, price.counted.at);
   const count = Array.isArray(counted) ? counted.length : Number(counted);
-  const cents = Math.min(quote, Math.max(price.minCents ?? 0, count * price.counted.centsEach));
+  const cents = Math.min(
+    quote,
+    Math.max(price.minCents ?? 0, (price.counted.baseCents ?? 0) + count * price.counted.centsEach),
+  );
   return Math.round(cents * NANO_PER_CENT);
 }
 

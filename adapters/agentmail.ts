@@ -1,0 +1,154 @@
+// AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it.
+import { action, bearer, defineAdapter, z } from "#adapter";
+
+const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
+/** What goes into a header of a mail must not end it. */
+const line = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, "must be one line");
+const inbox_id = z.email().describe("Address of a mailbox of yours");
+const body = {
+  text: optional(z.string().min(1).max(1_000_000), "The mail as text"),
+  html: optional(z.string().min(1).max(1_000_000), "The mail as HTML"),
+};
+const isSaid = (p: { readonly text?: string | undefined; readonly html?: string | undefined }) =>
+  (p.text ?? p.html) !== undefined;
+const unsaid = { path: ["text"], error: "is missing: text or html is needed" };
+const YEARS_DAYS = 36_500;
+const requires = [{ kind: "inbox", param: "inbox_id" }];
+const common = { category: "email", price: { mode: "fixed", cents: 1 }, upstreamCents: 1 } as const;
+const [address, message_id, thread_id] = [
+  "quiet-harbor@agentmail.to",
+  "<0102019b7c5d@agentmail.to>",
+  "thr_5f2a9c1e7b3d",
+];
+
+export default defineAdapter({
+  name: "AgentMail",
+  docs: "https://docs.agentmail.to",
+  origin: "https://api.agentmail.to/v0",
+  auth: bearer,
+  rules: [
+    // Neither is about our key.
+    { status: 403, at: "/name", matches: /IsTaken|Rejected/, sample: "IsTakenError", means: "caller_invalid" },
+  ],
+  actions: {
+    create_inbox: action({
+      ...common,
+      description:
+        "Buys a mailbox with an address of its own, once and for good. Returns inbox_id, which is the address.",
+      keywords: ["email address", "mailbox", "inbox for an agent", "receive email"],
+      effect: "write",
+      params: z.strictObject({
+        username: optional(
+          z
+            .string()
+            .max(64)
+            .regex(/^[a-z0-9]+([._+-][a-z0-9]+)*$/i, "must be the part of an address before the @"),
+          "What stands before the @; chosen for you where it is not given",
+        ),
+        domain: optional(
+          z
+            .string()
+            .max(253)
+            .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/i, "must be a domain such as agentmail.to"),
+          "A domain that is verified with the vendor; agentmail.to where it is not given",
+        ),
+        display_name: optional(line(100), "The name that receivers see"),
+      }),
+      price: { mode: "fixed", cents: 200 },
+      upstreamCents: 200,
+      request: { method: "POST", path: "/inboxes" },
+      issues: [{ kind: "inbox", at: "/inbox_id", days: YEARS_DAYS }],
+      example: {
+        params: { display_name: "Quiet Harbor" },
+        answers: [
+          {
+            pod_id: "pod_1",
+            inbox_id: address,
+            display_name: "Quiet Harbor",
+            created_at: "2026-11-20T10:11:12Z",
+            updated_at: "2026-11-20T10:11:12Z",
+          },
+        ],
+      },
+    }),
+    send: action({
+      ...common,
+      description: "Sends a mail from a mailbox of yours to up to 50 people.",
+      keywords: ["send email", "write a mail", "outreach"],
+      effect: "write",
+      params: z
+        .strictObject({
+          inbox_id,
+          to: z.union([z.email(), z.array(z.email()).min(1).max(50)]).describe("Who gets it: an address, or up to 50"),
+          subject: optional(line(998), "What it is about"),
+          ...body,
+        })
+        .refine(isSaid, unsaid),
+      request: { method: "POST", path: "/inboxes/{inbox_id}/messages/send" },
+      content: ["/message_id"],
+      requires,
+      example: {
+        params: { inbox_id: address, to: "ada@example.com", subject: "Hello", text: "Good morning." },
+        answers: [{ message_id, thread_id }],
+      },
+    }),
+    "list-messages": action({
+      ...common,
+      description: "Lists the mail of a mailbox of yours, newest first. Free.",
+      keywords: ["read email", "check the inbox", "new mail", "received messages"],
+      effect: "read",
+      params: z.strictObject({
+        inbox_id,
+        limit: z.int().min(1).max(100).default(20).describe("The most mails"),
+        page_token: optional(z.string().min(1).max(1_000), "next_page_token of the answer before, for its next page"),
+      }),
+      price: { mode: "fixed", cents: 0 },
+      upstreamCents: 0,
+      request: { method: "GET", path: "/inboxes/{inbox_id}/messages" },
+      content: ["/messages"],
+      requires,
+      example: {
+        params: { inbox_id: address },
+        answers: [
+          {
+            count: 1,
+            limit: 20,
+            messages: [
+              {
+                inbox_id: address,
+                thread_id,
+                message_id,
+                labels: ["received", "unread"],
+                timestamp: "2026-11-20T10:11:12Z",
+                from: "Ada <ada@example.com>",
+                to: [address],
+                subject: "Hello",
+                preview: "Good morning.",
+              },
+            ],
+          },
+        ],
+      },
+    }),
+    reply: action({
+      ...common,
+      description: "Answers a mail in a mailbox of yours; its message_id is in agentmail/list-messages.",
+      keywords: ["answer an email", "reply to a mail"],
+      effect: "write",
+      params: z
+        .strictObject({ inbox_id, message_id: line(998).min(1).describe("Id of the mail to answer"), ...body })
+        .refine(isSaid, unsaid),
+      request: { method: "POST", path: "/inboxes/{inbox_id}/messages/{message_id}/reply" },
+      content: ["/message_id"],
+      requires,
+      example: {
+        params: { inbox_id: address, message_id, text: "Good evening." },
+        answers: [{ message_id: "<0102019b7c5e@agentmail.to>", thread_id }],
+      },
+    }),
+  },
+});

@@ -1,0 +1,58 @@
+// Allium: prices of tokens and what wallets hold, by a table of endpoints, one token or wallet a call. It wants to be named as the source.
+import { action, defineAdapter, keyHeader, z } from "#adapter";
+
+export default defineAdapter({
+  name: "Allium",
+  docs: "https://docs.allium.so",
+  origin: "https://api.allium.so",
+  auth: keyHeader("x-api-key"),
+  rate: { requests: 1, perMs: 1_000 },
+  actions: {
+    fetch: action({
+      description:
+        "Reads prices of tokens, their history and statistics, and a wallet's balances, transactions and profit, on many chains. Powered by Allium.",
+      category: "market",
+      keywords: ["token price", "wallet balance", "wallet transactions", "onchain", "solana", "profit and loss"],
+      effect: "read",
+      params: z.looseObject({
+        endpoint: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe("Path of the endpoint, such as wallet/balances; its own params go beside it"),
+      }),
+      price: { mode: "ranged", cents: 3, minCents: 2 },
+      // Rows say what each costs us.
+      upstreamCents: 2,
+      table: { param: "endpoint" },
+      request: {
+        method: "POST",
+        path: "",
+        // The vendor takes lists and charges by the item, so a call has one.
+        params: ({ chain, token_address, address, ...rest }) => {
+          if (token_address === undefined && address === undefined) return { chain, ...rest };
+          return { ...rest, addresses: [token_address === undefined ? { chain, address } : { chain, token_address }] };
+        },
+      },
+      example: {
+        params: {
+          endpoint: "/api/v1/developer/prices",
+          chain: "solana",
+          token_address: "So11111111111111111111111111111111111111112",
+        },
+        answers: [
+          {
+            items: [
+              {
+                timestamp: "2026-08-01T12:00:00Z",
+                chain: "solana",
+                address: "So11111111111111111111111111111111111111112",
+                price: 171.42,
+              },
+            ],
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,76 @@
+// AviationStack: flights with their status, delays, gates and times.
+import { action, defineAdapter, z } from "#adapter";
+
+const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
+const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
+const airport = code(/^[A-Z]{3}$/, "LHR");
+const names = ["flight_iata", "flight_icao", "flight_number", "airline_iata", "dep_iata", "arr_iata"] as const;
+
+export default defineAdapter({
+  name: "AviationStack",
+  docs: "https://docs.apilayer.com/aviationstack",
+  origin: "https://api.aviationstack.com/v1",
+  auth: { kind: "query", name: "access_key" },
+  rules: [
+    // From memory: the codes of a plan that is used up, or has not all.
+    { status: [403, 429], at: "/error/code", is: "usage_limit_reached", means: "provider_billing" },
+    { status: 403, at: "/error/code", is: "function_access_restricted", means: "provider_billing" },
+  ],
+  actions: {
+    flights: action({
+      description:
+        "Status of flights: delays, gates, terminals, scheduled and actual times, by number, airline or airport.",
+      category: "market",
+      keywords: ["flight status", "is my flight delayed", "departures", "arrivals", "airport", "gate"],
+      effect: "read",
+      params: z
+        .strictObject({
+          flight_iata: optional(
+            code(/^[A-Z0-9]{2}\d{1,4}[A-Z]?$/, "BA117"),
+            "Flight number with the airline's two letters",
+          ),
+          flight_icao: optional(
+            code(/^[A-Z]{3}\d{1,4}[A-Z]?$/, "BAW117"),
+            "Flight number with the airline's three letters",
+          ),
+          flight_number: optional(code(/^\d{1,4}$/, "117"), "Flight number alone"),
+          airline_iata: optional(code(/^[A-Z0-9]{2}$/, "BA"), "Airline, two letters"),
+          dep_iata: optional(airport, "Airport of departure, three letters"),
+          arr_iata: optional(airport, "Airport of arrival, three letters"),
+          date: optional(z.iso.date(), "Day of the flight, YYYY-MM-DD"),
+          flight_status: optional(
+            z.enum(["scheduled", "active", "landed", "cancelled", "incident", "diverted"]),
+            "Only flights of this status",
+          ),
+          limit: z.int().min(1).max(100).default(10).describe("The most flights"),
+          offset: optional(z.int().min(0), "How many flights to skip"),
+        })
+        .refine((p) => names.some((name) => p[name] !== undefined), {
+          path: ["flight_iata"],
+          error: "is missing: a flight, an airline or an airport is needed",
+        }),
+      price: { mode: "fixed", cents: 0.5 },
+      upstreamCents: 0.5,
+      request: { method: "GET", path: "/flights", names: { date: "flight_date" } },
+      content: ["/data"],
+      example: {
+        params: { flight_iata: "SQ705" },
+        answers: [
+          {
+            pagination: { limit: 10, offset: 0, count: 1, total: 1 },
+            data: [
+              {
+                flight_date: "2026-09-08",
+                flight_status: "active",
+                departure: { iata: "BKK", delay: null, scheduled: "2026-09-08T01:00:00+00:00" },
+                arrival: { iata: "SIN", terminal: "3", gate: "A5", delay: 12, scheduled: "2026-09-08T04:30:00+00:00" },
+                airline: { name: "Singapore Airlines", iata: "SQ" },
+                flight: { number: "705", iata: "SQ705" },
+              },
+            ],
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,50 @@
+// CoinGecko: prices and markets of crypto coins, by a table of endpoints. It answers without a key; a demo key raises its limits.
+import { action, defineAdapter, keyHeader, z } from "#adapter";
+
+export default defineAdapter({
+  name: "CoinGecko",
+  docs: "https://docs.coingecko.com",
+  origin: "https://api.coingecko.com/api/v3",
+  auth: keyHeader("x-cg-demo-api-key"),
+  keyOptional: true,
+  contact: "polite",
+  // Without a key it counts by address, about thirty a minute.
+  rate: { requests: 30, perMs: 60_000 },
+  rules: [
+    { at: "/status/error_code", is: 429, means: "provider_rate_limited" },
+    { at: "/status/error_code", empty: false, means: "provider_server_error" },
+  ],
+  actions: {
+    fetch: action({
+      description:
+        "Reads crypto markets: prices of coins and tokens, market capitalization, history, exchanges, derivatives, NFTs, pools on chain.",
+      category: "market",
+      keywords: [
+        "bitcoin price",
+        "ethereum",
+        "crypto price",
+        "coin",
+        "token price",
+        "market cap",
+        "exchange",
+        "trending coins",
+      ],
+      effect: "read",
+      params: z.looseObject({
+        endpoint: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe("Name of the endpoint, such as simple/price; its own params go beside it"),
+      }),
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: 0,
+      table: { param: "endpoint", method: "GET" },
+      request: { method: "GET", path: "" },
+      example: {
+        params: { endpoint: "simple/price", ids: "bitcoin", vs_currencies: "usd" },
+        answers: [{ bitcoin: { usd: 67_187.34 } }],
+      },
+    }),
+  },
+});

@@ -1,0 +1,123 @@
+// Icypeas: finds and checks email addresses; each search is launched and then asked for by its id.
+import { action, defineAdapter, z } from "#adapter";
+
+/** From memory: a search is one credit of its smallest plan, a check a tenth of it. */
+const [SEARCH_CENTS, CHECK_CENTS] = [2, 0.5];
+
+const words = z.string().min(1).max(200);
+const _id = "Ulm0GJkBqRgGXWmSX2wh";
+const domainOrCompany = words.describe("Domain or name of the company");
+const launch = {
+  category: "people",
+  effect: "write",
+  issues: [{ kind: "search", at: "/item/_id" }],
+} as const;
+const post = (path: string) => ({ method: "POST", path }) as const;
+const launched = { success: true, item: { _id, status: "NONE" } };
+
+export default defineAdapter({
+  name: "Icypeas",
+  docs: "https://api-doc.icypeas.com",
+  origin: "https://app.icypeas.com/api",
+  auth: { kind: "header", name: "authorization", prefix: "" },
+  rate: { requests: 10, perMs: 1_000 },
+  // A good status can carry a refusal.
+  rules: [
+    { at: "/validationErrors", empty: false, means: "caller_invalid", messageAt: "/validationErrors/0/type" },
+    { at: "/error", is: "UnpaidSubscriptionError", means: "provider_billing" },
+    { at: "/error", is: "SearchNotFoundError", means: "caller_invalid" },
+    { at: "/success", is: false, means: "provider_server_error" },
+  ],
+  actions: {
+    "email-search": action({
+      ...launch,
+      description:
+        "Starts a search for a person's work email address by name and company; icypeas/result tells what it found.",
+      keywords: ["find email", "work email", "email address of a person"],
+      params: z
+        .strictObject({
+          firstname: z
+            .string()
+            .max(100)
+            .default("")
+            .describe("First name; may be left out where the last name is given"),
+          lastname: z
+            .string()
+            .max(100)
+            .default("")
+            .describe("Last name; may be left out where the first name is given"),
+          domainOrCompany,
+        })
+        .refine((p) => p.firstname !== "" || p.lastname !== "", {
+          path: ["lastname"],
+          error: "is missing: a first name or a last name is needed",
+        }),
+      price: { mode: "fixed", cents: 4 },
+      upstreamCents: SEARCH_CENTS,
+      request: post("/email-search"),
+      example: {
+        params: { firstname: "Ada", lastname: "Lovelace", domainOrCompany: "example.com" },
+        answers: [launched],
+      },
+    }),
+    "email-verification": action({
+      ...launch,
+      description: "Starts a check whether an email address works; icypeas/result tells how sure it is.",
+      keywords: ["verify email", "is this email valid", "bounce"],
+      params: z.strictObject({ email: z.email().describe("The address") }),
+      price: { mode: "fixed", cents: 2 },
+      upstreamCents: CHECK_CENTS,
+      request: post("/email-verification"),
+      example: { params: { email: "ada@example.com" }, answers: [launched] },
+    }),
+    "domain-search": action({
+      ...launch,
+      description:
+        "Starts a scan of a domain for addresses of roles, such as contact@; icypeas/result tells what it found.",
+      keywords: ["emails of a company", "contact address", "domain scan"],
+      params: z.strictObject({ domainOrCompany }),
+      price: { mode: "fixed", cents: 4 },
+      upstreamCents: SEARCH_CENTS,
+      request: post("/domain-search"),
+      example: { params: { domainOrCompany: "example.com" }, answers: [launched] },
+    }),
+    result: action({
+      category: "people",
+      effect: "read",
+      description:
+        "Tells how a search of icypeas stands and what it found. Ask every 3 to 5 seconds: NONE, SCHEDULED and IN_PROGRESS mean that it still works.",
+      keywords: ["result of an email search", "is the search done"],
+      params: z.strictObject({ id: words.describe("The _id of the search") }),
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: 0,
+      request: post("/bulk-single-searchs/read"),
+      content: ["/items/0/status"],
+      rules: [
+        { at: "/items", empty: true, means: "caller_invalid" },
+        { at: "/items/0/status", is: ["NOT_FOUND", "DEBITED_NOT_FOUND"], means: "miss" },
+        { at: "/items/0/status", is: "BAD_INPUT", means: "caller_invalid" },
+        { at: "/items/0/status", is: "INSUFFICIENT_FUNDS", means: "provider_billing" },
+        { at: "/items/0/status", is: "ABORTED", means: "provider_server_error" },
+      ],
+      requires: [{ kind: "search", param: "id" }],
+      // Of all callers together.
+      rate: { requests: 30, perMs: 60_000 },
+      example: {
+        params: { id: _id },
+        answers: [
+          {
+            success: true,
+            items: [
+              {
+                _id,
+                status: "DEBITED",
+                results: { fullname: "Ada Lovelace", emails: [{ email: "ada@example.com", certainty: "ultra_sure" }] },
+              },
+            ],
+            total: 1,
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,84 @@
+// mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, nobody but the payer can tell.
+import { action, defineAdapter, z } from "#adapter";
+
+/** From memory: what an operation takes in its smallest plan. */
+const CALL_CENTS = 0.1;
+
+const user_id = z
+  .string()
+  .min(1)
+  .max(200)
+  .describe("Your own id of the user; only you can reach what is kept under it");
+const common = { category: "memory", price: { mode: "fixed", cents: 1 }, upstreamCents: CALL_CENTS } as const;
+const callerIds = ["user_id"];
+
+export default defineAdapter({
+  name: "mem0",
+  docs: "https://docs.mem0.ai/api-reference",
+  origin: "https://api.mem0.ai",
+  auth: { kind: "header", name: "authorization", prefix: "Token " },
+  actions: {
+    add: action({
+      ...common,
+      description:
+        "Keeps what was said to or by a user. Facts are drawn from it a little later; with infer false it is kept word for word at once.",
+      keywords: ["remember", "long-term memory", "store a memory", "save a fact about a user"],
+      effect: "write",
+      params: z.strictObject({
+        messages: z
+          .array(
+            z.strictObject({
+              role: z.enum(["user", "assistant", "system"]).describe("Who said it"),
+              content: z.string().min(1).max(100_000).describe("What was said"),
+            }),
+          )
+          .min(1)
+          .max(200)
+          .describe("What was said"),
+        user_id,
+        metadata: z.record(z.string(), z.json()).describe("Facts to keep beside it").optional(),
+        infer: z.boolean().default(true).describe("Draw facts from it; false keeps it word for word"),
+      }),
+      request: { method: "POST", path: "/v3/memories/add/" },
+      content: ["/event_id", "/results"],
+      rules: [{ at: "/status", is: "FAILED", means: "provider_server_error" }],
+      callerIds,
+      example: {
+        params: { messages: [{ role: "user", content: "I do not eat meat." }], user_id: "ada" },
+        answers: [{ status: "PENDING", event_id: "2c4d1f44-4f7b-4b2f-9f6e-7b5b4f5a1234" }],
+      },
+    }),
+    search: action({
+      ...common,
+      description: "Finds what is remembered of a user that has to do with a question, best first, with scores.",
+      keywords: ["recall", "what do we know about the user", "search memories", "long-term memory"],
+      effect: "read",
+      params: z.strictObject({
+        query: z.string().min(1).max(10_000).describe("What is asked for"),
+        user_id,
+        top_k: z.int().min(1).max(100).default(10).describe("The most memories"),
+      }),
+      // An id beside the filters is refused.
+      request: { method: "POST", path: "/v3/memories/search/", names: { user_id: "filters/user_id" } },
+      content: ["/results"],
+      callerIds,
+      example: {
+        params: { query: "What may I cook?", user_id: "ada" },
+        answers: [
+          {
+            results: [
+              {
+                id: "8f0c2c1e-7b5d-4f6a-9a41-3c2d1e0f9b8a",
+                memory: "Does not eat meat",
+                user_id: "ada",
+                score: 0.83,
+                metadata: null,
+                created_at: "2026-11-20T10:11:12Z",
+              },
+            ],
+          },
+        ],
+      },
+    }),
+  },
+});

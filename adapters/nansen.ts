@@ -1,0 +1,43 @@
+// Nansen: who holds and trades what on chain, by a table of endpoints. Each is sold at the vendor's own price.
+// The params of the rows are one list for all, from memory: which of them an endpoint takes, the vendor says.
+import { action, defineAdapter, keyHeader, z } from "#adapter";
+
+export default defineAdapter({
+  name: "Nansen",
+  docs: "https://docs.nansen.ai",
+  origin: "https://api.nansen.ai",
+  auth: keyHeader("apikey"),
+  actions: {
+    fetch: action({
+      description:
+        "Reads on-chain analytics: smart money, wallets and their profit, holders, flows and trades of tokens, perpetuals, prediction markets.",
+      category: "market",
+      keywords: ["smart money", "wallet labels", "token holders", "whales", "pnl of a wallet", "dex trades", "netflow"],
+      effect: "read",
+      params: z.looseObject({
+        endpoint: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe("Path of the endpoint, such as smart-money/netflow; its own params go beside it"),
+      }),
+      price: { mode: "ranged", cents: 5, minCents: 1 },
+      upstreamCents: 1,
+      table: { param: "endpoint" },
+      request: { method: "POST", path: "" },
+      example: {
+        params: {
+          endpoint: "/api/v1/smart-money/netflow",
+          chains: ["ethereum"],
+          pagination: { page: 1, per_page: 10 },
+        },
+        answers: [
+          {
+            data: [{ token_symbol: "PEPE", chain: "ethereum", net_flow_24h_usd: 182_340.2, trader_count: 12 }],
+            pagination: { page: 1, per_page: 10, is_last_page: true },
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,170 @@
+// Nyne: deep facts of people, whom they deal with, and who funds; each search is launched and then asked for by its id.
+import { action, defineAdapter, z } from "#adapter";
+
+/** Its credits are sold by contract: counted here as what they may cost at most. */
+const CREDIT_CENTS = 9;
+
+const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
+const words = z.string().min(1).max(200);
+const page = z.url({ protocol: /^https?$/ }).max(500);
+const domain = z
+  .string()
+  .max(253)
+  .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/i, "must be a domain such as example.com");
+const PATHS = {
+  "person-enrichment": "/person/enrichment",
+  interactions: "/person/interactions",
+  funders: "/company/funders",
+} as const;
+const kinds = ["person-enrichment", "interactions", "funders"] as const;
+
+type Given = Readonly<Record<string, unknown>>;
+const count = (p: Given, ...names: readonly string[]) => names.filter((name) => p[name] !== undefined).length;
+const request_id = "req_7f3b9c2d1e4a";
+const launch = {
+  category: "people",
+  effect: "write",
+  issues: [{ kind: "request", at: "/data/request_id" }],
+} as const;
+const post = (path: string) => ({ method: "POST", path }) as const;
+const launched = { success: true, data: { request_id, status: "queued", message: "The request is queued." } };
+
+const refusal = z.object({ success: z.literal(false) });
+
+/** Its answers may hold control characters inside of texts, where JSON allows none. */
+function parsed(text: string): unknown {
+  return JSON.parse([...text].map((char) => (char < " " ? " " : char)).join(""));
+}
+
+export default defineAdapter({
+  name: "Nyne",
+  docs: "https://api.nyne.ai/documentation",
+  origin: "https://api.nyne.ai",
+  auth: { kind: "headers", names: ["x-api-key", "x-api-secret"] },
+  keyParts: ["NYNE_API_KEY", "NYNE_API_SECRET"],
+  rate: { requests: 60, perMs: 60_000 },
+  rules: [
+    { status: 403, at: "/error/code", is: "subscription_required", means: "provider_billing" },
+    { at: "/success", is: false, means: "provider_server_error", messageAt: "/error/message" },
+  ],
+  actions: {
+    "person-enrichment": action({
+      ...launch,
+      description:
+        "Starts a deep search for all that is public of a person by email, phone, profile, or name and company; nyne/result tells what it found. lite finds five facts.",
+      keywords: ["enrich a person", "profile of a person", "social profiles", "work history", "find out about someone"],
+      params: z
+        .strictObject({
+          email: optional(z.email(), "Email address of the person"),
+          phone: optional(
+            z.string().regex(/^\+?[\d ()-]{7,25}$/, "must be a phone number"),
+            "Phone number of the person",
+          ),
+          social_media_url: optional(page, "Address of a profile of the person's"),
+          name: optional(words, "Name of the person, with company"),
+          company: optional(words, "Company of the person, with name"),
+          lite: z.boolean().default(false).describe("Five facts only, for 30 cents instead of 55"),
+        })
+        .refine((p) => count(p, "email", "phone", "social_media_url", "name") === 1, {
+          path: ["email"],
+          error: "exactly one of email, phone, social_media_url, and name with company, is needed",
+        })
+        .refine((p) => count(p, "name") === count(p, "company"), {
+          path: ["company"],
+          error: "name and company go together",
+        }),
+      price: { mode: "ranged", cents: 55, minCents: 30, quoteCents: ({ lite }) => (lite ? 30 : 55) },
+      upstreamCents: ({ lite }) => (lite ? 3 : 6) * CREDIT_CENTS,
+      request: { ...post(PATHS["person-enrichment"]), names: { lite: "lite_enrich" } },
+      example: { params: { email: "ada@example.com" }, answers: [launched] },
+    }),
+    interactions: action({
+      ...launch,
+      description:
+        "Starts a search for who replies to, follows or is followed by a profile on X or Instagram; nyne/result tells whom it found.",
+      keywords: ["followers", "who follows", "replies to a post", "audience of a profile"],
+      params: z
+        .strictObject({
+          type: z.enum(["replies", "followers", "following", "followers,following"]).describe("What to look for"),
+          social_media_url: optional(page, "Address of the profile or of the post"),
+          username: optional(words, "Name of the profile"),
+          tweet_id: optional(
+            z.string().regex(/^\d{10,25}$/, "must be 10 to 25 digits"),
+            "Id of the post, for its replies",
+          ),
+          max_results: z.int().min(10).max(1_000).default(100).describe("The most people"),
+        })
+        .refine((p) => count(p, "social_media_url", "username", "tweet_id") > 0, {
+          path: ["social_media_url"],
+          error: "is missing: social_media_url, username or tweet_id is needed",
+        }),
+      price: { mode: "fixed", cents: 30 },
+      upstreamCents: 3 * CREDIT_CENTS,
+      request: post(PATHS.interactions),
+      example: { params: { type: "followers", social_media_url: "https://x.com/example" }, answers: [launched] },
+    }),
+    funders: action({
+      ...launch,
+      description:
+        "Starts a search for an investor: profile, partners, thesis, size of checks, recent investments; nyne/result tells what it found.",
+      keywords: ["investor", "venture capital", "who funds startups", "check size", "partners of a fund"],
+      // The names of its params are from memory.
+      params: z
+        .strictObject({
+          company_name: optional(words, "Name of the investor"),
+          company_domain: optional(domain, "Domain of the investor"),
+        })
+        .refine((p) => count(p, "company_name", "company_domain") > 0, {
+          path: ["company_name"],
+          error: "is missing: company_name or company_domain is needed",
+        }),
+      price: { mode: "fixed", cents: 30 },
+      upstreamCents: 3 * CREDIT_CENTS,
+      request: post(PATHS.funders),
+      example: { params: { company_domain: "example.vc" }, answers: [launched] },
+    }),
+    result: action({
+      category: "people",
+      effect: "read",
+      description:
+        "Tells how a search of nyne stands and, once it is completed, what it found. Free; ask every 3 to 5 seconds.",
+      keywords: ["result of an enrichment", "is the search done"],
+      params: z.strictObject({
+        request_id: words.describe("The request_id of the search"),
+        action: z.enum(kinds).default("person-enrichment").describe("The action that started it"),
+      }),
+      price: { mode: "fixed", cents: 0 },
+      upstreamCents: 0,
+      async run({ ask, end, params: { request_id: id, action: kind } }) {
+        const request = { method: "GET", path: PATHS[kind] } as const;
+        const { status, json, text } = await ask(request, { values: { request_id: id }, judged: false });
+        const message = `status ${status}`;
+        if (status === 401) end("provider_auth_failed", { message });
+        if (status === 402 || status === 403) end("provider_billing", { message });
+        if (status === 404) end("caller_invalid", { message: "The search is unknown, or of another action." });
+        if (status === 429) end("provider_rate_limited", { message });
+        if (status >= 500) end("provider_server_error", { message });
+        if (status >= 400) end("caller_invalid", { message });
+        const body = json ?? parsed(text);
+        if (refusal.safeParse(body).success) end("provider_server_error", { message: "It says that it failed." });
+        return body;
+      },
+      content: ["/data/status"],
+      requires: [{ kind: "request", param: "request_id" }],
+      example: {
+        params: { request_id },
+        answers: [
+          {
+            success: true,
+            data: {
+              request_id,
+              status: "completed",
+              completed: true,
+              result: { displayname: "Ada Lovelace", location: "London", organizations: [{ name: "Example" }] },
+            },
+          },
+        ],
+      },
+    }),
+  },
+});

@@ -1,0 +1,85 @@
+// Primary sources: open data of governments and institutions, by one table of endpoints on many hosts; none needs a key.
+// The routes are from memory and wait for a look at the live hosts.
+import { action, defineAdapter, noAuth, z } from "#adapter";
+
+const observation = {
+  indicator: { id: "NY.GDP.MKTP.CD", value: "GDP (current US$)" },
+  country: { id: "FR", value: "France" },
+  countryiso3code: "FRA",
+  date: "2024",
+  value: 3_160_442_622_466.01,
+};
+
+export default defineAdapter({
+  name: "Primary sources",
+  docs: "docs/catalog.md",
+  origin: "https://api.worldbank.org",
+  origins: {
+    worldbank: "https://api.worldbank.org",
+    eurostat: "https://ec.europa.eu",
+    clinicaltrials: "https://clinicaltrials.gov",
+    openfda: "https://api.fda.gov",
+    weather: "https://api.weather.gov",
+    ncei: "https://www.ncei.noaa.gov",
+    tides: "https://api.tidesandcurrents.noaa.gov",
+    treasury: "https://api.fiscaldata.treasury.gov",
+    usaspending: "https://api.usaspending.gov",
+    nvd: "https://services.nvd.nist.gov",
+    usgs: "https://earthquake.usgs.gov",
+    ncbi: "https://eutils.ncbi.nlm.nih.gov",
+    vpic: "https://vpic.nhtsa.dot.gov",
+    nhtsa: "https://api.nhtsa.gov",
+    ecb: "https://data-api.ecb.europa.eu",
+    who: "https://ghoapi.azureedge.net",
+    imf: "https://www.imf.org",
+    fdic: "https://api.fdic.gov",
+    fema: "https://www.fema.gov",
+    rxnav: "https://rxnav.nlm.nih.gov",
+    crossref: "https://api.crossref.org",
+    gbif: "https://api.gbif.org",
+  },
+  auth: noAuth,
+  contact: "polite",
+  rules: [
+    // Each source has its own way to refuse with a good status: World Bank, Eurostat, NOAA's tides, NCBI.
+    { at: "/0/message", empty: false, means: "caller_invalid", messageAt: "/0/message/0/value" },
+    { at: "/warning/label", empty: false, means: "caller_invalid", messageAt: "/warning/label" },
+    { at: "/error/message", empty: false, means: "caller_invalid" },
+    { at: "/esearchresult/ERROR", empty: false, means: "caller_invalid", messageAt: "/esearchresult/ERROR" },
+    // That nothing was found: openFDA.
+    { status: 404, at: "/error/code", is: "NOT_FOUND", means: "miss" },
+    { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
+  ],
+  actions: {
+    fetch: action({
+      description:
+        "Reads open data at its source: World Bank, Eurostat, IMF, ECB, WHO, openFDA, ClinicalTrials.gov, PubMed, NOAA, USGS, U.S. Treasury, USAspending, NHTSA, FDIC, FEMA, NVD and more.",
+      category: "open-data",
+      keywords: [
+        "statistics",
+        "official data",
+        "government data",
+        "GDP",
+        "inflation",
+        "weather forecast",
+        "earthquakes",
+      ],
+      effect: "read",
+      params: z.looseObject({
+        endpoint: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe("Name of the endpoint, such as worldbank/indicator; its own params go beside it"),
+      }),
+      price: { mode: "fixed", cents: 1, freeOnMiss: true },
+      upstreamCents: 0,
+      table: { param: "endpoint" },
+      request: { method: "GET", path: "" },
+      example: {
+        params: { endpoint: "worldbank/indicator", country: "FR", indicator: "NY.GDP.MKTP.CD", date: "2024" },
+        answers: [[{ page: 1, pages: 1, per_page: 50, total: 1 }, [observation]]],
+      },
+    }),
+  },
+});

@@ -1,0 +1,66 @@
+// Strale: checks of companies, people, accounts and numbers against registers and lists, by a table of what it can do.
+import { action, bearer, defineAdapter, z } from "#adapter";
+
+export default defineAdapter({
+  name: "Strale",
+  docs: "https://strale.dev/docs",
+  origin: "https://api.strale.io",
+  auth: bearer,
+  rules: [
+    // The table is older than its prices or its list.
+    { status: 402, at: "/error_code", is: "budget_exceeded", means: "provider_server_error" },
+    { status: 404, at: "/error_code", is: "no_matching_capability", means: "provider_server_error" },
+    { status: 429, at: "/error_code", is: "spend_cap_exceeded", means: "provider_billing" },
+    { status: 503, at: "/error_code", is: "timeout_exceeded", means: "provider_timeout" },
+  ],
+  actions: {
+    check: action({
+      description:
+        "Checks for compliance: companies in national registers, sanctions lists, politically exposed persons, insolvency, VAT, IBAN and tax numbers, addresses, domains and more.",
+      category: "compliance",
+      keywords: [
+        "KYC",
+        "KYB",
+        "AML",
+        "sanctions",
+        "PEP",
+        "company registry",
+        "beneficial owner",
+        "VAT number",
+        "IBAN",
+        "due diligence",
+      ],
+      effect: "read",
+      params: z.looseObject({
+        endpoint: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe("Name of the check, such as sanctions-check; its own params go beside it"),
+      }),
+      price: { mode: "ranged", cents: 119, minCents: 3 },
+      // Rows say what each costs us.
+      upstreamCents: 0,
+      table: { param: "endpoint" },
+      request: { method: "POST", path: "", params: (inputs) => ({ inputs }) },
+      content: ["/result/output"],
+      example: {
+        params: { endpoint: "sanctions-check", name: "Acme Trading", entity_type: "company" },
+        answers: [
+          {
+            result: {
+              transaction_id: "5a0f2c1e-7b5d-4f6a-9a41-3c2d1e0f9b8a",
+              status: "completed",
+              capability_used: "sanctions-check",
+              price_cents: 20,
+              latency_ms: 812,
+              output: { query: "Acme Trading", schema: "Company", is_sanctioned: false, match_count: 0, matches: [] },
+              provenance: { source: "dilisense" },
+            },
+            meta: {},
+          },
+        ],
+      },
+    }),
+  },
+});

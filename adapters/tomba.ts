@@ -1,0 +1,204 @@
+// Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
+import { action, defineAdapter, z } from "#adapter";
+
+/** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
+const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
+
+const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
+const words = z.string().min(1).max(200);
+const domain = z
+  .string()
+  .max(253)
+  .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/i, "must be a domain such as example.com");
+const firm = { domain: optional(domain, "Domain of the company"), company: optional(words, "Name of the company") };
+const page = (about: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .max(1_000)
+    .describe(about);
+const profile = page("The person's LinkedIn profile").regex(
+  /^https?:\/\/([a-z]{2,3}\.)?linkedin\.com\/(in|pub)\//i,
+  "must be a LinkedIn profile",
+);
+type Given = Readonly<Record<string, unknown>>;
+const count = (p: Given, ...names: readonly string[]) => names.filter((name) => p[name] !== undefined).length;
+const isOneFirm = (p: Given) => count(p, "domain", "company") === 1;
+const noFirm = { path: ["domain"], error: "exactly one of domain and company is needed" };
+
+const common = { category: "people", effect: "read" } as const;
+const get = (path: string) => ({ method: "GET", path }) as const;
+/** A field that is null is how most of its answers say that nobody was found; that is a look-up like any other, and charged. */
+const nobody = [{ at: "/data/email", empty: true, means: "miss" }] as const;
+const email = "ada@example.com";
+const person = {
+  email,
+  first_name: "Ada",
+  last_name: "Lovelace",
+  full_name: "Ada Lovelace",
+  company: "Example",
+  position: "Engineer",
+  country: "GB",
+  phone_number: true,
+  linkedin: "https://www.linkedin.com/in/ada",
+  score: 97,
+  verification: { date: "2026-11-01", status: "valid" },
+  sources: [],
+};
+
+export default defineAdapter({
+  name: "Tomba",
+  docs: "https://docs.tomba.io",
+  origin: "https://api.tomba.io/v1",
+  auth: { kind: "headers", names: ["x-tomba-key", "x-tomba-secret"] },
+  keyParts: ["TOMBA_API_KEY", "TOMBA_SECRET_KEY"],
+  rate: { requests: 300, perMs: 60_000 },
+  // A route that it does not know is our mistake.
+  rules: [{ status: 404, at: "/errors/type", is: "unknown_route", means: "provider_server_error" }],
+  actions: {
+    "email-finder": action({
+      ...common,
+      description: "Finds a person's work email address by name and company or domain, with how sure it is.",
+      keywords: ["find email", "work email", "email address of a person", "contact"],
+      params: z
+        .strictObject({
+          ...firm,
+          full_name: optional(words, "The person's whole name"),
+          first_name: optional(words, "First name, with last_name instead of full_name"),
+          last_name: optional(words, "Last name, with first_name instead of full_name"),
+        })
+        .refine(isOneFirm, noFirm)
+        .refine((p) => count(p, "full_name") === 1 || count(p, "first_name", "last_name") === 2, {
+          path: ["full_name"],
+          error: "is missing: full_name, or first_name and last_name, are needed",
+        }),
+      price: { mode: "fixed", cents: 4 },
+      upstreamCents: SEARCH_CENTS,
+      request: get("/email-finder"),
+      content: ["/data"],
+      rules: nobody,
+      example: { params: { domain: "example.com", full_name: "Ada Lovelace" }, answers: [{ data: person }] },
+    }),
+    "linkedin-finder": action({
+      ...common,
+      description: "Finds the work email address that goes with a LinkedIn profile; full returns all that are known.",
+      keywords: ["linkedin to email", "email of a linkedin profile", "contact"],
+      params: z.strictObject({ url: profile, full: z.boolean().default(false).describe("Return all emails") }),
+      price: { mode: "fixed", cents: 5 },
+      upstreamCents: SEARCH_CENTS,
+      request: get("/linkedin"),
+      content: ["/data"],
+      rules: nobody,
+      example: { params: { url: "https://www.linkedin.com/in/ada" }, answers: [{ data: person }] },
+    }),
+    "domain-search": action({
+      ...common,
+      description:
+        "Lists people with their email addresses at a company, by department and country, with facts of the company.",
+      keywords: ["emails at a company", "employees", "who works at", "company contacts"],
+      params: z
+        .strictObject({
+          ...firm,
+          department: optional(
+            z.enum(["engineering", "sales", "finance", "hr", "it", "marketing", "operations", "management"]),
+            "Only people of this department",
+          ),
+          country: optional(
+            z.string().regex(/^[A-Z]{2}$/, "must be two letters such as US"),
+            "Only people of this country",
+          ),
+          type: optional(z.enum(["personal", "generic"]), "Addresses of people, or of roles such as info@"),
+          page: z.int().min(1).max(1_000).default(1).describe("Which page"),
+          limit: z.literal([10, 20, 50]).default(10).describe("People on a page"),
+        })
+        .refine(isOneFirm, noFirm),
+      price: { mode: "fixed", cents: 4 },
+      upstreamCents: SEARCH_CENTS,
+      request: get("/domain-search"),
+      content: ["/data"],
+      rules: [{ at: "/data/emails", empty: true, means: "miss" }],
+      example: {
+        params: { domain: "example.com", department: "engineering" },
+        answers: [
+          {
+            data: { organization: { organization: "Example", website_url: "example.com" }, emails: [person] },
+            meta: { total: 1, pageSize: 10, current: 1, total_pages: 1 },
+          },
+        ],
+      },
+    }),
+    "author-finder": action({
+      ...common,
+      description: "Finds who wrote an article on the web, with the author's email address.",
+      keywords: ["author of an article", "journalist email", "blogger"],
+      params: z.strictObject({ url: page("Address of the article") }),
+      price: { mode: "fixed", cents: 4 },
+      upstreamCents: SEARCH_CENTS,
+      request: get("/author-finder"),
+      content: ["/data"],
+      rules: nobody,
+      example: { params: { url: "https://example.com/notes" }, answers: [{ data: person }] },
+    }),
+    enrich: action({
+      ...common,
+      description: "Tells who is behind an email address: name, company, position, country, profiles.",
+      keywords: ["enrich email", "who is this email", "person from email"],
+      params: z.strictObject({ email: z.email().describe("The address") }),
+      price: { mode: "fixed", cents: 4 },
+      upstreamCents: SEARCH_CENTS,
+      request: get("/enrich"),
+      content: ["/data"],
+      rules: nobody,
+      example: { params: { email }, answers: [{ data: person }] },
+    }),
+    "phone-finder": action({
+      ...common,
+      description: "Finds a phone number by email address, domain or LinkedIn profile, with carrier and kind of line.",
+      keywords: ["phone number", "find phone", "mobile number", "call"],
+      params: z
+        .strictObject({
+          email: optional(z.email(), "Address of the person"),
+          domain: optional(domain, "Domain of a company"),
+          linkedin: profile.optional(),
+          full: z.boolean().default(false).describe("Return all numbers"),
+        })
+        .refine((p) => count(p, "email", "domain", "linkedin") === 1, {
+          path: ["email"],
+          error: "exactly one of email, domain and linkedin is needed",
+        }),
+      price: { mode: "fixed", cents: 10 },
+      upstreamCents: PHONE_CENTS,
+      request: get("/phone-finder"),
+      content: ["/data"],
+      rules: [
+        { at: "/data", empty: true, means: "miss" },
+        { at: "/data/valid", is: false, means: "miss" },
+      ],
+      example: {
+        params: { email },
+        answers: [
+          { data: { email, valid: true, e164_format: "+442079460000", country_code: "GB", line_type: "MOBILE" } },
+        ],
+      },
+    }),
+    "email-verifier": action({
+      ...common,
+      description: "Says whether an email address works: deliverable, undeliverable or risky, and why.",
+      keywords: ["verify email", "is this email valid", "bounce", "deliverability"],
+      params: z.strictObject({ email: z.email().describe("The address") }),
+      price: { mode: "fixed", cents: 2 },
+      upstreamCents: CHECK_CENTS,
+      request: get("/email-verifier/{email}"),
+      content: ["/data/email/result"],
+      // Here a 402 says that the mail server of the address could not be reached.
+      rules: [{ status: 402, at: "/errors", empty: false, means: "provider_overloaded" }],
+      example: {
+        params: { email },
+        answers: [
+          {
+            data: { email: { email, result: "deliverable", status: "valid", score: 97, mx_check: true }, sources: [] },
+          },
+        ],
+      },
+    }),
+  },
+});

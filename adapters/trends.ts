@@ -1,0 +1,81 @@
+// Trends MCP: how much is searched for something, on many sites and over time. Its answer is JSON inside of a text, so a script reads it.
+import { action, bearer, defineAdapter, z } from "#adapter";
+
+const SOURCES = [
+  "google search",
+  "google images",
+  "google news",
+  "google shopping",
+  "youtube",
+  "tiktok",
+  "reddit",
+  "amazon",
+  "wikipedia",
+  "npm",
+  "steam",
+  "app store",
+] as const;
+const MODES = { time_series: "get_time_series", growth: "get_growth", top: "get_top_trends" } as const;
+const endpoints = ["time_series", "growth", "top"] as const;
+/** The vendor's own answer: a status, and the body as a text. */
+const wrapped = z.object({ body: z.union([z.string(), z.json()]) });
+const series = [
+  { date: "2026-11-08", value: 61 },
+  { date: "2026-11-15", value: 74 },
+];
+
+export default defineAdapter({
+  name: "Trends MCP",
+  docs: "https://trendsmcp.ai",
+  origin: "https://api.trendsmcp.ai",
+  auth: bearer,
+  keyEnv: ["TRENDS_MCP_API_KEY"],
+  // A good status can carry a bad one.
+  rules: [
+    { at: "/statusCode", is: [401, 403], means: "provider_auth_failed" },
+    { at: "/statusCode", is: 402, means: "provider_billing" },
+    { at: "/statusCode", is: 429, means: "provider_rate_limited" },
+    { at: "/statusCode", matches: /^4\d\d$/, sample: "400", means: "caller_invalid", messageAt: "/body" },
+    { at: "/statusCode", matches: /^5\d\d$/, sample: "500", means: "provider_server_error" },
+  ],
+  actions: {
+    fetch: action({
+      description:
+        "Tells how interest in a keyword has changed (time_series, growth) on Google, YouTube, TikTok, Reddit, Amazon and others, or what is on top now (top).",
+      category: "market",
+      keywords: ["google trends", "search volume", "keyword popularity", "interest over time", "trending searches"],
+      effect: "read",
+      params: z
+        .strictObject({
+          endpoint: z.enum(endpoints).describe("What is asked for"),
+          keyword: z.string().min(1).max(200).describe("What is searched for; top needs none").optional(),
+          source: z.enum(SOURCES).default("google search").describe("Where it is searched for"),
+          data_mode: z.enum(["weekly", "daily"]).default("weekly").describe("A value for each week, or for each day"),
+          percent_growth: z
+            .array(z.string().min(1).max(20))
+            .min(1)
+            .max(10)
+            .default(["12M", "3M"])
+            .describe("Spans that growth is told for"),
+          limit: z.int().min(1).max(100).default(25).describe("How many are on top"),
+        })
+        .refine((p) => p.endpoint === "top" || p.keyword !== undefined, { path: ["keyword"], error: "is required" }),
+      price: { mode: "fixed", cents: 5 },
+      // Its price is by plan; this is the most that it may be.
+      upstreamCents: 5,
+      async run({ ask, params: { endpoint, keyword, source, data_mode, percent_growth, limit } }) {
+        const mode = MODES[endpoint];
+        const of = { time_series: { source, keyword, data_mode }, growth: { source, keyword, percent_growth } };
+        const values = endpoint === "top" ? { mode, type: source, limit } : { mode, ...of[endpoint] };
+        const { json } = await ask({ method: "POST", path: "/api" }, { values });
+        const { body } = wrapped.parse(json);
+        return { data: typeof body === "string" ? JSON.parse(body) : body };
+      },
+      content: ["/data"],
+      example: {
+        params: { endpoint: "time_series", keyword: "matcha" },
+        answers: [{ statusCode: 200, body: JSON.stringify(series) }],
+      },
+    }),
+  },
+});
