@@ -18,11 +18,11 @@ export default defineAdapter({
     models: {
       // Vendor's name: slug, context, and USD per million tokens of input, output and cached input.
       "accounts/fireworks/models/gpt-oss-120b": {
-        ...sold("openai/gpt-oss-120b", 131_072, "0.15", "0.6", "0.07"),
+        ...sold("openai/gpt-oss-120b", 131_072, "0.15", "0.6", "0.014"),
         tokenizer: "o200k",
       },
       "accounts/fireworks/models/gpt-oss-20b": {
-        ...sold("openai/gpt-oss-20b", 131_072, "0.07", "0.3", "0.04"),
+        ...sold("openai/gpt-oss-20b", 131_072, "0.07", "0.3", "0.035"),
         tokenizer: "o200k",
       },
       "accounts/fireworks/models/deepseek-v4-pro": sold("deepseek/deepseek-v4-pro", 1_000_000, "1.74", "3.48", "0.145"),
