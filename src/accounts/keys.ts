@@ -62,7 +62,10 @@ export const keyChangeSchema = z
 const PERIOD = "month";
 
 function noSuchKey(keyId: string): GatewayError {
-  return new GatewayError("not_found", { detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` } });
+  return new GatewayError("not_found", {
+    of: "key",
+    detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` },
+  });
 }
 
 function badField(path: string, message: string): GatewayError {
@@ -112,7 +115,9 @@ export async function createKey(
     return new GatewayError("conflict", { detail: { detail }, param: "external_id" });
   }
   const key = outcome === "created" ? await find(books, account.accountId, keyId) : undefined;
-  if (key === undefined) return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
+  if (key === undefined) {
+    return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
+  }
   return { status: 201, body: { ...keyRow(key), api_key: secret } };
 }
 

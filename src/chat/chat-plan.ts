@@ -123,9 +123,9 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   if (idempotency instanceof GatewayError) return idempotency;
   const { settings } = deps;
   const { sandbox } = audience;
-  const wanted = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
-  if (wanted instanceof GatewayError) return wanted;
-  const refused = modelsRefusal(audience.allows, chat.wanted);
+  const resolved = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
+  if (resolved instanceof GatewayError) return resolved;
+  const refused = modelsRefusal(audience.allows, resolved.asked);
   if (refused !== null) return refused;
   const maxCostNano = maxCostOf(request, chat.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
@@ -133,7 +133,9 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
   const asked = chatCompletionsWire.request(chat.body);
-  const made = wanted.map((one) => fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }));
+  const made = resolved.models.map((one) =>
+    fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }),
+  );
   const models = made.filter((one) => typeof one !== "string");
   if (models.length === 0 || unknownPart !== null) {
     const unknown = `content parts of type ${unknownPart} are not known here`;
@@ -146,7 +148,7 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   );
   const plan: Plan = {
     operation: "chat",
-    asked: chat.wanted.map(({ name }) => name).join(","),
+    asked: resolved.asked.map(({ name }) => name).join(","),
     streamed: chat.stream,
     effect: "read",
     quote: quoteOf(models, promptOf(chat, call), deps.counter),

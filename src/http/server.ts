@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js
 import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
+import { GatewayError, type HintOf } from "../errors.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
@@ -49,6 +49,8 @@ export interface HttpOptions {
   readonly cors: { readonly announce: (request: GatewayRequest, reply: Reply) => void } | null;
   /** Host names that requests may name, besides loopback and `host`; null takes any. Stops pages that rebind their own name to us. */
   readonly allowedHosts: readonly string[] | null;
+  /** Which hint a path gets at which nothing is served. Default: callers'. */
+  readonly unknownPath?: HintOf;
   readonly clock: Clock;
   /** How long a whole request body may take. Default 30 s. */
   readonly bodyMsMax?: number;
@@ -164,7 +166,7 @@ class Edge implements ReplyHost, StreamLimits {
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
     this.spillFolder = options.spillFolder ?? tmpdir();
     this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
-    this.#match = matchEndpoint(options.endpoints);
+    this.#match = matchEndpoint(options.endpoints, options.unknownPath);
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
     this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
