@@ -91,7 +91,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["5", "the operator cannot see transactions or usage", null],
     ["6", "model names: nearest and bare", ["test/chat/model-names.test.ts", "gets the nearest ones, tiers too"]],
     ["7", "a wrong base URL", ["test/chat/model-names.test.ts", "works below /v1 as below /api/llm/v1"]],
-    ["8", "OpenRouter's usage and provider fields", null],
+    [
+      "8",
+      "OpenRouter's usage and provider fields",
+      ["test/chat/preferences.test.ts", "brings usage at the end of a stream"],
+    ],
     ["9", "commands in the docs do not run as written", null],
     ["10", "board and alerts", null],
     ["minor admin hint", "admin's 401 says to send a caller's key", ["test/errors.test.ts", "names the admin token"]],

@@ -16,6 +16,7 @@ import { type ChatRequest, readChatBody } from "./chat-body.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
 import { maxCostOf } from "./max-cost.ts";
+import { placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
@@ -58,7 +59,7 @@ function keepAliveMs({ request }: PlanCall): number | null {
 }
 
 function fitModel(
-  { model, firstTokenMsMax }: Wanted,
+  { model, firstTokenMsMax, place }: Wanted,
   chat: ChatRequest,
   make: { deps: ChatDeps; asked: CallerRequest; requestId: string; completionId: string; createdS: number },
 ): FitModel | string {
@@ -94,7 +95,7 @@ function fitModel(
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
   const unsifted = chat.dropped.length > 0 && model.offers.some(isOwnServer);
-  return { model, candidates, partTokens, outputTokensMax, unsifted };
+  return { model, place, candidates, partTokens, outputTokensMax, unsifted };
 }
 
 /** The field of the request that a reason names first; most are about what is in the messages. */
@@ -136,16 +137,17 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   const made = resolved.models.map((one) =>
     fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }),
   );
-  const models = made.filter((one) => typeof one !== "string");
-  if (models.length === 0 || unknownPart !== null) {
+  const fits = made.filter((one) => typeof one !== "string");
+  if (fits.length === 0 || unknownPart !== null) {
     const unknown = `content parts of type ${unknownPart} are not known here`;
     const why = unknownPart === null ? String(made[0]) : unknown;
     const param = fieldNamedIn(why, chat.body);
     return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
   }
-  const fitModels = new Map<Candidate, FitModel>(
-    models.flatMap((one) => one.candidates.map((candidate) => [candidate, one])),
-  );
+  const tried = chat.preferences === null ? placed(fits) : prefer(placed(fits), chat.preferences);
+  if (tried instanceof GatewayError) return tried;
+  const fitModels = new Map<Candidate, FitModel>(tried.map(({ candidate, fit }) => [candidate, fit]));
+  const models = [...new Set(fitModels.values())];
   const plan: Plan = {
     operation: "chat",
     asked: resolved.asked.map(({ name }) => name).join(","),
@@ -180,7 +182,7 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
     keepAliveMs: keepAliveMs(call),
     headers: droppedHeader(
       chat.dropped,
-      models.every(({ candidates }) => candidates.every(({ offer }) => isOwnServer(offer))),
+      tried.every(({ candidate }) => isOwnServer(candidate.offer)),
     ),
     frame: chatCompletionsWire.frame({
       completionId,

@@ -10,6 +10,8 @@ import type { TokenCounter } from "./token-counter.ts";
 /** A model that can serve this very request, with what bounds its quote. */
 export interface FitModel {
   readonly model: SoldModel;
+  /** Which of the caller's names it was opened from. */
+  readonly place: number;
   readonly partTokens: number;
   readonly outputTokensMax: number;
   /** The body goes to it unsifted, so only its bytes bound what it reads. */

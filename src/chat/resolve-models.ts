@@ -7,6 +7,8 @@ import { GatewayError } from "../errors.ts";
 export interface Wanted {
   readonly model: SoldModel;
   readonly firstTokenMsMax: number;
+  /** Which of the caller's names it was opened from. */
+  readonly place: number;
 }
 
 export interface ResolveSettings {
@@ -20,7 +22,7 @@ export interface ResolveSettings {
 /** The models behind one name, and the name as it stands in keys' lists and in postings. */
 interface Opened {
   readonly name: string;
-  readonly models: readonly Wanted[];
+  readonly models: readonly Omit<Wanted, "place">[];
 }
 
 function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened | GatewayError {
@@ -57,12 +59,12 @@ export function resolveModels(
 ): Resolved | GatewayError {
   const found = new Map<string, Wanted>();
   const asked: Resolved["asked"][number][] = [];
-  for (const { name, param } of wanted) {
+  for (const [place, { name, param }] of wanted.entries()) {
     const opened = open(name, param, catalog, settings);
     if (opened instanceof GatewayError) return opened;
     asked.push({ name: opened.name, param });
     for (const candidate of opened.models) {
-      if (!found.has(candidate.model.slug)) found.set(candidate.model.slug, candidate);
+      if (!found.has(candidate.model.slug)) found.set(candidate.model.slug, { ...candidate, place });
     }
   }
   const models = [...found.values()].filter(({ model }) => model.offers.length > 0);
