@@ -148,19 +148,21 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   if (tried instanceof GatewayError) return tried;
   const fitModels = new Map<Candidate, FitModel>(tried.map(({ candidate, fit }) => [candidate, fit]));
   const models = [...new Set(fitModels.values())];
+  const routeOf = (some: readonly FitModel[]) =>
+    ladder(tried.filter(({ fit }) => some.includes(fit)).map(({ candidate }) => retrying(candidate)));
   const plan: Plan = {
     operation: "chat",
     asked: resolved.asked.map(({ name }) => name).join(","),
     streamed: chat.stream,
     effect: "read",
-    quote: quoteOf(models, promptOf(chat, call), deps.counter),
+    quote: quoteOf(models, promptOf(chat, call), deps.counter, routeOf),
     hold: { kind: "call" },
     whilePaused: false,
     maxCostNano,
     slots: [],
     inference: true,
     idempotency,
-    route: ladder([...fitModels.keys()].map(retrying)),
+    route: routeOf(models),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
