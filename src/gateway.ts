@@ -89,7 +89,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     moreActions,
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
-  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child" });
+  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
+  const observer = openObserver({ log, isKnown, otelName, stores, upstream, looksAtBooks: role?.kind !== "child" });
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);

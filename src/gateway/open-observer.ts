@@ -9,15 +9,17 @@ export interface OpenObserverParts {
   readonly log: Log;
   /** Tells names that we have given from those that callers make up. */
   readonly isKnown: (name: string) => boolean;
+  readonly otelName: (provider: string) => string;
   readonly stores: Stores;
   readonly upstream: Upstream;
   /** The books are common to all processes: one of them looks. */
   readonly looksAtBooks: boolean;
 }
 
-export function openObserver({ log, isKnown, stores, upstream, looksAtBooks }: OpenObserverParts): Observer {
+export function openObserver(parts: OpenObserverParts): Observer {
+  const { log, isKnown, otelName, stores, upstream, looksAtBooks } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
-  const observer = createObserver({ clock: systemClock, log, isKnown });
+  const observer = createObserver({ clock: systemClock, log, isKnown, otelName });
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),
     restingRoutes: () => upstream.health.resting(),

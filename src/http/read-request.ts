@@ -11,6 +11,7 @@ export const KEPT_HEADERS = [
   "idempotency-key",
   "if-none-match",
   "user-agent",
+  "traceparent",
   "x-tollgate-trace",
   "x-tollgate-keepalive",
   "x-tollgate-max-cost-cents",

@@ -10,6 +10,7 @@ import { pay } from "./pay.ts";
 import { sendError } from "./render-error.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
+import { continueTrace } from "./trace.ts";
 
 /** Whoever calls without a key: who pays is known when the plan has its price. */
 const STRANGER: Audience = {
@@ -23,6 +24,7 @@ const STRANGER: Audience = {
 export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: Reply, deps: ServeDeps): Promise<void> {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   record.endpoint = endpoint.path;
+  continueTrace(request, reply, record);
   record.bytesIn = request.body.length;
   const answering = { reply, window: new ToldWindow(reply), record };
   try {
