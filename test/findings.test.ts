@@ -130,8 +130,16 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       ["test/observe/conventions.test.ts", "goes on in the answer and in the log"],
     ],
     ["minor logs", "JSON logs with epoch milliseconds in a terminal, probes at info", null],
-    ["minor sandbox words", "the sandbox answers a salad of words", null],
-    ["minor json_object", "json_object on Claude in the sandbox gives prose", null],
+    [
+      "minor sandbox words",
+      "the sandbox answers a salad of words",
+      ["test/sandbox/sensible.test.ts", "is a sentence that says what it is, and is whole"],
+    ],
+    [
+      "minor json_object",
+      "json_object on Claude in the sandbox gives prose",
+      ["test/sandbox/sensible.test.ts", "is a JSON object where any will do"],
+    ],
     [
       "minor dearest",
       "a tier holds its dearest candidate's price",
