@@ -49,9 +49,20 @@ export function phraseFrom(random: Random): string {
   return `${oneOf(random, ADJECTIVES)} ${oneOf(random, NOUNS)}`;
 }
 
-/** Pieces of one word, each one token, all but the first with its leading space; `width` pads every word to that many characters. */
+/**
+ * Pieces of one word each, each one token, all but the first with its leading space; `width` pads every word to that many characters.
+ * A word is padded once: an answer of a million long words is a list of a few strings.
+ */
 function pieces(count: number, width: number, wordAt: (at: number) => string): string[] {
-  return Array.from({ length: count }, (_, at) => `${at === 0 ? "" : " "}${wordAt(at).padEnd(width, "-")}`);
+  const shown = new Map<string, string>();
+  const piece = (word: string): string => {
+    const known = shown.get(word);
+    if (known !== undefined) return known;
+    const made = ` ${word.padEnd(width, "-")}`;
+    shown.set(word, made);
+    return made;
+  };
+  return Array.from({ length: count }, (_, at) => (at === 0 ? piece(wordAt(at)).slice(1) : piece(wordAt(at))));
 }
 
 /** Clauses of `count` words in all, each of which makes sense. */
