@@ -48,7 +48,7 @@ export interface RequestMade {
 export class EdgeRequest implements GatewayRequest {
   readonly id: string;
   readonly method: string;
-  readonly path: string;
+  path: string;
   readonly query: URLSearchParams;
   readonly startedMs: number;
   params: Readonly<Record<string, string>> = NO_PARAMS;

@@ -204,6 +204,8 @@ class Edge implements ReplyHost, StreamLimits {
     }
     const { endpoint } = matched;
     request.params = matched.params;
+    // An Idempotency-Key counts for what is asked, whichever of its two paths that came by.
+    if (request.path === endpoint.alias) request.path = endpoint.path;
     if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
     const turnedAway = this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);

@@ -136,6 +136,24 @@ describe("a client whose base URL is not quite ours", () => {
     expect(await missing.json()).toMatchObject({ error: { code: "not_found", hint: expect.stringContaining("/v1") } });
   });
 
+  it("is charged once for one Idempotency-Key, by whichever path it sends it", async () => {
+    const send = (base: string) =>
+      fetch(`${gateway.url}${base}/chat/completions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          "content-type": "application/json",
+          "idempotency-key": "one-and-the-same",
+        },
+        body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "Once" }] }),
+      });
+    const first = await send("/v1");
+    const second = await send("/api/llm/v1");
+    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    expect([second.status, second.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    expect(await second.text()).toBe(await first.text());
+  });
+
   it("is told where the path is served", async () => {
     for (const path of ["/chat/completions", "/api/llm/v1/v1/chat/completions"]) {
       const response = await fetch(`${gateway.url}${path}`, { method: "POST" });
