@@ -36,6 +36,8 @@ export default defineAdapter({
   origin: "https://generativelanguage.googleapis.com/v1beta",
   auth: keyHeader("x-goog-api-key"),
   maker: "google",
+  alsoCalled: ["google-ai-studio"],
+  otelName: "gcp.gemini",
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",

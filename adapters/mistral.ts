@@ -13,6 +13,7 @@ export default defineAdapter({
   origin: "https://api.mistral.ai/v1",
   auth: bearer,
   maker: "mistralai",
+  otelName: "mistral_ai",
   chat: {
     dialect: "chat-completions",
     // It refuses every field it does not know, with 422; these are hints that an answer does not depend on.

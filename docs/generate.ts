@@ -123,6 +123,12 @@ function errorRows(): readonly (readonly string[])[] {
   ]);
 }
 
+function hintRows(): readonly (readonly string[])[] {
+  return Object.entries<ErrorRow>(ERRORS).flatMap(([name, { hints = {} }]) =>
+    Object.entries(hints).map(([of, hint]) => [code(name), of.replaceAll("_", " "), hint]),
+  );
+}
+
 function failureRows(): readonly (readonly string[])[] {
   const yes = (value: boolean) => (value ? "yes" : "no");
   return Object.entries<FailureRow>(FAILURES).map(([name, row]) => [
@@ -154,6 +160,7 @@ export async function pages(): Promise<readonly Page[]> {
       path: "docs/errors.md",
       parts: {
         codes: table(["Code", "Status", "Retry", "OpenAI type", "Message", "Hint"], errorRows()),
+        hints: table(["Code", "About", "Hint"], hintRows()),
         failures: table(
           ["Class", "Fault", "Same route again", "Next route", "Counts against the route", "Code for the caller"],
           failureRows(),

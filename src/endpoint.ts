@@ -95,7 +95,7 @@ export interface StreamAnswer {
 /** A request that has passed the checks of the edge. */
 export interface Call {
   readonly request: GatewayRequest;
-  /** Null where the endpoint needs no credential. */
+  /** Null where the endpoint needs no credential and no good one came. */
   readonly caller: Caller | null;
 }
 
@@ -117,6 +117,8 @@ export interface EndpointShape {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
   /** `/api/v1/transactions/{id}`; `{name...}` at the end takes the rest of the path. */
   readonly path: string;
+  /** Another path at which the very same is served, and counted. */
+  readonly alias?: string;
   readonly auth: "none" | "key" | "admin";
   /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;

@@ -8,6 +8,8 @@ export interface ErrorRow {
   readonly message: string;
   /** What to do next. */
   readonly hint: string;
+  /** What to do next where one kind of thing is meant, which `ErrorOptions.of` names. */
+  readonly hints?: Readonly<Record<string, string>>;
 }
 
 export const ERRORS = {
@@ -28,6 +30,7 @@ export const ERRORS = {
     retry: false,
     message: "The field {param} changes the price and is not priced here: {detail}",
     hint: "Leave the field out.",
+    hints: { suffix: "Ask for the model without the suffix." },
   },
   upstream_rejected: {
     status: 400,
@@ -52,6 +55,10 @@ export const ERRORS = {
     retry: false,
     message: "{detail}",
     hint: "Send `Authorization: Bearer tg_sk_...` with a key that has not been revoked; the operator makes one with `tollgate account create`.",
+    hints: {
+      admin:
+        "Send `Authorization: Bearer ...` with the admin token: ADMIN_TOKEN, or what lies in admin.token of DATA_DIR. A caller's key (tg_sk_...) does not open this.",
+    },
   },
   insufficient_balance: {
     status: 402,
@@ -118,12 +125,23 @@ export const ERRORS = {
     retry: false,
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
+    hints: {
+      path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
+      admin_path:
+        "This is the operator's listener; `tollgate help` lists what it can do. Callers' paths are on the other port.",
+      file: "POST /api/run/files/list lists the account's files.",
+      key: "GET /api/v1/agents lists the account's keys; for the operator, GET /admin/v1/accounts/{id} does.",
+      account: "GET /admin/v1/accounts lists the accounts.",
+      transaction: "GET /api/v1/transactions lists the account's transactions.",
+      any_transaction: "Transactions are in the gateway's log, and in the answers that callers got, as transaction_id.",
+      issued_id: "Send an id that an earlier answer to this account gave.",
+    },
   },
   model_not_found: {
     status: 404,
     retry: false,
-    message: "No model or tier is called {model}.",
-    hint: "GET /api/llm/v1/models lists every model that can be asked for.",
+    message: "No model or tier is called {model}.{more}",
+    hint: "GET /api/llm/v1/models lists every model and tier that can be asked for.",
   },
   method_not_allowed: {
     status: 405,
@@ -273,11 +291,18 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** Every kind of thing that some code has a hint for. */
+export type HintOf = {
+  [Code in ErrorCode]: (typeof ERRORS)[Code] extends { readonly hints: infer Hints } ? keyof Hints : never;
+}[ErrorCode];
+
 export interface ErrorOptions {
   /** Fills the `{name}` places of the message. */
   readonly detail?: Readonly<Record<string, string | number>>;
   /** The request field at fault, as a path such as `messages.0.role`. */
   readonly param?: string;
+  /** The kind of thing it is about, where the code has a hint for that. */
+  readonly of?: HintOf;
   /** What would have been possible; `data` in the envelope, `error.metadata` on the language-model endpoints. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Replaces the table's status, where the code keeps a vendor's (`upstream_rejected`) or differs by endpoint. */
@@ -308,6 +333,12 @@ export class GatewayError extends Error {
 
   get status(): number {
     return this.options.status ?? ERRORS[this.code].status;
+  }
+
+  /** What to do next, about the kind of thing that was meant. */
+  get hint(): string {
+    const row: ErrorRow = ERRORS[this.code];
+    return (this.options.of === undefined ? undefined : row.hints?.[this.options.of]) ?? row.hint;
   }
 
   get retry(): boolean {

@@ -103,7 +103,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
-  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child", disk });
+  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
+  const observer = openObserver({
+    log,
+    isKnown,
+    otelName,
+    stores,
+    upstream,
+    looksAtBooks: role?.kind !== "child",
+    disk,
+  });
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);

@@ -55,10 +55,21 @@ export interface Quote {
   readonly nano: Nano;
   /** A costlier, tighter bound (a real token count), asked only when `nano` was refused; null where there is none. */
   readonly tighten: (() => Promise<Nano>) | null;
+  /**
+   * The same call for at most `free`: without the candidates that could cost more. Null: not one is left. Left out where all of them cost
+   * the same. Asked only when everything else was refused, by the bounds that are known by then.
+   */
+  within?(free: Nano): Within | null;
   /** Says in the caller's units what `free` would pay for, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
   /** The most that it can cost us, for a parent whose bound counts our cost. */
   upstreamNano(): Nano;
+}
+
+/** What is left of a plan where money is short: the most that can cost, and the route of those that can serve it. */
+export interface Within {
+  readonly nano: Nano;
+  readonly route: Route;
 }
 
 /**
@@ -147,6 +158,8 @@ export interface Plan {
 export interface Held {
   readonly id: string;
   readonly amountNano: Nano;
+  /** Of the candidates that it pays for, where it does not pay for all of the plan's. */
+  readonly route?: Route;
 }
 
 /** The call was made before under the same Idempotency-Key, as this transaction. */

@@ -74,7 +74,7 @@ function readingEndpoints(books: Books): EndpointSpec[] {
       const found = await findTransaction(books, payer.accountId, idOf(call));
       if (found !== null && (primary || found.posting.keyId === payer.keyId))
         return { status: 200, body: wholeTransactionRow(found) };
-      return new GatewayError("not_found", { detail: { detail: "There is no such transaction." } });
+      return new GatewayError("not_found", { of: "transaction", detail: { detail: "There is no such transaction." } });
     }),
     endpoint("GET", "/api/v1/agents", async ({ request, caller: { payer, primary } }) => {
       const page = readQuery(keyPageSchema, request.query);

@@ -77,7 +77,7 @@ export function adminEndpoint(method: EndpointShape["method"], path: string, ans
 }
 
 function noSuchAccount(): GatewayError {
-  return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
+  return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
 }
 
 async function openByOperator(parts: AdminAccountParts, body: z.output<typeof newAccountSchema>) {

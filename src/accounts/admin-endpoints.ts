@@ -44,7 +44,7 @@ async function refund(books: Books, transactionId: string, reason: string): Prom
   const result = await books.refund(transactionId, mintId("tx_"), reason);
   if (result.outcome === "unknown_transaction") {
     const detail = "There is no such charge; top-ups and refunds cannot be refunded.";
-    return new GatewayError("not_found", { detail: { detail } });
+    return new GatewayError("not_found", { of: "any_transaction", detail: { detail } });
   }
   return {
     status: 200,
@@ -73,7 +73,10 @@ function ledgerEndpoints(books: Books): EndpointSpec[] {
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
       if (found !== null) return { status: 200, body: operatorTransactionRow(found) };
-      return new GatewayError("not_found", { detail: { detail: "There is no such transaction." } });
+      return new GatewayError("not_found", {
+        of: "any_transaction",
+        detail: { detail: "There is no such transaction." },
+      });
     }),
     adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", async ({ request }) => {
       const body = readBody(refundSchema, request.body);

@@ -62,7 +62,10 @@ export const keyChangeSchema = z
 const PERIOD = "month";
 
 function noSuchKey(keyId: string): GatewayError {
-  return new GatewayError("not_found", { detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` } });
+  return new GatewayError("not_found", {
+    of: "key",
+    detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` },
+  });
 }
 
 function badField(path: string, message: string): GatewayError {
@@ -119,7 +122,9 @@ export async function createKey(
   }
   if (outcome === "too_many_keys") return new GatewayError(outcome, { detail: { limit: KEYS_PER_ACCOUNT_MAX } });
   const key = outcome === "created" ? await books.key(account.accountId, keyId) : null;
-  if (key === null) return new GatewayError("not_found", { detail: { detail: "There is no such account." } });
+  if (key === null) {
+    return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
+  }
   return { status: 201, body: { ...keyRow(key), api_key: secret } };
 }
 

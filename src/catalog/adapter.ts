@@ -137,6 +137,10 @@ export interface AdapterSpec {
   readonly auth: Auth;
   /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
   readonly maker?: string;
+  /** What other gateways call it, in lower case, where a caller names providers. */
+  readonly alsoCalled?: readonly string[];
+  /** Its `gen_ai.provider.name` in OpenTelemetry's conventions, where that is not the id. */
+  readonly otelName?: string;
   /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`, a digit at its beginning as a word. */
   readonly keyEnv?: readonly string[];
   /** Environment names that make one key together, instead of `keyEnv`; each may be a comma-separated list of as many. */

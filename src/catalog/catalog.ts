@@ -2,6 +2,7 @@
 import type { PicoPerToken } from "../money.ts";
 import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
 import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds, Tokenizer } from "./adapter.ts";
+import type { Kind } from "./slug.ts";
 
 /** What each of the four disjoint buckets of tokens costs. */
 export interface TokenRates {
@@ -139,6 +140,8 @@ export interface Catalog {
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
   model(slug: string, audience: Audience): SoldModel | null;
   embedding(slug: string, audience: Audience): SoldEmbedding | null;
+  /** The slugs that a name without a maker can mean: those that end in it, and those whose maker calls them so. */
+  slugsNamed(name: string, kind: Kind, audience: Audience): readonly string[];
   /** Every action, by service and name. */
   actions(audience: Audience): readonly SoldAction[];
   /** By `<service>/<action>`; null: no such action. */

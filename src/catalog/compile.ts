@@ -40,6 +40,8 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  /** Slugs by their names without a maker. */
+  readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
 }
 
 /** What the views of one audience are built from. */
@@ -87,6 +89,21 @@ function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: 
   );
 }
 
+/** What clients that know one maker alone call its models: `gpt-4o-mini`, or `claude-haiku-4-5` where we sell `anthropic/claude-haiku-4.5`. */
+function namesWithoutMaker(slug: string, group: Group): readonly string[] {
+  const firstHand = group.filter(({ adapter }) => adapter.spec.maker !== undefined);
+  const names = [splitSlug(slug)?.rest ?? slug, ...firstHand.map(({ upstreamModel }) => upstreamModel)];
+  return [...new Set(names)].filter((name) => !name.includes("/"));
+}
+
+function slugsByName(groups: readonly (readonly [slug: string, group: Group])[]) {
+  const slugs = new Map<string, readonly string[]>();
+  for (const [slug, group] of groups) {
+    for (const name of namesWithoutMaker(slug, group)) slugs.set(name, [...(slugs.get(name) ?? []), slug]);
+  }
+  return slugs;
+}
+
 function viewOf(day: string, source: CatalogSource): DayView {
   const groups = (kind: Kind) => {
     const named = [...source.adapters.keys()]
@@ -95,10 +112,13 @@ function viewOf(day: string, source: CatalogSource): DayView {
       .filter((listing) => kind === "chat" && listing.upstreamModel !== NAMED_MODEL);
     return grouped([...pricedOn(day, kind, source.adapters.values()), ...named]);
   };
+  const chat = groups("chat");
+  const embeddings = groups("embeddings");
   return {
     day,
-    models: new Map(groups("chat").map(([slug, group]) => [slug, soldModel(slug, group, source.rules)])),
-    embeddings: new Map(groups("embeddings").map(([slug, group]) => [slug, soldEmbedding(slug, group, source.rules)])),
+    models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, source.rules)])),
+    embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, source.rules)])),
+    slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
   };
 }
 
@@ -182,5 +202,6 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
       return any === null ? null : soldEmbedding(any.slug, [any], sourceOf(audience).rules);
     },
+    slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
   };
 }

@@ -1,6 +1,9 @@
 // The free answers about prices: the list of models, one model, and the price list with its tiers.
+import { GatewayError } from "../errors.ts";
 import { usdPerMillionText, usdPerTokenText } from "../money.ts";
-import type { Audience, Catalog, SoldEmbedding, SoldModel, TokenPrice, TokenRates } from "./catalog.ts";
+import type { Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice, TokenRates } from "./catalog.ts";
+import { findEither, findTier, tierName } from "./find-model.ts";
+import { blendOf, dearest } from "./price.ts";
 
 type Sold = SoldModel | SoldEmbedding;
 
@@ -30,19 +33,81 @@ function longPrompts<Row>(price: TokenPrice, row: (rates: TokenRates) => Row) {
   return price.steps.map((step) => ({ min_prompt_tokens: step.promptTokens + 1, ...row(step) }));
 }
 
-function modelRow(model: Sold) {
+/** Whether a sandbox account's calls of it are answered, whoever asks. */
+function inSandbox({ slug, kind }: Sold, catalog: Catalog): boolean {
+  const own = { sandbox: true };
+  const model = kind === "chat" ? catalog.model(slug, own) : catalog.embedding(slug, own);
+  return model !== null && model.offers.length > 0;
+}
+
+function createdOf(price: TokenPrice): number {
+  return Date.parse(`${price.since}T00:00:00Z`) / 1000;
+}
+
+function pricingOf(price: TokenPrice) {
+  return { ...perToken(price), overrides: longPrompts(price, perToken) };
+}
+
+function modelRow(model: Sold, catalog: Catalog) {
   return {
     id: model.slug,
     object: "model",
-    created: Date.parse(`${model.sale.since}T00:00:00Z`) / 1000,
+    created: createdOf(model.sale),
     owned_by: model.slug.split("/")[0],
     kind: model.kind,
-    /** Whether somebody is configured to serve it. */
+    /** Whether somebody is configured to serve it to whoever asks. */
     available: model.offers.length > 0,
+    sandbox: inSandbox(model, catalog),
     context_length: model.contextTokens,
     max_output_tokens: model.outputTokensMax,
-    pricing: { ...perToken(model.sale), overrides: longPrompts(model.sale, perToken) },
+    pricing: pricingOf(model.sale),
   };
+}
+
+/** What a tier leads to for an audience, in order. A place for the operator's own server counts once he names its model. */
+function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
+  const known = new Set(catalog.models(audience).map(({ slug }) => slug));
+  return models
+    .map((slug) => catalog.model(slug, audience))
+    .filter((model) => model !== null)
+    .filter(({ slug }) => known.has(slug));
+}
+
+/** A tier as a model: at the price of the dearest that can serve it, and with the sizes that all of those have. */
+function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
+  const models = tierModels(tier, catalog, audience);
+  const served = models.filter(({ offers }) => offers.length > 0);
+  const [first, ...rest] = served.length > 0 ? served : models;
+  if (first === undefined) return null;
+  const price = dearest([first.sale, ...rest.map(({ sale }) => sale)], tierName(tier));
+  const outputs = [first, ...rest].map(({ outputTokensMax }) => outputTokensMax).filter((tokens) => tokens !== null);
+  return {
+    blend: blendOf(price),
+    row: {
+      id: tierName(tier),
+      object: "model",
+      created: createdOf(price),
+      owned_by: "core",
+      kind: "tier",
+      description: tier.purpose,
+      /** In the order in which they are tried; those that nobody is configured to serve are left out. */
+      candidates: served.map(({ slug }) => slug),
+      available: served.length > 0,
+      sandbox: models.some((model) => inSandbox(model, catalog)),
+      context_length: Math.min(...[first, ...rest].map(({ contextTokens }) => contextTokens)),
+      max_output_tokens: outputs.length > 0 ? Math.min(...outputs) : null,
+      pricing: pricingOf(price),
+    },
+  };
+}
+
+/** The cheapest tier first. */
+function tierRows(catalog: Catalog, audience: Audience) {
+  const rows = [...catalog.tiers.values()].map((tier) => tierRow(tier, catalog, audience));
+  return rows
+    .filter((row) => row !== null)
+    .sort((a, b) => a.blend - b.blend)
+    .map(({ row }) => row);
 }
 
 function priceRow(model: Sold) {
@@ -61,26 +126,25 @@ function allSold(catalog: Catalog, audience: Audience): readonly Sold[] {
   return [...catalog.models(audience), ...catalog.embeddings(audience)].sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
-/** `GET /api/llm/v1/models`: OpenAI's list shape; prices are decimal strings in USD per token. */
+/** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function modelsAnswer(catalog: Catalog, audience: Audience) {
-  return { object: "list", data: allSold(catalog, audience).map(modelRow) };
+  const models = allSold(catalog, audience).map((model) => modelRow(model, catalog));
+  return { object: "list", data: [...tierRows(catalog, audience), ...models] };
 }
 
-/** `GET /api/llm/v1/models/{slug}`: one row of the list; null where there is no such model. */
-export function modelAnswer(catalog: Catalog, slug: string, audience: Audience) {
-  const model = catalog.model(slug, audience) ?? catalog.embedding(slug, audience);
-  return model === null ? null : modelRow(model);
+/** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that a call may give it; or why there is none. */
+export function modelAnswer(catalog: Catalog, name: string, audience: Audience) {
+  const tier = findTier(name, catalog);
+  const row = tier === null ? null : tierRow(tier, catalog, audience)?.row;
+  if (row != null) return row;
+  const model = findEither(name, "slug", catalog, audience);
+  return model instanceof GatewayError ? model : modelRow(model, catalog);
 }
 
-/**
- * `GET /api/llm/v1/pricing`: what each tier tries, in order, and the price of every model in USD per million tokens.
- * A tier's place for the operator's own server is listed once he names its model.
- */
+/** `GET /api/llm/v1/pricing`: what each tier tries, in order, and the price of every model in USD per million tokens. */
 export function pricingAnswer(catalog: Catalog, audience: Audience) {
-  const known = new Set(catalog.models(audience).map((model) => model.slug));
   const tiers = [...catalog.tiers.values()].map((tier) => {
-    const slugs = tier.models.map((slug) => catalog.model(slug, audience)?.slug ?? slug);
-    return [tier.id, slugs.filter((slug) => known.has(slug))] as const;
+    return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
   return { tiers: Object.fromEntries(tiers), models: allSold(catalog, audience).map(priceRow) };
 }

@@ -121,6 +121,11 @@ const adapter = z.strictObject({
   keyEnv: envNames.optional(),
   keyParts: envNames.optional(),
   keyOptional: z.boolean().optional(),
+  alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
+  otelName: z
+    .string()
+    .regex(/^[a-z][a-z0-9_.]*$/)
+    .optional(),
   contact: z.enum(["polite", "required"]).optional(),
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
   waitsFor: z.string().min(1).optional(),

@@ -6,8 +6,9 @@ import { isRecord } from "../upstream/json-pointer.ts";
 import type { ChatBody } from "../wires/chat-completions/body.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
+import { type Preferences, readPreferences } from "./preferences.ts";
 import { type PromptShape, shapeOf } from "./prompt-bounds.ts";
-import { sift } from "./sift.ts";
+import { NAMES_MAX, sift } from "./sift.ts";
 
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 export const OUTPUT_TOKENS_MAX = 16_384;
@@ -91,6 +92,8 @@ export interface ChatRequest {
   /** The type of a content part that nobody could bound. */
   readonly unknownPart: string | null;
   readonly maxCostCents: unknown;
+  /** Who may serve, and in which order; null: whoever can, in ours. */
+  readonly preferences: Preferences | null;
   /** In order of preference, as the caller wrote them, with the field each came from. */
   readonly wanted: readonly { readonly name: string; readonly param: string }[];
   readonly stream: boolean;
@@ -112,10 +115,17 @@ export function schemaError(issues: readonly FieldIssue[]): GatewayError {
   });
 }
 
+const OURS: ReadonlySet<string> = new Set(["max_cost_cents", "usage", "provider", "__proto__"]);
+
 /** All that was sent, but for what is meant for us, and for a name that no object can carry on. */
 export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const fields = Object.entries(sent).filter(([field]) => field !== "max_cost_cents" && field !== "__proto__");
+  const fields = Object.entries(sent).filter(([field]) => !OURS.has(field));
   return Object.fromEntries(fields);
+}
+
+/** OpenRouter's way of asking for usage. */
+function includesUsage(usage: unknown): boolean {
+  return isRecord(usage) && usage.include === true;
 }
 
 /** Checks a chat request. */
@@ -129,6 +139,7 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
   const body = parsed.data;
+  const { preferences, dropped } = readPreferences(sent.provider);
   const wanted = [
     ...(typeof body.model === "string" ? [{ name: body.model, param: "model" }] : []),
     ...(body.models ?? []).map((name, at) => ({ name, param: `models.${at}` })),
@@ -143,13 +154,14 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
     body: sifted.body as ChatBody,
     sent,
     unsifted: () => unsifted(sent) as ChatBody,
-    dropped: sifted.dropped,
+    dropped: dropped.length === 0 ? sifted.dropped : [...sifted.dropped, ...dropped].slice(0, NAMES_MAX),
+    preferences,
     shape: shapeOf(sifted),
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,
     wanted,
     stream: body.stream === true,
-    includeUsage: body.stream === true && body.stream_options?.include_usage === true,
+    includeUsage: body.stream === true && (body.stream_options?.include_usage === true || includesUsage(sent.usage)),
     choices: body.n ?? 1,
     outputTokensMax: Math.min(outputTokensMax, OUTPUT_TOKENS_MAX),
     lowered: outputTokensMax > OUTPUT_TOKENS_MAX,

@@ -1,6 +1,7 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
-
-import type { Endpoint } from "../endpoint.ts";
+import { BY_KEY, seenBy } from "../catalog/audience.ts";
+import type { Audience } from "../catalog/catalog.ts";
+import type { Answer, Call, Endpoint } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { type ChatDeps, chatPlan } from "./chat-plan.ts";
@@ -8,39 +9,47 @@ import { embeddingsPlan } from "./embeddings-plan.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Builders of the free answers, from the catalog. */
+/** Builders of the free answers, from the catalog as whoever asks sees it. */
 export interface PriceAnswers {
-  models(): unknown;
-  model(slug: string): unknown;
-  pricing(): unknown;
+  models(audience: Audience): unknown;
+  /** By any name that a call may give it. */
+  model(name: string, audience: Audience): unknown;
+  pricing(audience: Audience): unknown;
 }
 
-const OPEN = { auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
+const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: chatErrors } as const;
 
+/** Also below `/v1`, so that a client whose base URL ends as everybody else's does works unchanged. */
+function at(path: string) {
+  return { path: `/api/llm/v1${path}`, alias: `/v1${path}` };
+}
+
+function free(path: string, make: (call: Call) => unknown): Endpoint {
+  return {
+    ...FREE,
+    ...at(path),
+    answer(call): Answer | GatewayError {
+      const body = make(call);
+      return body instanceof GatewayError ? body : { status: 200, body, headers: BY_KEY };
+    },
+  };
+}
+
 function notYet(path: string): Endpoint {
-  const detail = `${path} is not offered yet; use POST /api/llm/v1/chat/completions.`;
-  return { ...PAID, path, answer: () => new GatewayError("not_found", { detail: { detail } }) };
+  const served = at(path);
+  const detail = `${served.path} is not offered yet; use POST /api/llm/v1/chat/completions.`;
+  return { ...PAID, ...served, answer: () => new GatewayError("not_found", { of: "path", detail: { detail } }) };
 }
 
 export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
   return [
-    { ...PAID, path: "/api/llm/v1/chat/completions", plan: (call) => chatPlan(call, deps) },
-    { ...PAID, path: "/api/llm/v1/embeddings", plan: (call) => embeddingsPlan(call, deps) },
-    { ...OPEN, method: "GET", path: "/api/llm/v1/models", answer: () => ({ status: 200, body: answers.models() }) },
-    {
-      ...OPEN,
-      method: "GET",
-      path: "/api/llm/v1/models/{slug...}",
-      answer({ request }) {
-        const slug = request.params.slug ?? "";
-        const model = answers.model(slug);
-        if (model === null) return new GatewayError("model_not_found", { param: "slug", detail: { model: slug } });
-        return { status: 200, body: model };
-      },
-    },
-    { ...OPEN, method: "GET", path: "/api/llm/v1/pricing", answer: () => ({ status: 200, body: answers.pricing() }) },
-    notYet("/api/llm/v1/responses"),
-    notYet("/api/llm/v1/messages"),
+    { ...PAID, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
+    { ...PAID, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
+    free("/models", ({ caller }) => answers.models(seenBy(caller))),
+    free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
+    free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
+    notYet("/responses"),
+    notYet("/messages"),
   ];
 }

@@ -135,6 +135,9 @@ const body: PlaceSpec = {
     prompt_cache_key: setting,
     cache_control: cacheControl,
     max_cost_cents: { ours: true },
+    // OpenRouter's: whether usage comes, and who may serve.
+    usage: { ours: true },
+    provider: { ours: true },
 
     temperature: setting,
     top_p: setting,
@@ -190,7 +193,6 @@ const body: PlaceSpec = {
     web_search_options: refused("searches are billed apart"),
     search_parameters: refused("searches are billed apart"),
     web_search: refused("searches are billed apart"),
-    provider: refused("the gateway chooses among its own routes"),
     preset: refused("presets can change model and price"),
     speed: refused("faster processing is billed apart", oneOf("standard")),
     inference_geo: refused("a fixed region is billed apart"),

@@ -16,6 +16,7 @@ import { maxCostOf } from "../wires/max-cost.ts";
 import { type ChatRequest, readChatBody } from "./chat-body.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
@@ -58,7 +59,7 @@ function keepAliveMs({ request }: PlanCall): number | null {
 }
 
 function fitModel(
-  { model, firstTokenMsMax }: Wanted,
+  { model, firstTokenMsMax, place }: Wanted,
   chat: ChatRequest,
   make: { deps: ChatDeps; asked: CallerRequest; requestId: string; completionId: string; createdS: number },
 ): FitModel | string {
@@ -94,7 +95,7 @@ function fitModel(
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
   const unsifted = chat.dropped.length > 0 && model.offers.some(isOwnServer);
-  return { model, candidates, partTokens, outputTokensMax, unsifted };
+  return { model, place, candidates, partTokens, outputTokensMax, unsifted };
 }
 
 /** The field of the request that a reason names first; most are about what is in the messages. */
@@ -123,9 +124,9 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   if (idempotency instanceof GatewayError) return idempotency;
   const { settings } = deps;
   const { sandbox } = audience;
-  const wanted = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
-  if (wanted instanceof GatewayError) return wanted;
-  const refused = modelsRefusal(audience.allows, chat.wanted);
+  const resolved = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
+  if (resolved instanceof GatewayError) return resolved;
+  const refused = modelsRefusal(audience.allows, resolved.asked);
   if (refused !== null) return refused;
   const maxCostNano = maxCostOf(request, chat.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
@@ -133,30 +134,35 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   const completionId = request.id.replace(/^req_/, "chatcmpl-");
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
   const asked = chatCompletionsWire.request(chat.body);
-  const made = wanted.map((one) => fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }));
-  const models = made.filter((one) => typeof one !== "string");
-  if (models.length === 0 || unknownPart !== null) {
+  const made = resolved.models.map((one) =>
+    fitModel(one, chat, { deps, asked, requestId: request.id, completionId, createdS }),
+  );
+  const fits = made.filter((one) => typeof one !== "string");
+  if (fits.length === 0 || unknownPart !== null) {
     const unknown = `content parts of type ${unknownPart} are not known here`;
     const why = unknownPart === null ? String(made[0]) : unknown;
     const param = fieldNamedIn(why, chat.body);
     return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
   }
-  const fitModels = new Map<Candidate, FitModel>(
-    models.flatMap((one) => one.candidates.map((candidate) => [candidate, one])),
-  );
+  const tried = chat.preferences === null ? placed(fits) : prefer(placed(fits), chat.preferences);
+  if (tried instanceof GatewayError) return tried;
+  const fitModels = new Map<Candidate, FitModel>(tried.map(({ candidate, fit }) => [candidate, fit]));
+  const models = [...new Set(fitModels.values())];
+  const routeOf = (some: readonly FitModel[]) =>
+    ladder(tried.filter(({ fit }) => some.includes(fit)).map(({ candidate }) => retrying(candidate)));
   const plan: Plan = {
     operation: "chat",
-    asked: chat.wanted.map(({ name }) => name).join(","),
+    asked: resolved.asked.map(({ name }) => name).join(","),
     streamed: chat.stream,
     effect: "read",
-    quote: quoteOf(models, promptOf(chat, call), deps.counter),
+    quote: quoteOf(models, promptOf(chat, call), deps.counter, routeOf),
     hold: { kind: "call" },
     whilePaused: false,
     maxCostNano,
     slots: [],
     inference: true,
     idempotency,
-    route: ladder([...fitModels.keys()].map(retrying)),
+    route: routeOf(models),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
@@ -178,7 +184,7 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
     keepAliveMs: keepAliveMs(call),
     headers: droppedHeader(
       chat.dropped,
-      models.every(({ candidates }) => candidates.every(({ offer }) => isOwnServer(offer))),
+      tried.every(({ candidate }) => isOwnServer(candidate.offer)),
     ),
     frame: chatCompletionsWire.frame({
       completionId,

@@ -1,6 +1,7 @@
 // Makes a Plan from an embeddings request: one model, priced by its input alone.
 import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
+import { findEmbedding } from "../catalog/find-model.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -86,9 +87,9 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const body = parsed.data;
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const model = deps.catalog().embedding(body.model, audience);
-  if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
-  const refused = modelsRefusal(audience.allows, [{ name: body.model, param: "model" }]);
+  const model = findEmbedding(body.model, "model", deps.catalog(), audience);
+  if (model instanceof GatewayError) return model;
+  const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (refused !== null) return refused;
   const { settings, upstream, clock, counter } = deps;
   const clocks = {
@@ -113,7 +114,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
   const plan: Plan = {
     operation: "embeddings",
-    asked: body.model,
+    asked: model.slug,
     streamed: false,
     effect: "read",
     quote: {

@@ -3,6 +3,7 @@ import type { SoldModel } from "../catalog/catalog.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
 import { affordable, minus, most, type Nano, ZERO } from "../money.ts";
 import type { Quote } from "../plan.ts";
+import type { Route } from "../route.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 import { countedTokensMax, type PromptShape, textTokensMax } from "./prompt-bounds.ts";
 import type { TokenCounter } from "./token-counter.ts";
@@ -10,6 +11,8 @@ import type { TokenCounter } from "./token-counter.ts";
 /** A model that can serve this very request, with what bounds its quote. */
 export interface FitModel {
   readonly model: SoldModel;
+  /** Which of the caller's names it was opened from. */
+  readonly place: number;
   readonly partTokens: number;
   readonly outputTokensMax: number;
   /** The body goes to it unsifted, so only its bytes bound what it reads. */
@@ -47,8 +50,13 @@ async function countedFor(
   return counted;
 }
 
-/** Makes the quote of a chat request. */
-export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, counter: TokenCounter): Quote {
+/** Makes the quote of a chat request. `routeOf` is asked for the route of some of the models, where the money does not do for all. */
+export function quoteOf(
+  models: readonly FitModel[],
+  prompt: QuotedPrompt,
+  counter: TokenCounter,
+  routeOf: (models: readonly FitModel[]) => Route,
+): Quote {
   const byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
   let counted: ReadonlyMap<FitModel, number> = new Map();
 
@@ -58,25 +66,27 @@ export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, count
     return Math.min(textTokens + fit.partTokens, fit.model.contextTokens);
   }
 
-  function bound(): Nano {
-    const bounds = models.map((fit) =>
-      boundOf(fit.model.sale, {
-        inputTokensMax: inputTokensMax(fit),
-        outputTokensMax: fit.outputTokensMax * prompt.choices,
-      }),
-    );
-    return bounds.reduce((a, b) => most(a, b));
+  function boundFor(fit: FitModel): Nano {
+    const outputTokensMax = fit.outputTokensMax * prompt.choices;
+    return boundOf(fit.model.sale, { inputTokensMax: inputTokensMax(fit), outputTokensMax });
   }
 
+  const bound = (some: readonly FitModel[]): Nano => some.map(boundFor).reduce(most);
+
   return {
-    nano: bound(),
+    nano: bound(models),
     tighten: prompt.strict
       ? null
       : async () => {
           counted = await countedFor(models, prompt, counter);
-          return bound();
+          return bound(models);
         },
+    within(free) {
+      const some = models.filter((fit) => boundFor(fit) <= free);
+      return some.length === 0 ? null : { nano: bound(some), route: routeOf(some) };
+    },
     affordable(free) {
+      // What does for one of them is enough: the others are left out.
       const each = models.map((fit) => {
         const { sale } = fit.model;
         const prompted = inputTokensMax(fit);
@@ -84,7 +94,7 @@ export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, count
         const tokens = affordable(left, ratesOf(sale, prompted).output);
         return tokens === null ? prompt.outputTokensMax : Math.floor(tokens / prompt.choices);
       });
-      return { affordable_output_tokens: Math.min(prompt.outputTokensMax, ...each) };
+      return { affordable_output_tokens: Math.min(prompt.outputTokensMax, Math.max(...each)) };
     },
     upstreamNano: () =>
       models

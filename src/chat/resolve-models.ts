@@ -1,13 +1,14 @@
 // From the names a caller wrote to the models that can serve, in order: tiers open into their candidates.
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
+import { findModel, findTier, tierName } from "../catalog/find-model.ts";
 import { GatewayError } from "../errors.ts";
-
-const TIER_PREFIX = "core/";
 
 /** A model to try, and how long it may take to its first content while another remains. */
 export interface Wanted {
   readonly model: SoldModel;
   readonly firstTokenMsMax: number;
+  /** Which of the caller's names it was opened from. */
+  readonly place: number;
 }
 
 export interface ResolveSettings {
@@ -18,35 +19,33 @@ export interface ResolveSettings {
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
 }
 
-/** The slug without a suffix such as `:online`, where the catalog does not sell the suffixed slug itself. */
-function suffixOf(name: string): string | null {
-  const colon = name.lastIndexOf(":");
-  return colon < 0 ? null : name.slice(colon);
+/** The models behind one name, and the name as it stands in keys' lists and in postings. */
+interface Opened {
+  readonly name: string;
+  readonly models: readonly Omit<Wanted, "place">[];
 }
 
-function notFound(name: string, param: string): GatewayError {
-  return new GatewayError("model_not_found", { param, detail: { model: name } });
-}
-
-/** The models behind one name. */
-function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Wanted[] | GatewayError {
-  const tier = catalog.tiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name);
-  if (tier !== undefined) {
+function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened | GatewayError {
+  const tier = findTier(name, catalog);
+  if (tier !== null) {
     const firstTokenMsMax = settings.firstTokenMsMaxByTier[tier.id] ?? tier.firstTokenMsMax;
-    return tier.models.flatMap((slug) => {
+    const models = tier.models.flatMap((slug) => {
       const model = catalog.model(slug, settings);
       return model === null ? [] : [{ model, firstTokenMsMax }];
     });
+    return { name: tierName(tier), models };
   }
-  const model = catalog.model(name, settings);
-  if (model !== null) return [{ model, firstTokenMsMax: settings.firstTokenMsMax }];
-  const suffix = suffixOf(name);
-  const bare = suffix === null ? null : catalog.model(name.slice(0, -suffix.length), settings);
-  if (suffix === null || bare === null) return notFound(name, param);
-  return new GatewayError("unsupported_field", {
-    param,
-    detail: { detail: `the suffix ${suffix} asks for something that is billed apart; ask for ${bare.slug}` },
-  });
+  const model = findModel(name, param, catalog, settings);
+  if (model instanceof GatewayError) return model;
+  return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }] };
+}
+
+/** What a request asks for, with every name resolved. */
+export interface Resolved {
+  /** Models that somebody is configured to serve, first mention first. */
+  readonly models: readonly Wanted[];
+  /** The names in full (`core/cheap`, `openai/gpt-4o-mini`), with the field each came from. */
+  readonly asked: readonly { readonly name: string; readonly param: string }[];
 }
 
 /**
@@ -57,17 +56,19 @@ export function resolveModels(
   wanted: readonly { readonly name: string; readonly param: string }[],
   catalog: Catalog,
   settings: ResolveSettings,
-): readonly Wanted[] | GatewayError {
+): Resolved | GatewayError {
   const found = new Map<string, Wanted>();
-  for (const { name, param } of wanted) {
+  const asked: Resolved["asked"][number][] = [];
+  for (const [place, { name, param }] of wanted.entries()) {
     const opened = open(name, param, catalog, settings);
     if (opened instanceof GatewayError) return opened;
-    for (const candidate of opened) {
-      if (!found.has(candidate.model.slug)) found.set(candidate.model.slug, candidate);
+    asked.push({ name: opened.name, param });
+    for (const candidate of opened.models) {
+      if (!found.has(candidate.model.slug)) found.set(candidate.model.slug, { ...candidate, place });
     }
   }
-  const served = [...found.values()].filter(({ model }) => model.offers.length > 0);
-  if (served.length > 0) return served;
+  const models = [...found.values()].filter(({ model }) => model.offers.length > 0);
+  if (models.length > 0) return { models, asked };
   const names = wanted.map(({ name }) => name).join(", ");
   return new GatewayError("upstream_not_configured", { detail: { detail: names } });
 }

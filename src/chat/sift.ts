@@ -3,7 +3,8 @@ import { GatewayError } from "../errors.ts";
 import { type Place, placeOf } from "./allow-list.ts";
 import { type BoundedAs, readMedia } from "./media.ts";
 
-const NAMES_MAX = 20;
+/** So many dropped fields are named. */
+export const NAMES_MAX = 20;
 const NAME_CHARS_MAX = 200;
 
 /** Templates indent JSON and write it with spaces, and a schema gets words of its vendor's: so much for each of its values. */
@@ -37,7 +38,7 @@ function isFields(value: unknown): value is Record<string, unknown> {
 }
 
 /** What a header can carry; callers name the fields. */
-function headerSafe(name: string): string {
+export function headerSafe(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replace(/[^\w.-]/g, "?") || "?";
 }
 

@@ -24,7 +24,7 @@ export interface LifecycleDeps {
 export type NewFile = Pick<FileFacts, "filename" | "mime" | "tags" | "note" | "source" | "sizeBytes">;
 
 export function noSuchFile(): GatewayError {
-  return new GatewayError("not_found", { detail: { detail: "There is no such file." } });
+  return new GatewayError("not_found", { of: "file", detail: { detail: "There is no such file." } });
 }
 
 function noRoom(sizeBytes: number, freeBytes: number): GatewayError {

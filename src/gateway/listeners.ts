@@ -75,6 +75,7 @@ export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): P
     port: config.adminPort,
     endpoints: inEnvelope([...endpoints, ...operator]),
     cors: null,
+    unknownPath: "admin_path",
     // Bound to every address, it cannot know the names it goes by.
     allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
   });

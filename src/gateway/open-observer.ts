@@ -10,6 +10,7 @@ export interface OpenObserverParts {
   readonly log: Log;
   /** Tells names that we have given from those that callers make up. */
   readonly isKnown: (name: string) => boolean;
+  readonly otelName: (provider: string) => string;
   readonly stores: Stores;
   readonly upstream: Upstream;
   /** The books are common to all processes: one of them looks. */
@@ -17,9 +18,10 @@ export interface OpenObserverParts {
   readonly disk: () => Promise<DiskRoom>;
 }
 
-export function openObserver({ log, isKnown, stores, upstream, looksAtBooks, disk }: OpenObserverParts): Observer {
+export function openObserver(parts: OpenObserverParts): Observer {
+  const { log, isKnown, otelName, stores, upstream, looksAtBooks, disk } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
-  const observer = createObserver({ clock: systemClock, log, isKnown });
+  const observer = createObserver({ clock: systemClock, log, isKnown, otelName });
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),
     disk,

@@ -62,13 +62,12 @@ function chatSettings(config: Config) {
 }
 
 function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
-  const live = { sandbox: false };
   return chatEndpoints(
     { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) },
     {
-      models: () => modelsAnswer(current(), live),
-      model: (slug) => modelAnswer(current(), slug, live),
-      pricing: () => pricingAnswer(current(), live),
+      models: (audience) => modelsAnswer(current(), audience),
+      model: (name, audience) => modelAnswer(current(), name, audience),
+      pricing: (audience) => pricingAnswer(current(), audience),
     },
   );
 }

@@ -1,8 +1,8 @@
 // Says of the names on a key's lists which of them nobody sells here: mistyped, they would shut the key out of what was meant.
 import type { Unsold } from "../accounts/allowed.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { nearest } from "../catalog/nearest.ts";
 import type { ActionCatalog } from "../run/action-catalog.ts";
-import { nearest } from "../run/nearest.ts";
 
 const TIER_PREFIX = "core/";
 

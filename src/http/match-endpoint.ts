@@ -1,7 +1,7 @@
 // Finds the endpoint that a method and a path mean.
 
 import type { Endpoint, ErrorCodec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
+import { GatewayError, type HintOf } from "../errors.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 
 /** Where a request goes, or why it goes nowhere. `allow` is the Allow header of a 405. */
@@ -33,9 +33,16 @@ function compile(path: string): { regex: RegExp; names: string[] } {
   return { regex: new RegExp(`^${source.join("/")}$`), names };
 }
 
-/** The part of a path that decides in which wire errors are told: `/api/llm` of `/api/llm/v1/models`. */
+/** The part of a path that decides in which wire errors are told: `/api/llm` of `/api/llm/v1/models`, `/v1` of `/v1/models`. */
 function area(path: string): string {
-  return path.split("/", 3).join("/");
+  return path.split("/", path.startsWith("/api/") ? 3 : 2).join("/");
+}
+
+/** What is served under another beginning: a client's base URL lacked part of it, or had part of it twice. */
+function elsewhere(path: string, served: Iterable<string>): string | undefined {
+  if (path.length < 2) return undefined;
+  for (const one of served) if (one.endsWith(path) || (one !== "/" && path.endsWith(one))) return one;
+  return undefined;
 }
 
 function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
@@ -50,13 +57,15 @@ function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
  * Compiles the endpoint table once. Exact paths win over patterns, patterns are tried in the order given. HEAD means GET.
  * Throws on two endpoints for one method and path, which is an error of the program.
  */
-export function matchEndpoint(endpoints: readonly Endpoint[]): MatchEndpoint {
+export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintOf = "path"): MatchEndpoint {
   const exact = new Map<string, ByMethod>();
   const byPattern = new Map<string, ByMethod>();
   const wires = new Map<string, ErrorCodec>();
   for (const endpoint of endpoints) {
-    addTo(endpoint.path.includes("{") ? byPattern : exact, endpoint.path, endpoint);
-    wires.set(area(endpoint.path), endpoint.errors);
+    for (const path of [endpoint.path, ...(endpoint.alias === undefined ? [] : [endpoint.alias])]) {
+      addTo(path.includes("{") ? byPattern : exact, path, endpoint);
+      wires.set(area(path), endpoint.errors);
+    }
   }
   const patterns: Pattern[] = [...byPattern].map(([path, methods]) => ({ ...compile(path), methods }));
   const wireOf = (path: string): ErrorCodec => wires.get(area(path)) ?? envelopeErrors;
@@ -73,9 +82,11 @@ export function matchEndpoint(endpoints: readonly Endpoint[]): MatchEndpoint {
 
   const notFound = (path: string): Match => {
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
-    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : "";
+    const near = slash ? undefined : elsewhere(path, exact.keys());
+    const meant = near === undefined ? "" : ` There is ${near}.`;
+    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : meant;
     const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
-    return { error: new GatewayError("not_found", { detail: { detail } }), errors: wireOf(path) };
+    return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors: wireOf(path) };
   };
 
   return (method, path) => {

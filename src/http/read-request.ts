@@ -11,6 +11,7 @@ export const KEPT_HEADERS = [
   "idempotency-key",
   "if-none-match",
   "user-agent",
+  "traceparent",
   "x-tollgate-trace",
   "x-tollgate-keepalive",
   "x-tollgate-max-cost-cents",
@@ -50,7 +51,7 @@ export interface RequestMade {
 export class EdgeRequest implements GatewayRequest {
   readonly id: string;
   readonly method: string;
-  readonly path: string;
+  path: string;
   readonly query: URLSearchParams;
   readonly startedMs: number;
   params: Readonly<Record<string, string>> = NO_PARAMS;

@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js
 import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
+import { GatewayError, type HintOf } from "../errors.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
@@ -50,6 +50,8 @@ export interface HttpOptions {
   readonly cors: { readonly announce: (request: GatewayRequest, reply: Reply) => void } | null;
   /** Host names that requests may name, besides loopback and `host`; null takes any. Stops pages that rebind their own name to us. */
   readonly allowedHosts: readonly string[] | null;
+  /** Which hint a path gets at which nothing is served. Default: callers'. */
+  readonly unknownPath?: HintOf;
   readonly clock: Clock;
   /** How long a whole request body may take. Default 30 s. */
   readonly bodyMsMax?: number;
@@ -165,7 +167,7 @@ class Edge implements ReplyHost, StreamLimits {
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
     this.spillFolder = options.spillFolder ?? tmpdir();
     this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
-    this.#match = matchEndpoint(options.endpoints);
+    this.#match = matchEndpoint(options.endpoints, options.unknownPath);
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
     const kept = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
@@ -204,6 +206,8 @@ class Edge implements ReplyHost, StreamLimits {
     }
     const { endpoint } = matched;
     request.params = matched.params;
+    // An Idempotency-Key counts for what is asked, whichever of its two paths that came by.
+    if (request.path === endpoint.alias) request.path = endpoint.path;
     if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
     const turnedAway = this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);

@@ -42,7 +42,8 @@ export async function execute(wanted: Plan, execution: Execution, deps: KernelDe
     if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
     if (reserved instanceof GatewayError) return refused(id, reserved);
     if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
-    return await run(reserved, plan, execution, deps);
+    const { route = plan.route } = reserved;
+    return await run(reserved, route === plan.route ? plan : { ...plan, route }, execution, deps);
   } catch (cause) {
     // `run` never rejects: nothing is held here, or it is on its way to being released.
     return broken(id, cause, deps);
@@ -55,6 +56,8 @@ async function withinMaxCost(plan: Plan, maxCostNano: Nano): Promise<Plan | Gate
   if (quote.nano <= maxCostNano) return plan;
   const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
   if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
+  const within = quote.within?.(maxCostNano) ?? null;
+  if (within !== null) return { ...plan, route: within.route, quote: { ...quote, nano: within.nano, tighten: null } };
   return new GatewayError("max_cost_exceeded", {
     detail: { needed_usd: usdText(nano) },
     param: "max_cost_cents",

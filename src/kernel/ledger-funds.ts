@@ -6,9 +6,10 @@ import type { WindowState } from "../limits/request-windows.ts";
 import { minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
+import type { Route } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { postedLegs, upstreamOf } from "./legs.ts";
-import { isShort, refusal, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
+import { isShort, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 
 /** Leases of this process's running holds: renewed until released. */
 export interface Leases {
@@ -31,6 +32,8 @@ export interface LedgerFundsDeps {
   forget(accountId: string): void;
 }
 
+/** A balance, a ceiling and a cap can each be what leaves the least. */
+const BOUNDS = 3;
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
 
 /** The calls of one caller, paid by its account within what its key may spend. */
@@ -53,13 +56,14 @@ export class LedgerFunds implements Funds {
 
   /**
    * Places the hold for the most the plan can cost. Where that is refused for want of money, the plan's tighter bound is asked for and
-   * tried once.
+   * tried once; after that, those of its candidates that what is free pays for.
    */
   async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { ledger, leases, clock } = this.#deps;
     const request = this.#request(plan, id, parent);
     const fromMs = clock.elapsedMs();
     let { amountNano } = request;
+    let route: Route | null = null;
     try {
       let outcome = await ledger.reserve(request);
       if (isShort(outcome) && plan.quote.tighten !== null) {
@@ -69,13 +73,20 @@ export class LedgerFunds implements Funds {
           outcome = await ledger.reserve({ ...request, amountNano });
         }
       }
+      for (let bound = 0; bound < BOUNDS && isShort(outcome); bound++) {
+        const within = plan.quote.within?.(room(outcome).freeNano) ?? null;
+        if (within === null || within.nano >= amountNano) break;
+        amountNano = within.nano;
+        route = within.route;
+        outcome = await ledger.reserve({ ...request, amountNano });
+      }
       this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
       const window = countedWindow(outcome, this.#caller.requestsPerMinute);
       if (window !== null) this.#onWindow(window);
       if (outcome.outcome === "held") {
         // Whoever goes on with a kept hold renews it; a call's hold lives as long as its process.
         if (plan.hold.kind === "call") leases.keep(request);
-        return { id, amountNano };
+        return route === null ? { id, amountNano } : { id, amountNano, route };
       }
       if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
       // A kept hold is open for as long as its work runs, and its launch was answered long ago.

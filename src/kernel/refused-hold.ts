@@ -16,7 +16,7 @@ export function isShort(outcome: ReserveOutcome): outcome is Short {
 }
 
 /** What is free now, and what would be free once the running calls have ended. */
-function room(short: Short): { freeNano: Nano; laterNano: Nano } {
+export function room(short: Short): { freeNano: Nano; laterNano: Nano } {
   if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
   const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
   const laterNano = minus(bound, add(short.spentNano, short.absorbedNano));

@@ -6,6 +6,8 @@ import type { CounterCell, HistogramCell } from "./series.ts";
 
 /** Combinations of models beyond this many share one row, whatever a large catalog and its callers come up with. */
 const MODEL_CELLS_MAX = 1_000;
+/** What OpenTelemetry's conventions call an operation of generative AI. A call of an action is none. */
+const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddings", "text_completion"]);
 const OTHER = "_other";
 const NONE = "_none";
 
@@ -14,6 +16,13 @@ interface ModelCells {
   readonly labels: ModelLabels;
   /** By the error's code; the empty one is success. */
   readonly duration: (code: string) => HistogramCell;
+  /** Null for what is no operation of generative AI. */
+  readonly genAi: GenAiCells | null;
+  readonly charged: CounterCell;
+  readonly upstreamCost: CounterCell;
+}
+
+interface GenAiCells {
   readonly firstToken: HistogramCell;
   readonly perToken: HistogramCell;
   readonly input: HistogramCell;
@@ -21,8 +30,6 @@ interface ModelCells {
   readonly cacheCreationInput: HistogramCell;
   readonly output: HistogramCell;
   readonly reasoning: HistogramCell;
-  readonly charged: CounterCell;
-  readonly upstreamCost: CounterCell;
 }
 
 interface ModelLabels {
@@ -33,41 +40,53 @@ interface ModelLabels {
   readonly sandbox: string;
 }
 
-function modelCells(metrics: Metrics, labels: ModelLabels): ModelCells {
+/** Made of a code's first call and kept. */
+function byCode(make: (code: string) => HistogramCell): (code: string) => HistogramCell {
+  const made = new Map<string, HistogramCell>();
+  return (code) => {
+    let cell = made.get(code);
+    if (cell === undefined) {
+      cell = make(code);
+      made.set(code, cell);
+    }
+    return cell;
+  };
+}
+
+/** `otelProvider`: what the conventions call the provider. */
+function modelCells(metrics: Metrics, labels: ModelLabels, otelProvider: string): ModelCells {
+  const money = { charged: metrics.charged.cell(labels), upstreamCost: metrics.upstreamCost.cell(labels) };
+  if (!GEN_AI_OPERATIONS.has(labels.operation)) {
+    const duration = byCode((code) => metrics.actionDuration.cell({ ...labels, code }));
+    return { labels, duration, genAi: null, ...money };
+  }
   const genAi = {
     gen_ai_operation_name: labels.operation,
-    gen_ai_provider_name: labels.provider,
+    gen_ai_provider_name: otelProvider,
     gen_ai_request_model: labels.asked,
     gen_ai_response_model: labels.served,
     sandbox: labels.sandbox,
   };
   const tokens = (type: string) => metrics.tokenUsage.cell({ ...genAi, gen_ai_token_type: type });
-  const durations = new Map<string, HistogramCell>();
   return {
     labels,
-    duration(code) {
-      let cell = durations.get(code);
-      if (cell === undefined) {
-        cell = metrics.duration.cell({ ...genAi, error_type: code });
-        durations.set(code, cell);
-      }
-      return cell;
+    duration: byCode((code) => metrics.duration.cell({ ...genAi, error_type: code })),
+    genAi: {
+      firstToken: metrics.firstToken.cell(genAi),
+      perToken: metrics.perToken.cell(genAi),
+      input: tokens("input"),
+      cachedInput: tokens("cached_input"),
+      cacheCreationInput: tokens("cache_creation_input"),
+      output: tokens("output"),
+      reasoning: tokens("reasoning"),
     },
-    firstToken: metrics.firstToken.cell(genAi),
-    perToken: metrics.perToken.cell(genAi),
-    input: tokens("input"),
-    cachedInput: tokens("cached_input"),
-    cacheCreationInput: tokens("cache_creation_input"),
-    output: tokens("output"),
-    reasoning: tokens("reasoning"),
-    charged: metrics.charged.cell(labels),
-    upstreamCost: metrics.upstreamCost.cell(labels),
+    ...money,
   };
 }
 
-function countTokens(cells: ModelCells, record: RequestRecord): void {
+function countTokens({ genAi: cells }: ModelCells, record: RequestRecord): void {
   const { usage } = record;
-  if (usage === null) return;
+  if (usage === null || cells === null) return;
   cells.input.observe(usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens);
   if (usage.cacheReadTokens > 0) cells.cachedInput.observe(usage.cacheReadTokens);
   if (usage.cacheWriteTokens > 0) cells.cacheCreationInput.observe(usage.cacheWriteTokens);
@@ -77,23 +96,32 @@ function countTokens(cells: ModelCells, record: RequestRecord): void {
 
 function countTimes(cells: ModelCells, record: RequestRecord): void {
   cells.duration(record.code ?? "").observe(record.durationMs / 1000);
-  if (!record.streamed || record.firstTokenMs === null) return;
-  cells.firstToken.observe(record.firstTokenMs / 1000);
+  if (cells.genAi === null || !record.streamed || record.firstTokenMs === null) return;
+  cells.genAi.firstToken.observe(record.firstTokenMs / 1000);
   const laterTokens = (record.usage?.outputTokens ?? 0) - 1;
-  if (laterTokens > 0) cells.perToken.observe((record.durationMs - record.firstTokenMs) / 1000 / laterTokens);
+  if (laterTokens > 0) cells.genAi.perToken.observe((record.durationMs - record.firstTokenMs) / 1000 / laterTokens);
 }
 
 /**
  * Makes the function that counts ended requests. `isKnown` tells the models, tiers and actions of the catalog from
- * names that callers made up.
+ * names that callers made up; `otelName` gives an adapter's name in OpenTelemetry's conventions.
  */
-export function createCounting(metrics: Metrics, isKnown: (name: string) => boolean): (record: RequestRecord) => void {
+export function createCounting(
+  metrics: Metrics,
+  isKnown: (name: string) => boolean,
+  otelName: (provider: string) => string,
+): (record: RequestRecord) => void {
   const byModel = new Map<string, ModelCells>();
   const known = (name: string) => (isKnown(name) ? name : OTHER);
 
+  /** A list of models is counted under the first that is known, which is what the caller wanted most. */
+  function askedOf(asked: string | null): string {
+    if (asked === null) return OTHER;
+    return asked.includes(",") ? (asked.split(",").find(isKnown) ?? OTHER) : known(asked);
+  }
+
   function cellsOf(record: RequestRecord, operation: string, last: Leg, sandbox: string): ModelCells {
-    // A list of models is counted under the first, which is what the caller wanted most.
-    const asked = known(record.asked?.split(",", 1)[0] ?? OTHER);
+    const asked = askedOf(record.asked);
     const served = known(record.served ?? last.model);
     const provider = record.provider ?? last.provider;
     const key = `${sandbox}${operation}\n${provider}\n${asked}\n${served}`;
@@ -101,7 +129,7 @@ export function createCounting(metrics: Metrics, isKnown: (name: string) => bool
     if (found !== undefined) return found;
     const room = byModel.size < MODEL_CELLS_MAX;
     const models = room ? { asked, served } : { asked: OTHER, served: OTHER };
-    const cells = modelCells(metrics, { operation, provider, ...models, sandbox });
+    const cells = modelCells(metrics, { operation, provider, ...models, sandbox }, otelName(provider));
     if (room) byModel.set(key, cells);
     return cells;
   }

@@ -52,6 +52,13 @@ export const METRICS = {
     labels: GEN_AI,
     bounds: PER_TOKEN_S,
   },
+  actionDuration: {
+    type: "histogram",
+    name: "tollgate_action_duration_seconds",
+    help: "From the request's head to the end of its answer, of calls of actions that reached a vendor; code is empty on success",
+    labels: [...MODEL, "code"],
+    bounds: DURATION_S,
+  },
   requests: {
     type: "counter",
     name: "tollgate_requests_total",

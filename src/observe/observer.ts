@@ -62,14 +62,16 @@ export interface ObserverOptions {
   readonly log: Log;
   /** Tells models, tiers and actions of the catalog from names that callers made up, which are never labels. */
   readonly isKnown: (name: string) => boolean;
+  /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
+  readonly otelName?: (provider: string) => string;
 }
 
-export function createObserver({ clock, log, isKnown }: ObserverOptions): Observer {
+export function createObserver({ clock, log, isKnown, otelName = (provider) => provider }: ObserverOptions): Observer {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node }, 1);
-  const count = createCounting(metrics, isKnown);
+  const count = createCounting(metrics, isKnown, otelName);
   const ledgerCells = new Map<string, HistogramCell>();
   const sources: ScrapeSource[] = [];
   let inFlight = 0;

@@ -15,6 +15,8 @@ export interface RecordStart {
 
 /** Fields are null, zero or empty until the step that learns them has run. Prompts, answers and keys have no place here. */
 export interface RequestRecord extends RecordStart {
+  /** Where it stands in the trace that its caller began, as W3C Trace Context has it; null: it began none. */
+  trace: { readonly traceId: string; readonly spanId: string; readonly parentId: string } | null;
   /** The endpoint's path template, such as `/api/v1/transactions/{id}`; `_other` where no endpoint matched. */
   endpoint: string;
   /** Asked by whoever watches the gateway. */
@@ -59,6 +61,7 @@ export function newRecord(start: RecordStart): RequestRecord {
     requestId: start.requestId,
     method: start.method,
     startedMs: start.startedMs,
+    trace: null,
     endpoint: "_other",
     watched: false,
     status: 0,

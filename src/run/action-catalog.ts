@@ -14,6 +14,8 @@ export interface CatalogAction {
   readonly exampleParams: JsonObject;
   /** False: nobody is configured to serve it; calling it is 503 `upstream_not_configured`. */
   readonly configured: boolean;
+  /** Whether calls of sandbox accounts are answered, whoever asks. */
+  readonly inSandbox: boolean;
   readonly sold: SoldAction | null;
   readonly local: LocalAction | null;
 }
@@ -32,19 +34,21 @@ interface CatalogView {
   readonly byId: ReadonlyMap<string, CatalogAction>;
 }
 
-function fromCatalog(sold: SoldAction): CatalogAction {
+function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   const { id, service, action, facts, exampleParams, configured } = sold;
-  return { id, service, action, facts, exampleParams, configured, sold, local: null };
+  const inSandbox = catalog.action(id, { sandbox: true })?.configured ?? false;
+  return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null };
 }
 
 function fromUs(local: LocalAction): CatalogAction {
   const { service, action, example } = local;
   const id = `${service}/${action}`;
-  return { id, service, action, facts: local, exampleParams: example.params, configured: true, sold: null, local };
+  const served = { configured: true, inSandbox: true };
+  return { id, service, action, facts: local, exampleParams: example.params, ...served, sold: null, local };
 }
 
 function viewOf(catalog: Catalog, locals: readonly LocalAction[], audience: Audience): CatalogView {
-  const all = [...catalog.actions(audience).map(fromCatalog), ...locals.map(fromUs)];
+  const all = [...catalog.actions(audience).map((sold) => fromCatalog(sold, catalog)), ...locals.map(fromUs)];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }

@@ -33,7 +33,10 @@ export interface Descriptor {
   /** Where further params go with a name of a table: how to read of one. */
   readonly table?: { readonly param: string; readonly count: number; readonly note: string };
   readonly example: JsonObject;
+  /** For the key that asks; without one, for a live account's. */
   readonly status: "available" | "not_configured";
+  /** Whether a sandbox account's call is answered. */
+  readonly sandbox: boolean;
   /** Why nobody serves it, where it is not for want of a key alone. */
   readonly status_note?: string;
   readonly effect: "read" | "write";
@@ -102,6 +105,7 @@ function build(action: CatalogAction): Descriptor {
     ...(table === null ? {} : { table: { param: table.param, count: table.count, note: tableNote(table, action) } }),
     example: action.exampleParams,
     status: statusOf(action),
+    sandbox: action.inSandbox,
     ...(note === undefined ? {} : { status_note: note }),
     effect: facts.effect,
     payable_by: ["balance"],
@@ -174,5 +178,6 @@ export function indexRow(action: CatalogAction) {
     optional_params: paramNames(schema).filter((name) => !required.includes(name)),
     effect: facts.effect,
     status: statusOf(action),
+    sandbox: action.inSandbox,
   };
 }

@@ -1,5 +1,5 @@
 // The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
-
+import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import { goneError, isGone } from "../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -11,9 +11,6 @@ import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import { type TableOf, tableOf } from "./params-schema.ts";
 import { answerWith, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
 import { nameIn } from "./table-params.ts";
-
-/** What anybody may see, with or without a key. */
-export const EVERYBODY = { sandbox: false } as const;
 
 /** The descriptors of one action: its own, and those of the rows of its table that were asked for. */
 interface Described {
@@ -30,7 +27,7 @@ function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, ta
   if (descriptor === null) {
     return notFound(`${action.id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
   }
-  const made = readyEnvelope(descriptor);
+  const made = readyEnvelope(descriptor, BY_KEY);
   rows.set(name, made);
   return made;
 }
@@ -41,7 +38,7 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
   function answer(action: CatalogAction, request: GatewayRequest): Answer | GatewayError | Promise<Answer> {
     let known = described.get(action);
     if (known === undefined) {
-      known = { whole: readyEnvelope(descriptorOf(action)), rows: new Map() };
+      known = { whole: readyEnvelope(descriptorOf(action), BY_KEY), rows: new Map() };
       described.set(action, known);
     }
     if (request.query.size === 0) return answerWith(known.whole, request);
@@ -53,11 +50,12 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
 
   return {
     ...open("/api/run/{service}/{action}"),
-    answer({ request }: Call) {
+    answer({ request, caller }: Call) {
       const { service = "", action: name = "" } = request.params;
       const id = `${service}/${name}`;
-      const action = parts.actionCatalog.find(id, EVERYBODY);
-      if (action === null) return noSuchAction(id, parts.actionCatalog, EVERYBODY);
+      const audience = seenBy(caller);
+      const action = parts.actionCatalog.find(id, audience);
+      if (action === null) return noSuchAction(id, parts.actionCatalog, audience);
       const { retires } = action.facts;
       if (retires !== undefined && isGone(retires, parts.clock.epochMs())) return goneError(retires);
       return answer(action, request);
@@ -71,9 +69,9 @@ function open(path: string) {
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */
 export function findEndpoints(parts: DailyCatalog): readonly Endpoint[] {
-  const index = oncePerDay(parts, (actions) => readyEnvelope(actions.map(indexRow)));
+  const index = oncePerDay(parts, (actions) => readyEnvelope(actions.map(indexRow), BY_KEY));
   return [
-    { ...open("/api/run"), answer: ({ request }) => answerWith(index(EVERYBODY), request) },
+    { ...open("/api/run"), answer: ({ request, caller }) => answerWith(index(seenBy(caller)), request) },
     descriptorEndpoint(parts),
   ];
 }

@@ -1,34 +1,8 @@
-// The names nearest to one that nobody knows, for a 404 that helps.
+// The 404 of an action, or of a name of its table, that nobody knows: with the names nearest to it.
 import type { Audience } from "../catalog/catalog.ts";
+import { nearest } from "../catalog/nearest.ts";
 import { GatewayError } from "../errors.ts";
 import type { ActionCatalog } from "./action-catalog.ts";
-
-const NEAREST_MAX = 3;
-const LIKENESS_MIN = 0.35;
-
-/** Pairs of neighbouring letters. */
-function pairsOf(name: string): ReadonlySet<string> {
-  const letters = `^${name.toLowerCase()}$`;
-  return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));
-}
-
-/** How much of two names is the same, from 0 to 1 (Dice's coefficient of their pairs of letters). */
-function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  let shared = 0;
-  for (const pair of a) if (b.has(pair)) shared += 1;
-  return (2 * shared) / (a.size + b.size);
-}
-
-/** Up to three of `names` that are much like `asked`, the nearest first. */
-export function nearest(asked: string, names: readonly string[]): readonly string[] {
-  const pairs = pairsOf(asked.slice(0, 200));
-  return names
-    .map((name) => ({ name, like: likeness(pairs, pairsOf(name)) }))
-    .filter(({ like }) => like >= LIKENESS_MIN)
-    .sort((a, b) => b.like - a.like)
-    .slice(0, NEAREST_MAX)
-    .map(({ name }) => name);
-}
 
 /** Nobody knows what was asked for; says which of `names` are near. */
 export function notFound(what: string, asked: string, names: readonly string[]): GatewayError {

@@ -61,8 +61,8 @@ export function readyAnswer(text: string, contentType: string, more: Headers = {
 }
 
 /** The value of `data` in the envelope of a free answer. */
-export function readyEnvelope(data: unknown): ReadyAnswer {
-  return readyAnswer(JSON.stringify({ ok: true, data, charged_cents: 0 }), "application/json");
+export function readyEnvelope(data: unknown, more: Readonly<Record<string, string>> = {}): ReadyAnswer {
+  return readyAnswer(JSON.stringify({ ok: true, data, charged_cents: 0 }), "application/json", more);
 }
 
 /** Whether If-None-Match names the answer (RFC 9110, 13.1.2): any of a list, weak ones too, or `*`. */

@@ -54,7 +54,7 @@ export async function foreignId(
     const known = await Promise.all(ids.map((id) => records.get(KIND, recordId(payer, offer.adapter.id, kind, id))));
     if (ids.length > 0 && !known.includes(null)) continue;
     const detail = `${param}: this account has no ${kind} ${ids.join(", ").slice(0, 80)}.`;
-    return new GatewayError("not_found", { param, detail: { detail } });
+    return new GatewayError("not_found", { of: "issued_id", param, detail: { detail } });
   }
   return null;
 }

@@ -2,7 +2,7 @@
 import { type Ask, askSeed, type Directives, directivesOf, promptTokens, type Schema } from "./ask.ts";
 import type { Conduct } from "./faults.ts";
 import { instanceOf } from "./instance.ts";
-import { idFrom, piecesOf, type Random, randomFrom, wordsFrom } from "./vocabulary.ts";
+import { clausesFrom, idFrom, piecesOf, type Random, randomFrom, sentenceFrom } from "./vocabulary.ts";
 
 export interface Call {
   /** Random letters and digits; dialects put their own prefix before it. */
@@ -62,7 +62,11 @@ function plainText(ask: Ask, said: Directives, random: Random): readonly string[
   if (said.say !== null) return piecesOf(said.say);
   if (ask.schema) return fragmentsOf(instanceOf(Object.keys(ask.schema).length > 0 ? ask.schema : ANY_OBJECT, random));
   const count = said.words ?? WORDS;
-  return wordsFrom(random, Math.min(count, ask.outputTokensMax === null ? count : ask.outputTokensMax + 1), said.width);
+  return sentenceFrom(
+    random,
+    Math.min(count, ask.outputTokensMax === null ? count : ask.outputTokensMax + 1),
+    said.width,
+  );
 }
 
 /** Cuts a text before the first of the stop sequences. */
@@ -99,7 +103,7 @@ function choiceOf(ask: Ask, said: Directives, conduct: Conduct, random: Random):
   if (conduct.content === "empty") return { ...nothing, finish: "stop" };
   if (conduct.content === "huge") return { ...nothing, text: ["x".repeat(HUGE_BYTES)], finish: "stop" };
   const room = ask.outputTokensMax ?? Number.POSITIVE_INFINITY;
-  const thinking = wordsFrom(random, Math.min(ask.thinkingTokens, room));
+  const thinking = clausesFrom(random, Math.min(ask.thinkingTokens, room));
   const left = room - thinking.length;
   const tools = chosenTools(ask, said);
   if (tools.length > 0) {

@@ -1,6 +1,6 @@
 // Makes a JSON value that a JSON Schema accepts, for tool arguments and structured answers.
 import type { Schema } from "./ask.ts";
-import { type Random, wordFrom, wordsFrom } from "./vocabulary.ts";
+import { phraseFrom, type Random, wordFrom } from "./vocabulary.ts";
 
 const DEPTH_MAX = 6;
 
@@ -47,9 +47,7 @@ function typeOf(schema: Schema): string {
 function stringOf(schema: Schema, random: Random): string {
   const format = FORMATS[String(schema.format)];
   if (format !== undefined) return format;
-  const text = wordsFrom(random, 2)
-    .join("")
-    .padEnd(numberAt(schema, "minLength") ?? 0, "-");
+  const text = phraseFrom(random).padEnd(numberAt(schema, "minLength") ?? 0, "-");
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
 

@@ -1,12 +1,22 @@
 // Where the sandbox's words come from: a seeded sequence over a fixed vocabulary, so that the same request reads the same answer.
 import { createHash } from "node:crypto";
 
-/** Each word is a single token in OpenAI's encodings, with and without a leading space: what is counted here is what a tokenizer counts. */
-export const VOCABULARY: readonly string[] = (
-  "the of and to in is that for on with at by from this light road house world day night hand year work line part place " +
-  "name point city story paper river market letter number window summer winter green white small large open clear long " +
-  "old new good great slow warm cold deep bright quiet silver bridge field forest gate coin clock bell voice song music"
+const ADJECTIVES =
+  "old new good great slow warm cold deep bright quiet silver green white small large open clear long early young dark soft".split(
+    " ",
+  );
+const NOUNS = (
+  "road house world day night hand year work line part place name point city story paper river market letter number window " +
+  "summer winter bridge field forest gate coin clock bell voice song music teacher ship train doctor"
 ).split(" ");
+const VERBS = "found held made left used lost met built won read passed changed called".split(" ");
+/** What every answer begins with, so that nobody takes it for a model's. */
+const OPENING = "This is a sandbox answer so no model was used for it".split(" ");
+/** A clause after another: `and the quiet river passed the old bridge`. */
+const CLAUSE: readonly (readonly string[])[] = [["and"], ["the"], ADJECTIVES, NOUNS, VERBS, ["the"], ADJECTIVES, NOUNS];
+
+/** Each word is a single token in OpenAI's encodings, with and without a leading space: what is counted here is what a tokenizer counts. */
+export const VOCABULARY: readonly string[] = [...new Set([...OPENING, ...CLAUSE.flat()])];
 
 /** The first 32 bits of a text's SHA-256. */
 export function seedOf(text: string): number {
@@ -26,17 +36,45 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-export function wordFrom(random: Random): string {
-  return VOCABULARY[Math.floor(random() * VOCABULARY.length)] ?? "the";
+function oneOf(random: Random, words: readonly string[]): string {
+  return words[words.length === 1 ? 0 : Math.floor(random() * words.length)] ?? "the";
 }
 
-/** `count` words, each one token, all but the first with its leading space; `width` pads every word to that many characters. */
-export function wordsFrom(random: Random, count: number, width = 0): string[] {
-  const lead = VOCABULARY.map((word) => word.padEnd(width, "-"));
-  const rest = lead.map((word) => ` ${word}`);
-  return Array.from({ length: count }, (_, at) => {
-    const list = at === 0 ? lead : rest;
-    return list[Math.floor(random() * list.length)] ?? "";
+export function wordFrom(random: Random): string {
+  return oneOf(random, NOUNS);
+}
+
+/** Two words, such as `quiet river`. */
+export function phraseFrom(random: Random): string {
+  return `${oneOf(random, ADJECTIVES)} ${oneOf(random, NOUNS)}`;
+}
+
+/**
+ * Pieces of one word each, each one token, all but the first with its leading space; `width` pads every word to that many characters.
+ * A word is padded once: an answer of a million long words is a list of a few strings.
+ */
+function pieces(count: number, width: number, wordAt: (at: number) => string): string[] {
+  const shown = new Map<string, string>();
+  const piece = (word: string): string => {
+    const known = shown.get(word);
+    if (known !== undefined) return known;
+    const made = ` ${word.padEnd(width, "-")}`;
+    shown.set(word, made);
+    return made;
+  };
+  return Array.from({ length: count }, (_, at) => (at === 0 ? piece(wordAt(at)).slice(1) : piece(wordAt(at))));
+}
+
+/** Clauses of `count` words in all, each of which makes sense. */
+export function clausesFrom(random: Random, count: number): string[] {
+  // The first clause has nothing before it to be joined to.
+  return pieces(count, 0, (at) => oneOf(random, CLAUSE[(at + 1) % CLAUSE.length] ?? []));
+}
+
+/** One sentence of `count` words that says what it is, and then goes on for as long as it must. */
+export function sentenceFrom(random: Random, count: number, width = 0): string[] {
+  return pieces(count, width, (at) => {
+    return OPENING[at] ?? oneOf(random, CLAUSE[(at - OPENING.length) % CLAUSE.length] ?? []);
   });
 }
 

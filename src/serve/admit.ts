@@ -51,7 +51,7 @@ function isStranger(endpoint: EndpointShape, authorization: string | undefined, 
 }
 
 function wrongAdminToken(): GatewayError {
-  return new GatewayError("invalid_token", { detail: { detail: "The admin token is missing or wrong." } });
+  return new GatewayError("invalid_token", { of: "admin", detail: { detail: "The admin token is missing or wrong." } });
 }
 
 /**
@@ -71,6 +71,11 @@ export async function admit(
       lookAtAddress(request, told, deps);
       return null;
     }
+    // Whoever has a good key is told what that key can have, and is counted as always; any other is anybody.
+    if (endpoint.auth === "none" && authorization !== undefined) {
+      const caller = await deps.authenticate(authorization);
+      if (!(caller instanceof GatewayError)) return takeAccount(caller, told, deps);
+    }
     const refused = takeAddress(request, told, deps);
     return endpoint.auth === "none" ? refused : (refused ?? wrongAdminToken());
   }
@@ -87,7 +92,11 @@ export async function admit(
     return caller;
   }
   if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
-  const { accountId } = caller.payer;
-  const state = told.learn(deps.takeWindow("account", accountId, caller.requestsPerMinute));
+  return takeAccount(caller, told, deps);
+}
+
+/** Counts a request with a good key against its account. */
+function takeAccount(caller: Caller, told: ToldWindow, deps: ServeDeps): Caller | GatewayError {
+  const state = told.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
   return state.allowed ? caller : tooMany(state);
 }

@@ -6,6 +6,7 @@ import { takeAddress } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
+import { continueTrace } from "./trace.ts";
 
 /** Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. */
 export function refuseAtEdge(
@@ -15,6 +16,7 @@ export function refuseAtEdge(
   { errors, deps }: { readonly errors: ErrorCodec; readonly deps: ServeDeps },
 ): void {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
+  continueTrace(request, reply, record);
   const window = new ToldWindow(reply);
   const told = takeAddress(request, window, deps) ?? error;
   window.tell();

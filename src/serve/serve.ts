@@ -11,6 +11,7 @@ import { pay } from "./pay.ts";
 import { sendError } from "./render-error.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
+import { continueTrace } from "./trace.ts";
 
 /** Whoever calls without a key: who pays is known when the plan has its price. */
 const STRANGER: Audience = {
@@ -25,6 +26,7 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   record.endpoint = endpoint.path;
   record.watched = endpoint.watch === true;
+  continueTrace(request, reply, record);
   record.bytesIn = request.body.length;
   const answering = { reply, window: new ToldWindow(reply), record };
   try {

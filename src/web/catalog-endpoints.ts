@@ -1,9 +1,10 @@
 // GET /catalog and the pages below it: the catalog for people, its searches, and what is inside each entry.
+
+import { EVERYBODY } from "../catalog/audience.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Answer, Endpoint, GatewayRequest } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
-import { EVERYBODY } from "../run/find-endpoints.ts";
 import { noSuchAction, notFound } from "../run/nearest.ts";
 import { type DailyCatalog, oncePerDay } from "../run/once-per-day.ts";
 import { tableOf } from "../run/params-schema.ts";

@@ -1,8 +1,8 @@
 // What the catalog's page shows for a search, a category and a filter: sections of entries, bounded in number.
 import { CATEGORIES } from "../catalog/action.ts";
+import { EVERYBODY } from "../catalog/audience.ts";
 import type { Catalog, SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
-import { EVERYBODY } from "../run/find-endpoints.ts";
 import type { Found } from "../run/search-index.ts";
 import { fractionClass } from "./aligned-money.ts";
 import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./catalog-entry.ts";

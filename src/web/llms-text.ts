@@ -29,7 +29,7 @@ Every call needs a key: \`Authorization: Bearer tg_sk_...\`. Finding and pricing
 ## Price
 
 - GET ${publicUrl}/api/run/{service}/{action}: params as JSON Schema, an example, and the price. \`price.mode\` is \`fixed\` (always \`cents\`), \`ranged\` (the params decide, between \`min_cents\` and \`max_cents\`) or \`capped\` (the answer decides, never above \`max_cents\`).
-- \`status\` is \`available\` or \`not_configured\`; calling the latter is 503 and free.
+- \`status\` is \`available\` or \`not_configured\`, for the key that you send with the question, and without one for a live account; calling the latter is 503 and free. \`sandbox\`: whether a key that begins with tg_sk_test_ is answered.
 - Where the descriptor has a \`table\`, add \`?<param>=<name>\` to read of one of its names.
 
 ## Call
@@ -47,7 +47,7 @@ Every call needs a key: \`Authorization: Bearer tg_sk_...\`. Finding and pricing
 
 ## Language models
 
-- POST ${publicUrl}/api/llm/v1/chat/completions in OpenAI's wire format; model \`core/cheap\`, \`core/mid\`, \`core/best\` or a slug of GET ${publicUrl}/api/llm/v1/models.
+- POST ${publicUrl}/api/llm/v1/chat/completions in OpenAI's wire format (base URL ${publicUrl}/v1); model \`core/cheap\`, \`core/mid\`, \`core/best\` or a slug of GET ${publicUrl}/v1/models.
 
 ## What there is
 

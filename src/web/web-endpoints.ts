@@ -1,8 +1,9 @@
 // The public pages and documents: the catalog for people and programs, the guide for agents, the OpenAPI document.
 
+import { BY_KEY, EVERYBODY, seenBy } from "../catalog/audience.ts";
+import type { Audience } from "../catalog/catalog.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
-import { EVERYBODY } from "../run/find-endpoints.ts";
 import { oncePerDay } from "../run/once-per-day.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
@@ -16,27 +17,27 @@ export interface WebParts extends CatalogPageParts {
   readonly payTo: string | null;
 }
 
-/** `GET /api/catalog`, `/catalog`, `/llms.txt` and `/openapi.json`. Each is made once a day, and when the catalog changes. */
+function open(path: string) {
+  return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: envelopeErrors } as const;
+}
+
+/** `GET /`, `/api/catalog`, `/catalog`, `/llms.txt` and `/openapi.json`. Each is made once a day, and when the catalog changes. */
 export function webEndpoints(parts: WebParts): readonly Endpoint[] {
   const { catalog, site, payTo } = parts;
   const publicUrl = () => site().publicUrl;
 
   function page(path: string, make: (actions: readonly CatalogAction[]) => ReadyAnswer): Endpoint {
     const ready = oncePerDay(parts, make);
-    return {
-      method: "GET",
-      path,
-      auth: "none",
-      bodyBytesMax: 0,
-      errors: envelopeErrors,
-      answer: ({ request }) => answerWith(ready(EVERYBODY), request),
-    };
+    return { ...open(path), answer: ({ request }) => answerWith(ready(EVERYBODY), request) };
   }
 
+  const asJson = oncePerDay(parts, (actions, audience: Audience) =>
+    readyAnswer(JSON.stringify(catalogJson(actions, catalog(), audience)), "application/json", BY_KEY),
+  );
+
   return [
-    page("/api/catalog", (actions) =>
-      readyAnswer(JSON.stringify(catalogJson(actions, catalog(), EVERYBODY)), "application/json"),
-    ),
+    { ...open("/api/catalog"), answer: ({ request, caller }) => answerWith(asJson(seenBy(caller)), request) },
+    { ...open("/"), answer: () => ({ status: 303, body: "", headers: { location: "/catalog" } }) },
     page("/openapi.json", (actions) =>
       readyAnswer(JSON.stringify(openApiDocument(actions, { publicUrl: publicUrl(), payTo })), "application/json"),
     ),

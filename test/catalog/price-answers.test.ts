@@ -21,14 +21,15 @@ describe("the list of models", () => {
   test("has OpenAI's shape, with prices as decimal strings in USD per token", () => {
     const { object, data } = modelsAnswer(catalog, LIVE);
     expect(object).toBe("list");
-    expect(data.map((row) => row.id)).toEqual(["lab/open", "maker/big", "maker/embed"]);
-    expect(data[1]).toEqual({
+    expect(data.map((row) => row.id)).toEqual(["core/cheap", "lab/open", "maker/big", "maker/embed"]);
+    expect(data[2]).toEqual({
       id: "maker/big",
       object: "model",
       created: Date.parse("2026-01-01") / 1000,
       owned_by: "maker",
       kind: "chat",
       available: true,
+      sandbox: true,
       context_length: 1_000_000,
       max_output_tokens: null,
       pricing: {
@@ -47,15 +48,15 @@ describe("the list of models", () => {
         ],
       },
     });
-    expect(data[0]).toMatchObject({ available: false, pricing: { prompt: "0.0000000028" } });
-    expect(data[2]).toMatchObject({ kind: "embeddings", pricing: { completion: "0" } });
+    expect(data[1]).toMatchObject({ available: false, pricing: { prompt: "0.0000000028" } });
+    expect(data[3]).toMatchObject({ kind: "embeddings", pricing: { completion: "0" } });
   });
 
   test("has each row by its slug, also of models that no list can hold", () => {
-    expect(modelAnswer(catalog, "maker/big", LIVE)).toEqual(modelsAnswer(catalog, LIVE).data[1]);
+    expect(modelAnswer(catalog, "maker/big", LIVE)).toEqual(modelsAnswer(catalog, LIVE).data[2]);
     expect(modelAnswer(catalog, "maker/embed", LIVE)).toMatchObject({ kind: "embeddings" });
     expect(modelAnswer(catalog, "any/llama", LIVE)).toMatchObject({ id: "any/llama", available: false });
-    expect(modelAnswer(catalog, "maker/none", LIVE)).toBeNull();
+    expect(modelAnswer(catalog, "maker/none", LIVE)).toMatchObject({ code: "model_not_found" });
   });
 });
 

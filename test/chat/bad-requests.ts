@@ -196,7 +196,6 @@ export const PRICED: readonly BadRequest[] = [
     web_search: true,
     modalities: ["text", "audio"],
     audio: { voice: "alloy", format: "wav" },
-    provider: { order: ["acme"] },
     preset: "fast",
     speed: "fast",
     inference_geo: "eu",

@@ -105,8 +105,8 @@ describe("a stream that breaks", () => {
         model: "sandbox/cut-clean-after-40",
         messages: user(`which one? ${at}`),
         n: 2,
-        // A common word of the sandbox: one answer meets it sooner than the other.
-        stop: " the",
+        // Words of the sandbox: one answer meets one of them, and the other does not.
+        stop: [" found", " held", " made", " left"],
         stream: true,
       });
       const error = await (async () => {

@@ -160,7 +160,10 @@ describe("an account whose holds are made from bytes", () => {
     >[0][0];
     const prompt = { shape, bodyBytes: 100, text: () => "", choices, outputTokensMax };
     const counter = { count: async () => 0, countMax: async () => 0, close: async () => {} };
-    expect(quoteOf([candidate], { ...prompt, strict: true }, counter).tighten).toBeNull();
-    expect(quoteOf([candidate], { ...prompt, strict: false }, counter).tighten).not.toBeNull();
+    const noRoute = () => {
+      throw new Error("no route was asked for");
+    };
+    expect(quoteOf([candidate], { ...prompt, strict: true }, counter, noRoute).tighten).toBeNull();
+    expect(quoteOf([candidate], { ...prompt, strict: false }, counter, noRoute).tighten).not.toBeNull();
   });
 });

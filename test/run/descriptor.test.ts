@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { nearest } from "../../src/catalog/nearest.ts";
 import { descriptorOf, indexRow, rowDescriptor } from "../../src/run/descriptor.ts";
-import { nearest } from "../../src/run/nearest.ts";
 import { inSmallCatalog } from "./small-catalog.ts";
 
 describe("a descriptor", () => {
@@ -26,6 +26,7 @@ describe("a descriptor", () => {
       },
       example: { q: "tolls" },
       status: "available",
+      sandbox: true,
       effect: "read",
       payable_by: ["balance"],
     });
@@ -120,6 +121,7 @@ test("a row of the index is enough to choose by", () => {
     optional_params: ["count", "page", "since"],
     effect: "read",
     status: "available",
+    sandbox: true,
   });
 });
 

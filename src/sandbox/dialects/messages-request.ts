@@ -259,6 +259,11 @@ function systemOf(system: Body["system"]): Turn[] {
   return said === "" ? [] : [{ role: "system", text: said, parts: 0 }];
 }
 
+/** This wire has no field for "any JSON object": whoever wants one says so in words, which a model follows. */
+function wantsJson(system: Body["system"]): boolean {
+  return systemOf(system).some(({ text }) => /\bJSON object and nothing else\b/i.test(text));
+}
+
 export interface MessagesRequest {
   readonly ask: Ask;
   /** Thinking is counted and signed either way. */
@@ -288,7 +293,7 @@ export function readMessagesRequest(json: unknown): MessagesRequest | Refusal {
     ),
     toolUse: toolUseOf(choice),
     parallelTools: !(choice && "disable_parallel_tool_use" in choice && choice.disable_parallel_tool_use),
-    schema: asked.output_config?.format?.schema ?? null,
+    schema: asked.output_config?.format?.schema ?? (wantsJson(asked.system) ? {} : null),
     thinkingTokens: asked.thinking === undefined || asked.thinking.type === "disabled" ? 0 : 16,
     extraTokens: asked.tools ? jsonTokens(asked.tools) : 0,
   };

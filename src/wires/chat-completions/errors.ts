@@ -1,7 +1,7 @@
 // How OpenAI's chat wire tells errors: one object, whose `code` is the contract's stable code.
 
 import type { ErrorCodec } from "../../endpoint.ts";
-import { ERRORS, type ErrorCode, type GatewayError } from "../../errors.ts";
+import type { ErrorCode, GatewayError } from "../../errors.ts";
 import { WIRE } from "./request.ts";
 
 const INVALID = "invalid_request_error";
@@ -61,7 +61,7 @@ export function errorObject(error: GatewayError): Record<string, unknown> {
     type: ERROR_TYPES[error.code],
     param: param ?? null,
     code: error.code,
-    hint: ERRORS[error.code].hint,
+    hint: error.hint,
     ...(data === undefined ? {} : { metadata: data }),
   };
 }

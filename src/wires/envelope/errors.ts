@@ -1,7 +1,6 @@
 // The error envelope of the contract, part 2.2.
 
 import type { ErrorCodec } from "../../endpoint.ts";
-import { ERRORS } from "../../errors.ts";
 import { centsDown } from "../../money.ts";
 
 export const envelopeErrors: ErrorCodec = {
@@ -13,7 +12,7 @@ export const envelopeErrors: ErrorCodec = {
       ok: false,
       error: error.code,
       message: error.message,
-      hint: ERRORS[error.code].hint,
+      hint: error.hint,
       ...(told === undefined ? {} : { data: told }),
     };
   },

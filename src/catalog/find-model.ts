@@ -1,0 +1,125 @@
+// From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
+import { GatewayError } from "../errors.ts";
+import type { Audience, Catalog, SoldEmbedding, SoldModel, Tier } from "./catalog.ts";
+import { nearest } from "./nearest.ts";
+import type { Kind } from "./slug.ts";
+
+const TIER_PREFIX = "core/";
+const NAME_CHARS_MAX = 200;
+const KINDS: readonly Kind[] = ["chat", "embeddings"];
+
+/** How the other kind of model is asked, for those who took the wrong path. */
+const ENDPOINTS: Readonly<Record<Kind, string>> = {
+  chat: "a chat model: POST /api/llm/v1/chat/completions",
+  embeddings: "an embedding model: POST /api/llm/v1/embeddings",
+};
+
+/** A tier as callers name it, which also stands in keys' lists and in postings. */
+export function tierName({ id }: Tier): string {
+  return `${TIER_PREFIX}${id}`;
+}
+
+/** By its full name or without `core/`; null: there is no such tier. */
+export function findTier(name: string, catalog: Catalog): Tier | null {
+  return catalog.tiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name) ?? null;
+}
+
+/** What is looked for, and where. */
+interface Search<Model> {
+  readonly param: string;
+  readonly kinds: readonly Kind[];
+  readonly catalog: Catalog;
+  readonly audience: Audience;
+  readonly get: (slug: string) => Model | null;
+}
+
+/** The names that could have been meant. */
+function namesOf({ kinds, catalog, audience }: Search<unknown>): readonly string[] {
+  const chat = kinds.includes("chat") ? [...catalog.tiers.values()].map(tierName) : [];
+  const sold = kinds.map((kind) => (kind === "chat" ? catalog.models(audience) : catalog.embeddings(audience)));
+  return [...chat, ...sold.flatMap((models) => models.map(({ slug }) => slug))];
+}
+
+/** `meta/llama:free` without its suffix; null where it has none. A colon before the slash begins none. */
+function splitSuffix(name: string): { readonly base: string; readonly suffix: string } | null {
+  const colon = name.lastIndexOf(":");
+  return colon <= name.indexOf("/") ? null : { base: name.slice(0, colon), suffix: name.slice(colon) };
+}
+
+/** The slugs that a name can mean: itself, or those of which it is the part after the maker. */
+function slugsOf(name: string, { kinds, catalog, audience, get }: Search<unknown>): readonly string[] {
+  return get(name) === null ? kinds.flatMap((kind) => catalog.slugsNamed(name, kind, audience)) : [name];
+}
+
+function missing(name: string, more: string, data: Readonly<Record<string, unknown>>, { param }: Search<unknown>) {
+  const detail = { model: name.slice(0, NAME_CHARS_MAX), more: more === "" ? "" : ` ${more}` };
+  return new GatewayError("model_not_found", { param, detail, data });
+}
+
+/** Nobody knows `name`; what stands beside its suffix decides what is near. */
+function unknown(name: string, base: string, why: string, search: Search<unknown>): GatewayError {
+  const { kinds, catalog, audience } = search;
+  const other = KINDS.find((kind) => !kinds.includes(kind) && isOfKind(base, kind, catalog, audience));
+  if (other !== undefined) return missing(name, `It is ${ENDPOINTS[other]}.`, { nearest: [] }, search);
+  const near = nearest(base, namesOf(search));
+  const says = near.length === 0 ? why : `${why} Nearest: ${near.join(", ")}.`;
+  return missing(name, says.trim(), { nearest: near }, search);
+}
+
+function isOfKind(name: string, kind: Kind, catalog: Catalog, audience: Audience): boolean {
+  const found = kind === "chat" ? catalog.model(name, audience) : catalog.embedding(name, audience);
+  return found !== null || catalog.slugsNamed(name, kind, audience).length > 0;
+}
+
+/** OpenRouter's variants of a model: none of them is sold. */
+function suffixed(name: string, base: string, suffix: string, search: Search<unknown>): GatewayError {
+  const isFree = suffix === ":free";
+  const [slug, ...others] = slugsOf(base, search);
+  if (slug === undefined || others.length > 0)
+    return unknown(name, base, isFree ? "No model is free here." : "", search);
+  const data = { nearest: [slug] };
+  if (isFree) return missing(name, `No model is free here; ask for ${slug} at its price.`, data, search);
+  const detail = { detail: `the suffix ${suffix} asks for something that is billed apart; ask for ${slug}` };
+  return new GatewayError("unsupported_field", { param: search.param, of: "suffix", detail, data });
+}
+
+function find<Model>(name: string, search: Search<Model>): Model | GatewayError {
+  const found = search.get(name);
+  if (found !== null) return found;
+  const [slug, ...others] = slugsOf(name, search);
+  const named = slug === undefined || others.length > 0 ? null : search.get(slug);
+  if (named !== null) return named;
+  const candidates = slug === undefined ? [] : [slug, ...others];
+  if (candidates.length > 0) {
+    return missing(name, `Several makers have one: ${candidates.join(", ")}.`, { candidates }, search);
+  }
+  const split = splitSuffix(name);
+  return split === null ? unknown(name, name, "", search) : suffixed(name, split.base, split.suffix, search);
+}
+
+/** The chat model of a name, or why there is none. */
+export function findModel(name: string, param: string, catalog: Catalog, audience: Audience): SoldModel | GatewayError {
+  return find(name, { param, kinds: ["chat"], catalog, audience, get: (slug) => catalog.model(slug, audience) });
+}
+
+/** The embedding model of a name, or why there is none. */
+export function findEmbedding(
+  name: string,
+  param: string,
+  catalog: Catalog,
+  audience: Audience,
+): SoldEmbedding | GatewayError {
+  const get = (slug: string) => catalog.embedding(slug, audience);
+  return find(name, { param, kinds: ["embeddings"], catalog, audience, get });
+}
+
+/** The model of a name, of either kind, or why there is none. */
+export function findEither(
+  name: string,
+  param: string,
+  catalog: Catalog,
+  audience: Audience,
+): SoldModel | SoldEmbedding | GatewayError {
+  const get = (slug: string) => catalog.model(slug, audience) ?? catalog.embedding(slug, audience);
+  return find(name, { param, kinds: KINDS, catalog, audience, get });
+}

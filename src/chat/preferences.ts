@@ -1,0 +1,129 @@
+// What a caller wants of the providers, in OpenRouter's words: which may serve, and in which order. What cannot be had here is named as dropped.
+import { blendOf } from "../catalog/price.ts";
+import { GatewayError } from "../errors.ts";
+import { type PicoPerToken, parseUsdPerMillion } from "../money.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
+import type { ModelCandidate } from "../upstream/upstream.ts";
+import type { FitModel } from "./quote.ts";
+import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./sift.ts";
+
+/** More names than there are providers say nothing. */
+const NAMES_MAX = 100;
+
+export interface Preferences {
+  /** Tried first, in this order. */
+  readonly order: readonly string[] | null;
+  /** No other may serve. */
+  readonly only: readonly string[] | null;
+  readonly ignore: readonly string[] | null;
+  /** The cheapest model first, where a tier leaves a choice. */
+  readonly byPrice: boolean;
+  /** The most that a token may cost; null: no bound. */
+  readonly promptPriceMax: PicoPerToken | null;
+  readonly completionPriceMax: PicoPerToken | null;
+  /** False: those of `order`, or the first alone. */
+  readonly fallbacks: boolean;
+}
+
+/** Values that ask for nothing beyond what is always so. */
+const NEUTRAL: Readonly<Record<string, unknown>> = {
+  allow_fallbacks: true,
+  require_parameters: false,
+  data_collection: "allow",
+  zdr: false,
+  enforce_distillable_text: false,
+};
+
+function namesOf(value: unknown): readonly string[] | null {
+  if (!Array.isArray(value)) return null;
+  const names = value.filter((name) => typeof name === "string").slice(0, NAMES_MAX);
+  // `google-vertex/us-east5` asks for an endpoint of a provider; we know providers.
+  return names.map((name) => name.toLowerCase().replace(/\/.*$/, ""));
+}
+
+function priceOf(value: unknown): PicoPerToken | null {
+  return typeof value === "number" || typeof value === "string" ? parseUsdPerMillion(String(value)) : null;
+}
+
+/** What is honoured of `provider`, and the fields of it that are not. A value that makes no sense is dropped as one that nobody knows. */
+export function readPreferences(provider: unknown): {
+  readonly preferences: Preferences | null;
+  readonly dropped: readonly string[];
+} {
+  if (provider === undefined || provider === null) return { preferences: null, dropped: [] };
+  if (!isRecord(provider)) return { preferences: null, dropped: ["provider"] };
+  const prices = isRecord(provider.max_price) ? provider.max_price : {};
+  const preferences = {
+    order: namesOf(provider.order),
+    only: namesOf(provider.only),
+    ignore: namesOf(provider.ignore),
+    byPrice: provider.sort === "price",
+    promptPriceMax: priceOf(prices.prompt),
+    completionPriceMax: priceOf(prices.completion),
+    fallbacks: provider.allow_fallbacks !== false,
+  };
+  const honoured: Readonly<Record<string, boolean>> = {
+    order: preferences.order !== null,
+    only: preferences.only !== null,
+    ignore: preferences.ignore !== null,
+    sort: preferences.byPrice,
+    max_price: preferences.promptPriceMax !== null || preferences.completionPriceMax !== null,
+    allow_fallbacks: provider.allow_fallbacks === false,
+  };
+  const dropped = Object.entries(provider)
+    .filter(([field, value]) => value !== null && !(Object.hasOwn(NEUTRAL, field) && NEUTRAL[field] === value))
+    .filter(([field]) => !(Object.hasOwn(honoured, field) && honoured[field]))
+    .slice(0, NAMES_DROPPED_MAX)
+    .map(([field]) => `provider.${headerSafe(field)}`);
+  return { preferences, dropped };
+}
+
+/** What a provider may be called: our id of it, the maker whose models it sells, its name, or what OpenRouter calls it. */
+function isCalled({ offer: { adapter } }: ModelCandidate, name: string): boolean {
+  const { maker, name: shown, alsoCalled } = adapter.spec;
+  return name === adapter.id || name === maker || name === shown.toLowerCase() || alsoCalled?.includes(name) === true;
+}
+
+function rank(candidate: ModelCandidate, order: readonly string[]): number {
+  const at = order.findIndex((name) => isCalled(candidate, name));
+  return at < 0 ? order.length : at;
+}
+
+/** A candidate, with the model that it serves. */
+export interface Placed {
+  readonly fit: FitModel;
+  readonly candidate: ModelCandidate;
+}
+
+/** Every candidate of the models, in their order. */
+export function placed(models: readonly FitModel[]): readonly Placed[] {
+  return models.flatMap((fit) => fit.candidates.map((candidate) => ({ fit, candidate })));
+}
+
+function isDear({ sale }: FitModel["model"], { promptPriceMax, completionPriceMax }: Preferences): boolean {
+  const above = (price: PicoPerToken, max: PicoPerToken | null) => max !== null && price > max;
+  return above(sale.input, promptPriceMax) || above(sale.output, completionPriceMax);
+}
+
+/** Those that the caller would have, in the order asked for; models named one by one keep their own. Or why none is left. */
+export function prefer(all: readonly Placed[], preferences: Preferences): readonly Placed[] | GatewayError {
+  const { order, only, ignore, byPrice, fallbacks } = preferences;
+  const allowed = all
+    .filter(({ fit }) => !isDear(fit.model, preferences))
+    .filter(({ candidate }) => only === null || only.some((name) => isCalled(candidate, name)))
+    .filter(({ candidate }) => ignore === null || !ignore.some((name) => isCalled(candidate, name)));
+  const first = order ?? [];
+  const sorted = [...allowed].sort(
+    (a, b) =>
+      a.fit.place - b.fit.place ||
+      rank(a.candidate, first) - rank(b.candidate, first) ||
+      (byPrice ? blendOf(a.fit.model.sale) - blendOf(b.fit.model.sale) : 0),
+  );
+  const listed =
+    first.length === 0 ? sorted.slice(0, 1) : sorted.filter(({ candidate }) => rank(candidate, first) < first.length);
+  const left = fallbacks ? sorted : listed;
+  if (left.length > 0) return left;
+  const providers = [...new Set(all.map(({ candidate }) => candidate.provider))];
+  const detail = `provider: nobody that it allows can serve this; those who can are ${providers.join(", ")}`;
+  return new GatewayError("bad_request", { param: "provider", detail: { detail }, data: { providers } });
+}
