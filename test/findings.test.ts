@@ -49,7 +49,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "work for nothing by leaving",
       ["test/kernel/leaving-costs.test.ts", "pays for the prompt once a vendor has accepted it"],
     ],
-    ["3", "one address locks other tenants out", null],
+    [
+      "3",
+      "one address locks other tenants out",
+      ["test/regression/one-address-locks-nobody-out.test.ts", "over Redis with two processes"],
+    ],
     ["4", "memory by bodies with a key without credit", null],
     [
       "5",

@@ -3,6 +3,7 @@ import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
 import { createAuthenticator } from "../accounts/authenticate.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
@@ -20,20 +21,25 @@ export interface OpenCallers {
 /** Hears from here on of the changes that other processes make. */
 export async function openCallers(config: Config, stores: Stores): Promise<OpenCallers> {
   const clock = systemClock;
+  const windows = createRequestWindows({ clock });
+  const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
   const authenticator = createAuthenticator({
     books: stores.ledger,
     clock,
     sandbox: config.sandbox,
+    misses: {
+      take: (address) => windows.take(missed(address), config.addressRequestsPerMinute),
+      giveBack: (address) => windows.giveBack(missed(address)),
+    },
     hears: () => stores.hearsChanges(),
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? ensureAdminToken(config.dataDir);
-  const windows = createRequestWindows({ clock });
   return {
     adminToken,
     doors: {
-      authenticate: (authorization) => authenticator.authenticate(authorization),
+      authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

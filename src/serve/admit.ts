@@ -41,7 +41,7 @@ export async function screen(
   const authorization = request.headers.get("authorization");
   if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return null;
   if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? null : wrongAdminToken();
-  const caller = await deps.authenticate(authorization);
+  const caller = await deps.authenticate(authorization, request);
   return caller instanceof GatewayError ? caller : null;
 }
 
@@ -79,7 +79,7 @@ export async function admit(
     return new GatewayError("draining", { retryAfterSeconds: 1 });
   }
   if (isStranger(endpoint, authorization, deps)) return takeAddress(request, told, deps);
-  const known = deps.authenticate(authorization);
+  const known = deps.authenticate(authorization, request);
   const caller = known instanceof Promise ? await known : known;
   // That the ledger is away says nothing against the key, nor against whoever sends it.
   if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
