@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
-import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
   BODY_HEADERS,
   BodyReader,
@@ -80,6 +80,8 @@ interface FullListen {
 const EXCLUSIVE_PORT = 1;
 
 const CORS = "\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *";
+/** No browser guesses that what we call JSON is a page. */
+const NOSNIFF = "\r\nx-content-type-options: nosniff";
 const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
 
 /**
@@ -152,8 +154,8 @@ class Edge implements ReplyHost, StreamLimits {
   readonly #match: MatchEndpoint;
   readonly #hosts: ReadonlySet<string> | null;
   readonly #fixedHeaders: string;
-  readonly #bareHeaders: readonly string[];
-  readonly #allHeaders: readonly string[];
+  readonly #bareHeaders: ReadonlySet<string>;
+  readonly #allHeaders: ReadonlySet<string>;
   readonly #newId: () => string;
 
   constructor(options: HttpOptions) {
@@ -167,9 +169,10 @@ class Edge implements ReplyHost, StreamLimits {
     this.#match = matchEndpoint(options.endpoints);
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
-    this.#bareHeaders = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
-    this.#allHeaders = [...this.#bareHeaders, ...BODY_HEADERS];
-    this.#fixedHeaders = options.cors === null ? "" : CORS;
+    const kept = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
+    this.#bareHeaders = new Set(kept);
+    this.#allHeaders = new Set([...kept, ...BODY_HEADERS]);
+    this.#fixedHeaders = options.cors === null ? NOSNIFF : CORS + NOSNIFF;
   }
 
   finished(): void {
@@ -189,12 +192,17 @@ class Edge implements ReplyHost, StreamLimits {
     });
     if (request.method === "HEAD") reply.withoutBody();
     const { cors } = this.#options;
-    if (request.method === "OPTIONS" && cors !== null) {
+    if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
       cors.announce(request, reply);
       preflight(reply, req.getHeader("access-control-request-headers"));
       return;
     }
     const matched = this.#match(request.method, request.path);
+    if (request.fault !== null) {
+      reply.closeAfterwards();
+      this.#options.refuse(request, reply, request.fault, errorsOf(matched));
+      return;
+    }
     if ("error" in matched) {
       if (matched.allow !== undefined) reply.header("allow", matched.allow);
       this.#options.refuse(request, reply, matched.error, matched.errors);
@@ -206,7 +214,21 @@ class Edge implements ReplyHost, StreamLimits {
     const turnedAway = this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
     else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);
-    else this.#handle(request, endpoint, reply);
+    else this.#begin(request, endpoint, reply);
+  }
+
+  /**
+   * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
+   * ends the connection, since uWebSockets keeps none for later, and nobody is to be charged for an answer that cannot be sent.
+   */
+  #begin(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {
+    if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
+    else
+      this.atTickEnd({
+        tickEnded: () => {
+          if (!reply.closed) this.#handle(request, endpoint, reply);
+        },
+      });
   }
 
   /** What speaks against any request at all: we are leaving, or it names a host that is not ours. */
@@ -224,7 +246,7 @@ class Edge implements ReplyHost, StreamLimits {
     const done = (ending: Buffer | BodyRefusal): void => {
       if (!("error" in ending)) {
         request.body = ending;
-        this.#handle(request, endpoint, reply);
+        this.#begin(request, endpoint, reply);
         return;
       }
       if (ending.rest === "close") reply.closeAfterwards();
@@ -270,11 +292,16 @@ class Edge implements ReplyHost, StreamLimits {
   }
 }
 
+function errorsOf(matched: Match): ErrorCodec {
+  return "error" in matched ? matched.errors : matched.endpoint.errors;
+}
+
 /** Tells a browser that pages of any origin may send what they mean to send (Fetch standard, CORS preflight). */
 function preflight(reply: Reply, requestedHeaders: string): void {
   reply.header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
   // Clients send headers of their own that we do not know, such as an SDK's version; nothing rests on refusing them.
   reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
   reply.header("access-control-max-age", "86400");
-  reply.send(204, "");
+  // With a body, however small: of an answer without one nothing would tell whether it is read, and it would be kept for whoever never does.
+  reply.send(200, "{}");
 }

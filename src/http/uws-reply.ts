@@ -116,11 +116,12 @@ export class UwsReply implements Reply, SlowClient, Due {
     if (this.closed || res === null) return;
     if (this.#body?.answered?.() === true) this.#closesConnection = true;
     // What is left of a stream's connection cannot be told apart from the stream, so its end is announced in its head.
-    if (this.#host.draining || this.#closesConnection) this.header("connection", "close");
+    this.#endsConnection();
     this.#begun = true;
     if (bytesTotal !== undefined && (bytesTotal === 0 || !this.#withBody)) {
       this.#ended = true;
-      this.#sendBare(res, status, bytesTotal);
+      if (bytesTotal === 0) this.#sendBare(res, status, bytesTotal);
+      else this.#sendLast(res, status, "", bytesTotal);
       return;
     }
     this.#bytesTotal = bytesTotal ?? null;
@@ -170,14 +171,10 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#ended = true;
     if (this.#body?.answered?.() === true) this.#closesConnection = true;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
-    const close = this.#closesConnection || this.#host.draining;
-    const bare = !this.#withBody || BODILESS.includes(status);
-    if (close && !bare && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
-    else {
-      if (close) this.header("connection", "close");
-      if (bare) this.#sendBare(res, status, Buffer.byteLength(bytes));
-      else this.#sendInParts(res, status, bytes);
-    }
+    const close = this.#endsConnection();
+    if (bytes.length === 0 || BODILESS.includes(status)) this.#sendBare(res, status, 0);
+    else if (close) this.#sendLast(res, status, this.#withBody ? bytes : "", Buffer.byteLength(bytes));
+    else this.#sendInParts(res, status, bytes);
   }
 
   cut(): void {
@@ -198,6 +195,16 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#res?.close();
   }
 
+  /**
+   * Whether the connection ends with this answer, which then says so. After a HEAD it does: nothing tells whether an answer without bytes is
+   * read, and those that are not would be kept for as long as somebody goes on asking.
+   */
+  #endsConnection(): boolean {
+    const ends = this.#closesConnection || this.#host.draining || !this.#withBody;
+    if (ends) this.header("connection", "close");
+    return ends;
+  }
+
   /** An answer of which only the head is sent. */
   #sendBare(res: HttpResponse, status: number, bytesTotal: number): void {
     if (!BODILESS.includes(status)) this.header("content-length", String(bytesTotal));
@@ -205,15 +212,6 @@ export class UwsReply implements Reply, SlowClient, Due {
       res.writeStatus(this.#headText(status));
       // With arguments, this version's endWithoutBody would leave the response open.
       res.endWithoutBody();
-    });
-    this.#finish();
-  }
-
-  /** The last answer of a connection, which uWebSockets announces and ends. */
-  #sendLast(res: HttpResponse, status: number, body: Uint8Array | string): void {
-    res.cork(() => {
-      res.writeStatus(this.#headText(status));
-      res.end(body, true);
     });
     this.#finish();
   }
@@ -367,6 +365,40 @@ export class UwsReply implements Reply, SlowClient, Due {
     });
   }
 
+  /**
+   * The last answer of a connection, or what it says of itself to a HEAD. For uWebSockets it never comes to its end, so that it ends the
+   * connection at whatever comes behind it; all of it but a byte must have left before that byte is taken, and then we end it.
+   */
+  #sendLast(res: HttpResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    const put = (to: number): void => {
+      res.cork(() => {
+        const from = res.getWriteOffset();
+        this.#blocked = from < to && !res.tryEnd(bytes.subarray(from, to), bytesTotal + 1)[0];
+      });
+    };
+    const attempt = (): boolean => {
+      put(bytes.length - 1);
+      if (!this.#blocked) put(bytes.length);
+      if (this.#blocked) this.#waitForClient();
+      else this.#closeSoon(res);
+      return !this.#blocked;
+    };
+    this.#head = this.#headText(status);
+    res.cork(() => {
+      this.#writeHead(res);
+      // The first call alone says how long the answer is.
+      res.tryEnd("", bytesTotal);
+    });
+    if (!attempt()) res.onWritable(attempt);
+  }
+
+  #closeSoon(res: HttpResponse): void {
+    this.#finish();
+    // Closing inside uWebSockets' own parser would free what it is still working on.
+    setImmediate(() => this.#gone || res.close());
+  }
+
   #waitForClient(): void {
     this.deadlineMs = this.#host.clock.elapsedMs() + this.#host.stalledMsMax;
     this.#host.slowClients.watch(this);
@@ -375,6 +407,8 @@ export class UwsReply implements Reply, SlowClient, Due {
   #leave(): void {
     const listener = this.#ended ? null : this.#goneListener;
     this.#gone = true;
+    // Its answer had left whole.
+    if (this.#res === null) return;
     this.#body?.abandon();
     this.#finish();
     listener?.();

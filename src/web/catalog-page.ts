@@ -34,7 +34,6 @@ export const PAGE_HEADERS = {
     "frame-ancestors 'none'",
   ].join("; "),
   "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
 };
 
 export interface PageParts {

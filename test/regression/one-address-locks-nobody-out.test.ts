@@ -32,7 +32,7 @@ async function expectNobodyLockedOut(gateways: readonly [TestGateway, ...TestGat
   const good = await Promise.all(gateways.flatMap((gateway) => keys.map((key) => ask(gateway, key, "198.51.100.7"))));
   expect(new Set(good)).toEqual(new Set([200]));
   for (const answers of await Promise.all(flood)) {
-    expect(new Set(answers)).toEqual(new Set([401, 429]));
+    expect(answers.filter((status) => status !== 401 && status !== 429)).toEqual([]);
     // What the ledger was asked for: in two windows, where a minute ended meanwhile.
     expect(answers.filter((status) => status === 401).length).toBeLessThanOrEqual(240);
   }
