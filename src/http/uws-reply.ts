@@ -2,6 +2,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import type { Reply } from "../endpoint.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
+import { beginLast } from "./last-answer.ts";
 import type { OpenBody, ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import { type Due, Gathered } from "./tick-end.ts";
@@ -365,31 +366,14 @@ export class UwsReply implements Reply, SlowClient, Due {
     });
   }
 
-  /**
-   * The last answer of a connection, or what it says of itself to a HEAD. For uWebSockets it never comes to its end, so that it ends the
-   * connection at whatever comes behind it; all of it but a byte must have left before that byte is taken, and then we end it.
-   */
   #sendLast(res: HttpResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    const put = (to: number): void => {
-      res.cork(() => {
-        const from = res.getWriteOffset();
-        this.#blocked = from < to && !res.tryEnd(bytes.subarray(from, to), bytesTotal + 1)[0];
-      });
-    };
+    const goOn = beginLast(res, this.#headText(status), body, bytesTotal);
     const attempt = (): boolean => {
-      put(bytes.length - 1);
-      if (!this.#blocked) put(bytes.length);
-      if (this.#blocked) this.#waitForClient();
-      else this.#closeSoon(res);
-      return !this.#blocked;
+      const hasLeft = goOn();
+      if (hasLeft) this.#closeSoon(res);
+      else this.#waitForClient();
+      return hasLeft;
     };
-    this.#head = this.#headText(status);
-    res.cork(() => {
-      this.#writeHead(res);
-      // The first call alone says how long the answer is.
-      res.tryEnd("", bytesTotal);
-    });
     if (!attempt()) res.onWritable(attempt);
   }
 
