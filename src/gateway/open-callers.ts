@@ -4,6 +4,7 @@ import { createAuthenticator } from "../accounts/authenticate.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
+import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
@@ -13,7 +14,7 @@ type Doors = "authenticate" | "isAdmin" | "takeWindow" | "peekWindow" | "address
 export interface OpenCallers {
   readonly adminToken: string;
   /** What the serving of requests asks of it. */
-  readonly doors: Pick<ServeDeps, Doors>;
+  readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
   /** What is remembered of an account no longer holds; null: of any account. */
   forget(accountId: string | null): void;
 }
@@ -40,6 +41,7 @@ export async function openCallers(config: Config, stores: Stores): Promise<OpenC
     adminToken,
     doors: {
       authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
+      bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

@@ -2,6 +2,7 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Endpoint, GatewayRequest, IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { BodyShare } from "../limits/body-bytes.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
@@ -56,6 +57,8 @@ export class EdgeRequest implements GatewayRequest {
   params: Readonly<Record<string, string>> = NO_PARAMS;
   body: Buffer = NO_BODY;
   incoming?: IncomingBody;
+  /** What its body takes of memory; null where it came with the head. */
+  share: BodyShare | null = null;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
@@ -195,7 +198,7 @@ export interface BodyLimits {
 }
 
 export interface BodyOptions {
-  readonly request: GatewayRequest;
+  readonly request: EdgeRequest;
   readonly bodyBytesMax: number;
   /** The body does not come in one piece: whether to go on reading may be asked now, before much of it is kept. */
   readonly long: (reader: BodyReader) => void;
@@ -216,6 +219,8 @@ export class BodyReader implements SlowClient {
   #parts: Buffer[] | null = null;
   #bytes = 0;
   #over = false;
+  /** Nothing more is read for now. */
+  #held = false;
 
   constructor(res: HttpResponse, limits: BodyLimits, options: BodyOptions) {
     this.#res = res;
@@ -227,8 +232,26 @@ export class BodyReader implements SlowClient {
   }
 
   keepOpen(): void {
+    // A response that is held back has no timeout, and must not be read on.
+    if (this.#held) return;
     this.#res.pause();
     this.#res.resume();
+  }
+
+  /** Holds the sender back until it is known whether it may go on. */
+  hold(): void {
+    if (this.#over) return;
+    this.#held = true;
+    this.#res.pause();
+  }
+
+  /** It may go on; or not, and is told so. What still comes is read past where its end is known. */
+  goOn(refusal: GatewayError | null): void {
+    if (this.#over) return;
+    if (this.#held) this.#res.resume();
+    this.#held = false;
+    const rest = this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore";
+    if (refusal !== null) this.#end({ error: refusal, rest });
   }
 
   expired(): void {
@@ -237,15 +260,9 @@ export class BodyReader implements SlowClient {
   }
 
   abandon(): void {
-    this.#over = true;
-    if (this.#parts !== null) this.#limits.slowClients.forget(this);
-    this.#parts = null;
-  }
-
-  /** The sender is turned away in mid-body. What still comes is read past where its end is known. */
-  refuse(error: GatewayError): void {
     if (this.#over) return;
-    this.#end({ error, rest: this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore" });
+    this.#stop();
+    this.#options.request.share?.close();
   }
 
   #watch(): Buffer[] {
@@ -265,13 +282,26 @@ export class BodyReader implements SlowClient {
       this.#end({ error: tooLarge(bodyBytesMax), rest: "close" });
       return;
     }
+    const { share, headers } = this.#options.request;
+    const full = share !== null && headers.has("transfer-encoding") ? share.grow(part.byteLength) : null;
+    if (full !== null) {
+      this.#end({ error: full, rest: "close" });
+      return;
+    }
     const copy = Buffer.from(new Uint8Array(part));
     if (!isLast) (this.#parts ?? this.#watch()).push(copy);
     else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
   }
 
   #end(ending: Buffer | BodyRefusal): void {
-    this.abandon();
+    if ("error" in ending) this.abandon();
+    else this.#stop();
     this.#options.done(ending);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    if (this.#parts !== null) this.#limits.slowClients.forget(this);
+    this.#parts = null;
   }
 }

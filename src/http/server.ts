@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { BodyBytes, BodyShare } from "../limits/body-bytes.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
@@ -36,10 +37,12 @@ export interface HttpOptions {
   /** Answers a request that the edge itself turns away. */
   readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
   /**
-   * Whether the sender of a long body may go on: asked when the first part has come, so that nobody without a good key
-   * makes us keep megabytes. Null: yes.
+   * Whether the sender of a long body may go on: asked when the first part has come, and nothing more is read until it is answered, so that
+   * nobody without a good key makes us keep megabytes. Null: yes. What it rejects with is told.
    */
-  readonly screen: (request: GatewayRequest, endpoint: Endpoint) => Screened | Promise<Screened>;
+  readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
+  /** What long bodies may take of memory, at all listeners together. */
+  readonly bodies: BodyBytes;
   /** How many proxies in front are believed for the client's address. */
   readonly trustProxy: number;
   /**
@@ -56,6 +59,13 @@ export interface HttpOptions {
   readonly spillFolder?: string;
   /** How long a client may read nothing of its answer. Default 60 s. */
   readonly stalledMsMax?: number;
+}
+
+/** A body that does not come with its head. */
+export interface LongBody {
+  readonly share: BodyShare;
+  /** How long it will be; null: nobody knows, and it takes its share as it comes. */
+  readonly announced: number | null;
 }
 
 /** Why a request is turned away, or null. */
@@ -221,12 +231,13 @@ class Edge implements ReplyHost, StreamLimits {
    * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
    * ends the connection, since uWebSockets keeps none for later, and nobody is to be charged for an answer that cannot be sent.
    */
-  #begin(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {
+  #begin(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
     if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
     else
       this.atTickEnd({
         tickEnded: () => {
-          if (!reply.closed) this.#handle(request, endpoint, reply);
+          if (reply.closed) request.share?.close();
+          else this.#handle(request, endpoint, reply);
         },
       });
   }
@@ -266,21 +277,25 @@ class Edge implements ReplyHost, StreamLimits {
   }
 
   #screen(reader: BodyReader, request: EdgeRequest, endpoint: Endpoint): void {
-    const turnAway = (screened: Screened): void => {
-      if (screened !== null) reader.refuse(screened);
-    };
-    const screened = this.#options.screen(request, endpoint);
-    // A refusal must not end the reader inside the call that feeds it.
-    if (screened instanceof Promise) screened.then(turnAway, () => {});
-    else if (screened !== null) queueMicrotask(() => turnAway(screened));
+    const share = this.#options.bodies.open();
+    request.share = share;
+    const length = request.headers.get("content-length");
+    reader.hold();
+    this.#options.screen(request, endpoint, { share, announced: length === undefined ? null : Number(length) }).then(
+      (screened) => reader.goOn(screened),
+      (cause) => reader.goOn(cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause })),
+    );
   }
 
-  #handle(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {
+  #handle(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    const { share } = request;
     try {
-      this.#options
+      const served = this.#options
         .handle(request, endpoint, reply)
         ?.catch((cause: unknown) => this.#broke(request, endpoint, reply, cause));
+      if (share !== null) Promise.resolve(served).then(() => share.close());
     } catch (cause) {
+      share?.close();
       this.#broke(request, endpoint, reply, cause);
     }
   }

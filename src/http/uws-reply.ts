@@ -121,9 +121,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#begun = true;
     if (bytesTotal !== undefined && (bytesTotal === 0 || !this.#withBody)) {
       this.#ended = true;
-      if (bytesTotal === 0) this.#sendBare(res, status, bytesTotal);
-      else this.#sendLast(res, status, "", bytesTotal);
-      return;
+      return bytesTotal === 0 ? this.#sendBare(res, status) : this.#sendLast(res, status, "", bytesTotal);
     }
     this.#bytesTotal = bytesTotal ?? null;
     if (bytesTotal === undefined) this.#gathered = new Gathered();
@@ -172,9 +170,9 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#ended = true;
     if (this.#body?.answered?.() === true) this.#closesConnection = true;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
-    const close = this.#endsConnection();
-    if (bytes.length === 0 || BODILESS.includes(status)) this.#sendBare(res, status, 0);
-    else if (close) this.#sendLast(res, status, this.#withBody ? bytes : "", Buffer.byteLength(bytes));
+    const ends = this.#endsConnection();
+    if (bytes.length === 0 || BODILESS.includes(status)) this.#sendBare(res, status);
+    else if (ends) this.#sendLast(res, status, this.#withBody ? bytes : "", Buffer.byteLength(bytes));
     else this.#sendInParts(res, status, bytes);
   }
 
@@ -196,19 +194,16 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#res?.close();
   }
 
-  /**
-   * Whether the connection ends with this answer, which then says so. After a HEAD it does: nothing tells whether an answer without bytes is
-   * read, and those that are not would be kept for as long as somebody goes on asking.
-   */
+  /** Whether the connection ends with this answer, which then says so. After a HEAD it does: nothing else tells whether it is read. */
   #endsConnection(): boolean {
     const ends = this.#closesConnection || this.#host.draining || !this.#withBody;
     if (ends) this.header("connection", "close");
     return ends;
   }
 
-  /** An answer of which only the head is sent. */
-  #sendBare(res: HttpResponse, status: number, bytesTotal: number): void {
-    if (!BODILESS.includes(status)) this.header("content-length", String(bytesTotal));
+  /** An answer without bytes. */
+  #sendBare(res: HttpResponse, status: number): void {
+    if (!BODILESS.includes(status)) this.header("content-length", "0");
     res.cork(() => {
       res.writeStatus(this.#headText(status));
       // With arguments, this version's endWithoutBody would leave the response open.
@@ -369,18 +364,13 @@ export class UwsReply implements Reply, SlowClient, Due {
   #sendLast(res: HttpResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
     const goOn = beginLast(res, this.#headText(status), body, bytesTotal);
     const attempt = (): boolean => {
-      const hasLeft = goOn();
-      if (hasLeft) this.#closeSoon(res);
-      else this.#waitForClient();
-      return hasLeft;
+      if (goOn()) {
+        this.#finish();
+        setImmediate(() => this.#gone || res.close());
+      } else this.#waitForClient();
+      return this.#res === null;
     };
     if (!attempt()) res.onWritable(attempt);
-  }
-
-  #closeSoon(res: HttpResponse): void {
-    this.#finish();
-    // Closing inside uWebSockets' own parser would free what it is still working on.
-    setImmediate(() => this.#gone || res.close());
   }
 
   #waitForClient(): void {
@@ -391,7 +381,6 @@ export class UwsReply implements Reply, SlowClient, Due {
   #leave(): void {
     const listener = this.#ended ? null : this.#goneListener;
     this.#gone = true;
-    // Its answer had left whole.
     if (this.#res === null) return;
     this.#body?.abandon();
     this.#finish();

@@ -32,25 +32,12 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
   told.tell();
 }
 
-/** Whether the sender of a long body has what the endpoint asks for; nothing is counted yet. */
-export async function screen(
-  request: GatewayRequest,
-  endpoint: EndpointShape,
-  deps: ServeDeps,
-): Promise<GatewayError | null> {
-  const authorization = request.headers.get("authorization");
-  if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return null;
-  if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? null : wrongAdminToken();
-  const caller = await deps.authenticate(authorization, request);
-  return caller instanceof GatewayError ? caller : null;
-}
-
 /** Whether somebody without a key may ask what a call costs, and pay for it some other way. */
-function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
+export function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
   return deps.stranger !== null && endpoint.auth === "key" && authorization === undefined && "plan" in endpoint;
 }
 
-function wrongAdminToken(): GatewayError {
+export function wrongAdminToken(): GatewayError {
   return new GatewayError("invalid_token", { detail: { detail: "The admin token is missing or wrong." } });
 }
 

@@ -19,7 +19,7 @@ it("turns away the sender of a long body before the rest of it has come, and the
 });
 
 it("asks at once where the length is not known, and then ends the connection", async () => {
-  const { port } = await startEdge({ screen: () => REFUSED });
+  const { port } = await startEdge({ screen: async () => REFUSED });
   const client = await rawClient(port);
   client.send(
     "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n",
