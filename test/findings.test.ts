@@ -27,9 +27,17 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["minor 4", "a vendor's 409 that asks for serial calls is told as a bad request", null],
     ["minor 5", "openapi lacks chat's error object and some codes and statuses", null],
     ["minor 6", "either-or params are not published", null],
-    ["minor 7", "an empty Idempotency-Key counts as none", null],
+    [
+      "minor 7",
+      "an empty Idempotency-Key counts as none",
+      ["test/regression/edge-minors.test.ts", "an empty Idempotency-Key"],
+    ],
     ["minor 8", "max_cost_exceeded does not say how many cents would do", null],
-    ["minor 9", "405, 413, 415 and public GETs with a good key count in the address window", null],
+    [
+      "minor 9",
+      "405, 413, 415 and public GETs with a good key count in the address window",
+      ["test/regression/edge-minors.test.ts", "counts against the account of a good key"],
+    ],
     ["minor 10", "signup says neither why no credit was given nor which window was hit", null],
     ["minor 11", "refusals of the HTTP parser are HTML without a request id", null],
     ["minor 12", "2CAPTCHA_BASE_URL is no shell name", null],
@@ -54,7 +62,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "one address locks other tenants out",
       ["test/regression/one-address-locks-nobody-out.test.ts", "over Redis with two processes"],
     ],
-    ["4", "memory by bodies with a key without credit", null],
+    [
+      "4",
+      "memory by bodies with a key without credit",
+      ["test/regression/bodies-fill-no-memory.test.ts", "a key without credit is told 402 before its body has come"],
+    ],
     [
       "5",
       "one stream of a hostile upstream fills memory",

@@ -58,8 +58,8 @@ export async function admit(
       lookAtAddress(request, told, deps);
       return null;
     }
-    const refused = takeAddress(request, told, deps);
-    return endpoint.auth === "none" ? refused : (refused ?? wrongAdminToken());
+    if (endpoint.auth === "none") return takeKnown(request, told, deps);
+    return takeAddress(request, told, deps) ?? wrongAdminToken();
   }
   if (deps.draining()) {
     lookAtAddress(request, told, deps);
@@ -74,7 +74,28 @@ export async function admit(
     return caller;
   }
   if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
-  const { accountId } = caller.payer;
-  const state = told.learn(deps.takeWindow("account", accountId, caller.requestsPerMinute));
+  return takeAccount(caller, told, deps);
+}
+
+/** Counts a request with a good key against its account. */
+function takeAccount(caller: Caller, told: ToldWindow, deps: ServeDeps): Caller | GatewayError {
+  const state = told.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
   return state.allowed ? caller : tooMany(state);
+}
+
+/**
+ * Counts a request that needs no key: whoever has a good one is counted as always and comes back as the caller, any other is anybody.
+ * Without a key there is nothing to wait for.
+ */
+export function takeKnown(
+  request: GatewayRequest,
+  told: ToldWindow,
+  deps: ServeDeps,
+): Caller | GatewayError | null | Promise<Caller | GatewayError | null> {
+  const authorization = request.headers.get("authorization");
+  const count = (known: Caller | GatewayError): Caller | GatewayError | null =>
+    known instanceof GatewayError ? takeAddress(request, told, deps) : takeAccount(known, told, deps);
+  if (authorization === undefined) return takeAddress(request, told, deps);
+  const known = deps.authenticate(authorization, request);
+  return known instanceof Promise ? known.then(count) : count(known);
 }
