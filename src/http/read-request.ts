@@ -248,8 +248,7 @@ export class BodyReader implements SlowClient {
   /** It may go on; or not, and is told so. What still comes is read past where its end is known. */
   goOn(refusal: GatewayError | null): void {
     if (this.#over) return;
-    if (this.#held) this.#res.resume();
-    this.#held = false;
+    this.#letGo();
     const rest = this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore";
     if (refusal !== null) this.#end({ error: refusal, rest });
   }
@@ -293,7 +292,14 @@ export class BodyReader implements SlowClient {
     else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
   }
 
+  #letGo(): void {
+    if (this.#held) this.#res.resume();
+    this.#held = false;
+  }
+
+  /** What was in the reader's buffer still comes from a sender that is held back, and its connection is good for more requests. */
   #end(ending: Buffer | BodyRefusal): void {
+    this.#letGo();
     if ("error" in ending) this.abandon();
     else this.#stop();
     this.#options.done(ending);

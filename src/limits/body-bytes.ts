@@ -10,7 +10,7 @@ export interface BodyShare {
   grow(bytes: number): GatewayError | null;
   /** What it has taken and takes later counts as an account's too. */
   belongTo(accountId: string): GatewayError | null;
-  /** Gives all of it back; nothing the second time. */
+  /** Gives all of it back, and takes nothing from then on: who is asked late whether a body may come has no say any more. */
   close(): void;
 }
 
@@ -43,8 +43,10 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
   function open(): BodyShare {
     let taken = 0;
     let owner: string | null = null;
+    let closed = false;
     return {
       grow(bytes) {
+        if (closed) return null;
         if (total + bytes > bytesMax) return full("All", bytesMax, 503);
         const refusal = owner === null ? null : add(owner, bytes);
         if (refusal !== null) return refusal;
@@ -53,6 +55,7 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
         return null;
       },
       belongTo(accountId) {
+        if (closed) return null;
         const refusal = add(accountId, taken);
         if (refusal === null) owner = accountId;
         return refusal;
@@ -62,6 +65,7 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
         if (owner !== null) add(owner, -taken);
         taken = 0;
         owner = null;
+        closed = true;
       },
     };
   }
