@@ -61,6 +61,11 @@ function hasPassword(raw: string): boolean {
   return /\/\/[^/]*@/.test(raw);
 }
 
+/** Mebibytes in the environment, bytes in the program. At least one body of the largest size must fit. */
+function mebibytes() {
+  return whole(33, 1_000_000).transform((value) => value * 1_048_576);
+}
+
 function webAddress() {
   return z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
@@ -205,6 +210,13 @@ export const SETTINGS = {
   ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
+  bodiesBytesMax: setting(
+    "BODIES_MIB",
+    "256",
+    mebibytes(),
+    "Memory for all long request bodies at once, in MiB; beyond it callers are told 503",
+  ),
+  accountBodiesBytesMax: setting("ACCOUNT_BODIES_MIB", "64", mebibytes(), "The same of one account, beyond it 429"),
   addressRequestsPerMinute: setting(
     "ADDRESS_REQUESTS_PER_MINUTE",
     "120",

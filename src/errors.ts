@@ -215,6 +215,12 @@ export const ERRORS = {
     message: "{detail}",
     hint: "Send uncompressed JSON with `Content-Type: application/json`.",
   },
+  bodies_in_flight: {
+    status: 503,
+    retry: true,
+    message: "{whose} request bodies take {limit_mib} MiB at once already.",
+    hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
+  },
   idempotency_mismatch: {
     status: 422,
     retry: false,

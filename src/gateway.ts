@@ -5,7 +5,7 @@ import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
-import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
+import { type DoorDeps, listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
@@ -22,7 +22,6 @@ import { unsoldIn } from "./gateway/unsold.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
-import type { ServeDeps } from "./serve/deps.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createUpstream } from "./upstream/upstream.ts";
@@ -121,7 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const parts = { stores, kinds: jobKinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
   const phase: Phase = { draining: false };
-  const deps: ServeDeps = {
+  const deps: DoorDeps = {
     ...kernel,
     ...callers.doors,
     observer,

@@ -66,13 +66,21 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "either-or params are not published",
       ["test/run/published-schemas.test.ts", "publishes an either-or as anyOf"],
     ],
-    ["minor 7", "an empty Idempotency-Key counts as none", null],
+    [
+      "minor 7",
+      "an empty Idempotency-Key counts as none",
+      ["test/regression/edge-minors.test.ts", "an empty Idempotency-Key"],
+    ],
     [
       "minor 8",
       "max_cost_exceeded does not say how many cents would do",
       ["test/run/refusals.test.ts", "needed_cents is enough"],
     ],
-    ["minor 9", "405, 413, 415 and public GETs with a good key count in the address window", null],
+    [
+      "minor 9",
+      "405, 413, 415 and public GETs with a good key count in the address window",
+      ["test/regression/edge-minors.test.ts", "counts against the account of a good key"],
+    ],
     [
       "minor 10",
       "signup says neither why no credit was given nor which window was hit",
@@ -104,8 +112,16 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "work for nothing by leaving",
       ["test/kernel/leaving-costs.test.ts", "pays for the prompt once a vendor has accepted it"],
     ],
-    ["3", "one address locks other tenants out", null],
-    ["4", "memory by bodies with a key without credit", null],
+    [
+      "3",
+      "one address locks other tenants out",
+      ["test/regression/one-address-locks-nobody-out.test.ts", "over Redis with two processes"],
+    ],
+    [
+      "4",
+      "memory by bodies with a key without credit",
+      ["test/regression/bodies-fill-no-memory.test.ts", "a key without credit is told 402 before its body has come"],
+    ],
     [
       "5",
       "one stream of a hostile upstream fills memory",
@@ -119,7 +135,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
         "after its client has held it back for longer than five seconds is charged as far as it was delivered",
       ],
     ],
-    ["7", "HEAD and OPTIONS without reading grow memory", null],
+    [
+      "7",
+      "HEAD and OPTIONS without reading grow memory",
+      ["test/regression/framing.test.ts", "and never reads is left"],
+    ],
     [
       "8",
       "refused and cheap calls keep bytes for a day",
@@ -148,16 +168,32 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "config prints a password in PUBLIC_URL",
       ["test/config.test.ts", "shows what is in force, and no secret"],
     ],
-    ["11 nosniff", "JSON without nosniff", null],
+    ["11 nosniff", "JSON without nosniff", ["test/regression/framing.test.ts", "no browser is left to guess"]],
     [
       "11 signature",
       "a signature with junk behind it opens its link",
       ["test/files/downloads.test.ts", "a signature of other letters for the same bytes opens nothing"],
     ],
-    ["11 host", "a duplicate Host on the admin listener", null],
-    ["parser length", "two Content-Length lines are accepted", null],
-    ["parser coding", "odd Transfer-Encoding does not close", null],
-    ["parser pipeline", "a paid call behind a pending answer is charged and never answered", null],
+    [
+      "11 host",
+      "a duplicate Host on the admin listener",
+      ["test/regression/framing.test.ts", "refused as JSON, and the connection closed"],
+    ],
+    [
+      "parser length",
+      "two Content-Length lines are accepted",
+      ["test/regression/framing.test.ts", "refused as JSON, and the connection closed"],
+    ],
+    [
+      "parser coding",
+      "odd Transfer-Encoding does not close",
+      ["test/regression/framing.test.ts", "a Transfer-Encoding of %j"],
+    ],
+    [
+      "parser pipeline",
+      "a paid call behind a pending answer is charged and never answered",
+      ["test/regression/framing.test.ts", "does not begin where another request comes right behind it"],
+    ],
   ],
   friendliness: [
     ["1", "tiers are invisible to clients", ["test/chat/available.test.ts", "are listed as models, cheapest first"]],

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import type { KeyBooks } from "./books.ts";
-import { keyHash, looksLikeKey } from "./secrets.ts";
+import { isMistyped, keyHash, looksLikeKey } from "./secrets.ts";
 
 /** Changes made here are seen at once, those made by another process as soon as it is heard of them. */
 const KNOWN_MS = 60_000;
@@ -15,14 +15,33 @@ const UNKNOWN_MS = 5_000;
 /** A caller takes about 500 bytes. */
 const KNOWN_COUNT_MAX = 20_000;
 const UNKNOWN_COUNT_MAX = 20_000;
-/** Made-up keys that are looked up in a second; beyond it they wait, so that a flood of them is not the ledger's. */
+/** Made-up keys of all addresses that are looked up in a second; beyond it they wait, so that a flood of them is not the ledger's. */
 const MISSES_PER_SECOND_MAX = 500;
 
 export type Authenticated = Caller | GatewayError;
 
+/** Where a request comes from. Only a key that is not known makes us ask. */
+export interface Sender {
+  readonly address: string;
+}
+
+/** What a window says of one more look-up. */
+interface MissWindow {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly windowSeconds: number;
+  readonly resetSeconds: number;
+}
+
+/** How many look-ups may come to nothing for one address. Each is counted when it begins, and given back if it finds a key. */
+export interface AddressMisses {
+  take(address: string): MissWindow;
+  giveBack(address: string): void;
+}
+
 export interface Authenticator {
   /** A caller that is known is answered at once, without a promise. */
-  authenticate(authorization: string | undefined): Authenticated | Promise<Authenticated>;
+  authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
   /** What is remembered of an account and its keys no longer holds; null: of any account. */
   forget(accountId: string | null): void;
 }
@@ -32,6 +51,7 @@ export interface AuthenticatorOptions {
   readonly clock: Clock;
   /** False: sandbox keys are refused. */
   readonly sandbox: boolean;
+  readonly misses: AddressMisses;
   /** Whether changes that other processes make are heard of at this moment; when that ends, everything is to be forgotten. */
   readonly hears?: () => boolean;
 }
@@ -45,10 +65,13 @@ const NOT_BEARER = refused("The Authorization header is not `Bearer <key>`.");
 const UNKNOWN = refused("This key is unknown: it is mistyped or has been revoked.");
 const EXPIRED = refused("This key has expired.");
 const NO_SANDBOX = refused("This is a sandbox key, and this gateway has no sandbox accounts.");
-const TOO_MANY_MISSES = new GatewayError("rate_limited", {
-  detail: { limit: MISSES_PER_SECOND_MAX, window_seconds: 1 },
-  retryAfterSeconds: 1,
-});
+
+function tooManyMisses({ limit, windowSeconds, resetSeconds }: Omit<MissWindow, "allowed">): GatewayError {
+  const detail = { limit, window_seconds: windowSeconds };
+  return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
+}
+
+const TOO_MANY_MISSES = tooManyMisses({ limit: MISSES_PER_SECOND_MAX, windowSeconds: 1, resetSeconds: 1 });
 
 const BEARER = /^bearer +(\S+) *$/i;
 
@@ -74,23 +97,27 @@ interface Known {
   readonly expiresAtMs: number | null;
 }
 
-/** Remembers for a while, up to a number of entries; the oldest goes first. */
+interface Remembered<T> {
+  readonly value: T;
+  readonly untilMs: number;
+}
+
+/** Remembers for a while, up to a number of entries; the one that was set longest ago goes first. */
 class Memory<T> {
-  readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();
+  readonly #entries = new Map<string, Remembered<T>>();
   readonly #countMax: number;
 
   constructor(countMax: number) {
     this.#countMax = countMax;
   }
 
-  get(key: string, nowMs: number): T | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined || entry.untilMs > nowMs) return entry?.value;
-    this.#entries.delete(key);
-    return undefined;
+  /** Also what has lapsed: it was true once. */
+  get(key: string): Remembered<T> | undefined {
+    return this.#entries.get(key);
   }
 
   set(key: string, value: T, untilMs: number): void {
+    this.#entries.delete(key);
     if (this.#entries.size >= this.#countMax) {
       const [oldest] = this.#entries.keys();
       if (oldest !== undefined) this.#entries.delete(oldest);
@@ -98,8 +125,14 @@ class Memory<T> {
     this.#entries.set(key, { value, untilMs });
   }
 
-  drop(goes: (value: T) => boolean): void {
-    for (const [key, { value }] of this.#entries) if (goes(value)) this.#entries.delete(key);
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** What `lapses` picks is no longer true, as far as anybody knows. */
+  lapse(lapses: (value: T) => boolean): void {
+    for (const [key, { value }] of this.#entries)
+      if (lapses(value)) this.#entries.set(key, { value, untilMs: Number.NEGATIVE_INFINITY });
   }
 }
 
@@ -125,7 +158,7 @@ function missBudget(clock: Clock) {
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { books, clock, sandbox, hears = () => true } = options;
+  const { books, clock, sandbox, misses, hears = () => true } = options;
   const known = new Memory<Known>(KNOWN_COUNT_MAX);
   const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /** Lookups under way, so that a burst with one new key is one lookup. */
@@ -146,18 +179,20 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return caller.payer.sandbox && !sandbox ? NO_SANDBOX : { caller, expiresAtMs: key.expiresAtMs };
   }
 
-  async function lookUp(secretHash: string): Promise<Authenticated> {
+  /** Null: nothing was budgeted for it. */
+  async function lookUp(secretHash: string, budgeted: Sender["address"] | null): Promise<Authenticated> {
     const before = generation;
     try {
       const found = await find(secretHash);
-      if (!(found instanceof GatewayError)) budget.giveBack();
-      if (before === generation) {
-        const nowMs = clock.elapsedMs();
-        if (found instanceof GatewayError) unknown.set(secretHash, found, nowMs + UNKNOWN_MS);
-        else known.set(secretHash, found, nowMs + (hears() ? KNOWN_MS : UNHEARD_MS));
+      if (budgeted !== null && !(found instanceof GatewayError)) {
+        budget.giveBack();
+        misses.giveBack(budgeted);
       }
+      if (before === generation) remember(secretHash, found);
       return found instanceof GatewayError ? found : unlessExpired(found);
     } catch (error) {
+      // That the ledger is away is no miss of the sender's.
+      if (budgeted !== null) misses.giveBack(budgeted);
       if (error instanceof GatewayError) return error;
       throw error;
     } finally {
@@ -165,26 +200,50 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     }
   }
 
+  function remember(secretHash: string, found: Known | GatewayError): void {
+    const nowMs = clock.elapsedMs();
+    if (found instanceof GatewayError) {
+      known.delete(secretHash);
+      unknown.set(secretHash, found, nowMs + UNKNOWN_MS);
+    } else known.set(secretHash, found, nowMs + (hears() ? KNOWN_MS : UNHEARD_MS));
+  }
+
+  function begin(secretHash: string, budgeted: string | null): Promise<Authenticated> {
+    const lookup = lookUp(secretHash, budgeted);
+    pending.set(secretHash, lookup);
+    return lookup;
+  }
+
+  /** A look-up that may come to nothing: its address and all addresses together have only so many. */
+  function beginMiss(secretHash: string, address: string): Authenticated | Promise<Authenticated> {
+    const window = misses.take(address);
+    if (!window.allowed) return tooManyMisses(window);
+    if (budget.take()) return begin(secretHash, address);
+    misses.giveBack(address);
+    return TOO_MANY_MISSES;
+  }
+
   return {
-    authenticate(authorization) {
+    authenticate(authorization, sender) {
       if (authorization === undefined || authorization === "") return MISSING;
       const token = BEARER.exec(authorization)?.[1];
       if (token === undefined) return NOT_BEARER;
       if (!looksLikeKey(token)) return UNKNOWN;
       const secretHash = keyHash(token);
       const nowMs = clock.elapsedMs();
-      const caller = known.get(secretHash, nowMs);
-      if (caller !== undefined) return unlessExpired(caller);
-      const remembered = unknown.get(secretHash, nowMs) ?? pending.get(secretHash);
-      if (remembered !== undefined) return remembered;
-      if (!budget.take()) return TOO_MANY_MISSES;
-      const lookup = lookUp(secretHash);
-      pending.set(secretHash, lookup);
-      return lookup;
+      const remembered = known.get(secretHash);
+      if (remembered !== undefined && remembered.untilMs > nowMs) return unlessExpired(remembered.value);
+      const underWay = pending.get(secretHash);
+      if (underWay !== undefined) return underWay;
+      // A key that was good is read again whatever the budgets say: no flood of others shuts out who is known.
+      if (remembered !== undefined) return begin(secretHash, null);
+      const refusal = unknown.get(secretHash);
+      if (refusal !== undefined && refusal.untilMs > nowMs) return refusal.value;
+      return isMistyped(token) ? UNKNOWN : beginMiss(secretHash, sender.address);
     },
     forget(accountId) {
       generation += 1;
-      known.drop(({ caller }) => accountId === null || caller.payer.accountId === accountId);
+      known.lapse(({ caller }) => accountId === null || caller.payer.accountId === accountId);
       pending.clear();
     },
   };

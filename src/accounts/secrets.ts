@@ -1,5 +1,6 @@
 // Makes what is shown once and what names things: key secrets, their hashes, and ids.
 import { hash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const LIVE = "tg_sk_";
@@ -9,7 +10,10 @@ const SECRET_BYTES = 32;
 const SECRET_DIGITS = 43;
 const ID_BYTES = 15;
 const ID_DIGITS = 21;
-const SHAPE = /^tg_sk_(?:test_)?[0-9A-Za-z]{43}$/;
+/** 62^6 is the first power of 62 above 2^32. */
+const CHECK_DIGITS = 6;
+/** Keys that were made before there were check digits have none, and stay good. */
+const SHAPE = /^(tg_sk_(?:test_)?[0-9A-Za-z]{43})([0-9A-Za-z]{6})?$/;
 
 export interface KeySecret {
   /** Shown once, stored nowhere. */
@@ -20,10 +24,11 @@ export interface KeySecret {
   readonly hint: string;
 }
 
-/** Makes a new secret from 32 random bytes; a sandbox account's can be told by its prefix. */
+/** Makes a new secret from 32 random bytes and check digits; a sandbox account's can be told by its prefix. */
 export function mintKey(sandbox: boolean): KeySecret {
   const prefix = sandbox ? SANDBOX : LIVE;
-  const digits = base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
+  const random = base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
+  const digits = random + checkDigits(prefix + random);
   const secret = prefix + digits;
   return { secret, secretHash: keyHash(secret), hint: `${prefix}${digits.slice(0, 4)}...${digits.slice(-4)}` };
 }
@@ -36,6 +41,18 @@ export function keyHash(secret: string): string {
 /** Whether a text can be a key at all. */
 export function looksLikeKey(text: string): boolean {
   return SHAPE.test(text);
+}
+
+/** Whether what looks like a key is mistyped or made up, as far as that can be told without asking anybody. */
+export function isMistyped(key: string): boolean {
+  const [, secret = "", check] = SHAPE.exec(key) ?? [];
+  return check !== undefined && check !== checkDigits(secret);
+}
+
+function checkDigits(text: string): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc32(text));
+  return base62(bytes, CHECK_DIGITS);
 }
 
 /** An id that nobody can guess, such as `acct_` and 21 characters of 120 random bits. */

@@ -20,7 +20,6 @@ export function attachment(filename: string): string {
 
 /** Headers of every answer with a file in it. Whatever a browser makes of it, it is nothing of this address. */
 export const CONTENT_HEADERS: Readonly<Record<string, string>> = {
-  "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
   "cross-origin-resource-policy": "cross-origin",
   "referrer-policy": "no-referrer",

@@ -5,9 +5,11 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
-import { screen, tellAddress } from "../serve/admit.ts";
+import type { BodyBytes } from "../limits/body-bytes.ts";
+import { tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
+import { screen } from "../serve/screen.ts";
 import { serve } from "../serve/serve.ts";
 import type { Stores } from "../stores.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
@@ -15,13 +17,19 @@ import { inEnvelope, openingParts } from "./public-endpoints.ts";
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
+/** What both doors share: the serving, and what long bodies may take of memory. */
+export interface DoorDeps extends ServeDeps {
+  readonly bodies: BodyBytes;
+}
+
 /** How requests come in, at either door. */
-function edge(config: Config, deps: ServeDeps) {
+function edge(config: Config, deps: DoorDeps) {
   return {
     clock: systemClock,
     trustProxy: config.trustProxy,
     spillFolder: config.dataDir,
-    screen: (request, endpoint) => screen(request, endpoint, deps),
+    screen: (request, endpoint, body) => screen(request, endpoint, body, deps),
+    bodies: deps.bodies,
     handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
     refuse: (request, reply, error, errors) => refuseAtEdge(request, reply, error, { errors, deps }),
   } satisfies Partial<HttpOptions>;
@@ -34,7 +42,7 @@ export interface PublicDoor {
 }
 
 /** Rejects where the port cannot be had. */
-export function listenPublic(config: Config, deps: ServeDeps, door: PublicDoor): Promise<HttpServer> {
+export function listenPublic(config: Config, deps: DoorDeps, door: PublicDoor): Promise<HttpServer> {
   return listen({
     ...edge(config, deps),
     host: config.host,
@@ -57,7 +65,7 @@ export interface AdminDoor {
 }
 
 /** Rejects where the port cannot be had. */
-export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): Promise<HttpServer> {
+export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
   const { stores, readiness, metricsText, operator, unsold } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),

@@ -3,6 +3,8 @@ import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
 import { createAuthenticator } from "../accounts/authenticate.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { addressWindowKey } from "../limits/address-window-key.ts";
+import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
@@ -13,7 +15,7 @@ type Doors = "authenticate" | "isAdmin" | "takeWindow" | "peekWindow" | "address
 export interface OpenCallers {
   readonly adminToken: string;
   /** What the serving of requests asks of it. */
-  readonly doors: Pick<ServeDeps, Doors>;
+  readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
   /** What is remembered of an account no longer holds; null: of any account. */
   forget(accountId: string | null): void;
 }
@@ -21,20 +23,26 @@ export interface OpenCallers {
 /** Hears from here on of the changes that other processes make. */
 export async function openCallers(config: Config, stores: Stores): Promise<OpenCallers> {
   const clock = systemClock;
+  const windows = createRequestWindows({ clock });
+  const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
   const authenticator = createAuthenticator({
     books: stores.ledger,
     clock,
     sandbox: config.sandbox,
+    misses: {
+      take: (address) => windows.take(missed(address), config.addressRequestsPerMinute),
+      giveBack: (address) => windows.giveBack(missed(address)),
+    },
     hears: () => stores.hearsChanges(),
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
-  const windows = createRequestWindows({ clock });
   return {
     adminToken,
     doors: {
-      authenticate: (authorization) => authenticator.authenticate(authorization),
+      authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
+      bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

@@ -2,10 +2,11 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Endpoint, GatewayRequest, IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { BodyShare } from "../limits/body-bytes.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
-/** The request headers that anything in the gateway may read; the rest is dropped here. Each costs a native call. */
+/** The request headers that anything in the gateway may read; the rest is dropped here. */
 export const KEPT_HEADERS = [
   "authorization",
   "idempotency-key",
@@ -43,9 +44,12 @@ export interface RequestMade {
   readonly startedMs: number;
   readonly trustProxy: number;
   /** Which headers are kept of a request that has no body, and of one that can have one. */
-  readonly bareHeaders: readonly string[];
-  readonly allHeaders: readonly string[];
+  readonly bareHeaders: ReadonlySet<string>;
+  readonly allHeaders: ReadonlySet<string>;
 }
+
+/** Headers that say where a request ends and whom it is for: of two of them, each server on the way may believe another. */
+const ONE_LINE: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host"]);
 
 /** A request as the edge read it; params and body are filled in when they are known. */
 export class EdgeRequest implements GatewayRequest {
@@ -57,16 +61,19 @@ export class EdgeRequest implements GatewayRequest {
   params: Readonly<Record<string, string>> = NO_PARAMS;
   body: Buffer = NO_BODY;
   incoming?: IncomingBody;
+  /** What its body takes of memory; null where it came with the head. */
+  share: BodyShare | null = null;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
+  /** What is wrong with its head, so that nobody can be sure where it ends: its connection must. Null: nothing. */
+  fault: GatewayError | null = null;
   #address: string | null = null;
 
   /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
   constructor(req: HttpRequest, peer: Peer, made: RequestMade) {
     const method = req.getCaseSensitiveMethod();
-    this.keep(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders);
-    if (made.trustProxy > 0) this.#headers.set("x-forwarded-for", allLines(req, "x-forwarded-for"));
+    this.#keepAll(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders, made.trustProxy > 0);
     // Unlike its type says, this is undefined where there is no question mark.
     const query: string | undefined = req.getQuery();
     this.id = made.id;
@@ -80,6 +87,34 @@ export class EdgeRequest implements GatewayRequest {
 
   get headers(): ReadonlyMap<string, string> {
     return this.#headers;
+  }
+
+  /** One pass over the head: a native call for each name that may be there would cost as much, and see but the first line of each. */
+  #keepAll(req: HttpRequest, names: ReadonlySet<string>, proxied: boolean): void {
+    let coding: string | null = null;
+    let seen = 0;
+    req.forEach((name, value) => {
+      if (ONE_LINE.has(name)) {
+        const bit = name === "host" ? 1 : name === "content-length" ? 2 : 4;
+        if ((seen & bit) !== 0) this.fault ??= twice(name);
+        seen |= bit;
+        if (bit === 4) coding = value;
+      }
+      if (names.has(name)) this.#keepFirst(name, value);
+      else if (proxied && name === "x-forwarded-for") this.#append(name, value);
+    });
+    if (coding !== null) this.fault ??= codingFault(coding);
+  }
+
+  /** An empty header says nothing, but for a key: whoever sent it means to be safe from being charged twice. */
+  #keepFirst(name: string, value: string): void {
+    if ((value !== "" || name === "idempotency-key") && !this.#headers.has(name)) this.#headers.set(name, value);
+  }
+
+  /** A header that came in several lines, as the one that it means (RFC 9110, 5.3). */
+  #append(name: string, value: string): void {
+    const before = this.#headers.get(name);
+    this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }
 
   /** Keeps more headers of the head, as long as its handler runs. */
@@ -104,13 +139,15 @@ export class EdgeRequest implements GatewayRequest {
   }
 }
 
-/** A header that came in several lines, as the one that it means (RFC 9110, 5.3); `getHeader` knows but the first. */
-function allLines(req: HttpRequest, wanted: string): string {
-  const lines: string[] = [];
-  req.forEach((name, value) => {
-    if (name === wanted) lines.push(value);
-  });
-  return lines.join(", ");
+function twice(name: string): GatewayError {
+  return new GatewayError("bad_request", { detail: { detail: `The request has more than one ${name} header.` } });
+}
+
+/** uWebSockets takes whatever coding there is for chunks. */
+function codingFault(coding: string): GatewayError | null {
+  if (coding.toLowerCase() === "chunked") return null;
+  const detail = `A body with Transfer-Encoding ${coding.slice(0, 40)} is not read.`;
+  return new GatewayError("unsupported_media", { detail: { detail } });
 }
 
 /** Whether a request has a body to wait for. A body of a GET means nothing (RFC 9110, 9.3.1), so its length is not even read. */
@@ -139,9 +176,6 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   const coding = headers.get("content-encoding") ?? "identity";
   if (coding.toLowerCase() !== "identity")
     return unsupported(`A body with Content-Encoding ${coding.slice(0, 40)} is not read.`);
-  const transfer = headers.get("transfer-encoding") ?? "chunked";
-  if (transfer.toLowerCase() !== "chunked")
-    return unsupported(`A body with Transfer-Encoding ${transfer.slice(0, 40)} is not read.`);
   const type = headers.get("content-type") ?? JSON_TYPE;
   if (!("stream" in endpoint) && !isJson(type)) {
     const name = type.slice(0, 80);
@@ -168,7 +202,7 @@ export interface BodyLimits {
 }
 
 export interface BodyOptions {
-  readonly request: GatewayRequest;
+  readonly request: EdgeRequest;
   readonly bodyBytesMax: number;
   /** The body does not come in one piece: whether to go on reading may be asked now, before much of it is kept. */
   readonly long: (reader: BodyReader) => void;
@@ -189,6 +223,8 @@ export class BodyReader implements SlowClient {
   #parts: Buffer[] | null = null;
   #bytes = 0;
   #over = false;
+  /** Nothing more is read for now. */
+  #held = false;
 
   constructor(res: HttpResponse, limits: BodyLimits, options: BodyOptions) {
     this.#res = res;
@@ -200,8 +236,25 @@ export class BodyReader implements SlowClient {
   }
 
   keepOpen(): void {
+    // A response that is held back has no timeout, and must not be read on.
+    if (this.#held) return;
     this.#res.pause();
     this.#res.resume();
+  }
+
+  /** Holds the sender back until it is known whether it may go on. */
+  hold(): void {
+    if (this.#over) return;
+    this.#held = true;
+    this.#res.pause();
+  }
+
+  /** It may go on; or not, and is told so. What still comes is read past where its end is known. */
+  goOn(refusal: GatewayError | null): void {
+    if (this.#over) return;
+    this.#letGo();
+    const rest = this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore";
+    if (refusal !== null) this.#end({ error: refusal, rest });
   }
 
   expired(): void {
@@ -210,15 +263,9 @@ export class BodyReader implements SlowClient {
   }
 
   abandon(): void {
-    this.#over = true;
-    if (this.#parts !== null) this.#limits.slowClients.forget(this);
-    this.#parts = null;
-  }
-
-  /** The sender is turned away in mid-body. What still comes is read past where its end is known. */
-  refuse(error: GatewayError): void {
     if (this.#over) return;
-    this.#end({ error, rest: this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore" });
+    this.#stop();
+    this.#options.request.share?.close();
   }
 
   #watch(): Buffer[] {
@@ -238,13 +285,33 @@ export class BodyReader implements SlowClient {
       this.#end({ error: tooLarge(bodyBytesMax), rest: "close" });
       return;
     }
+    const { share, headers } = this.#options.request;
+    const full = share !== null && headers.has("transfer-encoding") ? share.grow(part.byteLength) : null;
+    if (full !== null) {
+      this.#end({ error: full, rest: "close" });
+      return;
+    }
     const copy = Buffer.from(new Uint8Array(part));
     if (!isLast) (this.#parts ?? this.#watch()).push(copy);
     else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
   }
 
+  #letGo(): void {
+    if (this.#held) this.#res.resume();
+    this.#held = false;
+  }
+
+  /** What was in the reader's buffer still comes from a sender that is held back, and its connection is good for more requests. */
   #end(ending: Buffer | BodyRefusal): void {
-    this.abandon();
+    this.#letGo();
+    if ("error" in ending) this.abandon();
+    else this.#stop();
     this.#options.done(ending);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    if (this.#parts !== null) this.#limits.slowClients.forget(this);
+    this.#parts = null;
   }
 }

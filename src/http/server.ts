@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError, type HintOf } from "../errors.ts";
+import type { BodyBytes, BodyShare } from "../limits/body-bytes.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
-import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
   BARE_HEADERS,
   BODY_HEADERS,
@@ -37,10 +38,12 @@ export interface HttpOptions {
   /** Answers a request that the edge itself turns away. */
   readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
   /**
-   * Whether the sender of a long body may go on: asked when the first part has come, so that nobody without a good key
-   * makes us keep megabytes. Null: yes.
+   * Whether the sender of a long body may go on: asked when the first part has come, and nothing more is read until it is answered, so that
+   * nobody without a good key makes us keep megabytes. Null: yes. What it rejects with is told.
    */
-  readonly screen: (request: GatewayRequest, endpoint: Endpoint) => Screened | Promise<Screened>;
+  readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
+  /** What long bodies may take of memory, at all listeners together. */
+  readonly bodies: BodyBytes;
   /** How many proxies in front are believed for the client's address. */
   readonly trustProxy: number;
   /**
@@ -59,6 +62,13 @@ export interface HttpOptions {
   readonly spillFolder?: string;
   /** How long a client may read nothing of its answer. Default 60 s. */
   readonly stalledMsMax?: number;
+}
+
+/** A body that does not come with its head. */
+export interface LongBody {
+  readonly share: BodyShare;
+  /** How long it will be; null: nobody knows, and it takes its share as it comes. */
+  readonly announced: number | null;
 }
 
 /** Why a request is turned away, or null. */
@@ -83,6 +93,8 @@ interface FullListen {
 const EXCLUSIVE_PORT = 1;
 
 const CORS = "\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *";
+/** No browser guesses that what we call JSON is a page. */
+const NOSNIFF = "\r\nx-content-type-options: nosniff";
 const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
 
 /**
@@ -155,8 +167,8 @@ class Edge implements ReplyHost, StreamLimits {
   readonly #match: MatchEndpoint;
   readonly #hosts: ReadonlySet<string> | null;
   readonly #fixedHeaders: string;
-  readonly #bareHeaders: readonly string[];
-  readonly #allHeaders: readonly string[];
+  readonly #bareHeaders: ReadonlySet<string>;
+  readonly #allHeaders: ReadonlySet<string>;
   readonly #newId: () => string;
 
   constructor(options: HttpOptions) {
@@ -171,9 +183,9 @@ class Edge implements ReplyHost, StreamLimits {
     const names = options.allowedHosts;
     this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
     const kept = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
-    this.#bareHeaders = [...kept, ...BARE_HEADERS];
-    this.#allHeaders = [...kept, ...BODY_HEADERS];
-    this.#fixedHeaders = options.cors === null ? "" : CORS;
+    this.#bareHeaders = new Set([...kept, ...BARE_HEADERS]);
+    this.#allHeaders = new Set([...kept, ...BODY_HEADERS]);
+    this.#fixedHeaders = options.cors === null ? NOSNIFF : CORS + NOSNIFF;
   }
 
   finished(): void {
@@ -193,12 +205,17 @@ class Edge implements ReplyHost, StreamLimits {
     });
     if (request.method === "HEAD") reply.withoutBody();
     const { cors } = this.#options;
-    if (request.method === "OPTIONS" && cors !== null) {
+    if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
       cors.announce(request, reply);
       preflight(reply, req.getHeader("access-control-request-headers"));
       return;
     }
     const matched = this.#match(request.method, request.path);
+    if (request.fault !== null) {
+      reply.closeAfterwards();
+      this.#options.refuse(request, reply, request.fault, errorsOf(matched));
+      return;
+    }
     if ("error" in matched) {
       if (matched.allow !== undefined) reply.header("allow", matched.allow);
       this.#options.refuse(request, reply, matched.error, matched.errors);
@@ -212,7 +229,22 @@ class Edge implements ReplyHost, StreamLimits {
     const turnedAway = this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
     else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);
-    else this.#handle(request, endpoint, reply);
+    else this.#begin(request, endpoint, reply);
+  }
+
+  /**
+   * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
+   * ends the connection, since uWebSockets keeps none for later, and nobody is to be charged for an answer that cannot be sent.
+   */
+  #begin(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
+    else
+      this.atTickEnd({
+        tickEnded: () => {
+          if (reply.closed) request.share?.close();
+          else this.#handle(request, endpoint, reply);
+        },
+      });
   }
 
   /** What speaks against any request at all: we are leaving, or it names a host that is not ours. */
@@ -230,7 +262,7 @@ class Edge implements ReplyHost, StreamLimits {
     const done = (ending: Buffer | BodyRefusal): void => {
       if (!("error" in ending)) {
         request.body = ending;
-        this.#handle(request, endpoint, reply);
+        this.#begin(request, endpoint, reply);
         return;
       }
       if (ending.rest === "close") reply.closeAfterwards();
@@ -250,21 +282,25 @@ class Edge implements ReplyHost, StreamLimits {
   }
 
   #screen(reader: BodyReader, request: EdgeRequest, endpoint: Endpoint): void {
-    const turnAway = (screened: Screened): void => {
-      if (screened !== null) reader.refuse(screened);
-    };
-    const screened = this.#options.screen(request, endpoint);
-    // A refusal must not end the reader inside the call that feeds it.
-    if (screened instanceof Promise) screened.then(turnAway, () => {});
-    else if (screened !== null) queueMicrotask(() => turnAway(screened));
+    const share = this.#options.bodies.open();
+    request.share = share;
+    const length = request.headers.get("content-length");
+    reader.hold();
+    this.#options.screen(request, endpoint, { share, announced: length === undefined ? null : Number(length) }).then(
+      (screened) => reader.goOn(screened),
+      (cause) => reader.goOn(cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause })),
+    );
   }
 
-  #handle(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply): void {
+  #handle(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    const { share } = request;
     try {
-      this.#options
+      const served = this.#options
         .handle(request, endpoint, reply)
         ?.catch((cause: unknown) => this.#broke(request, endpoint, reply, cause));
+      if (share !== null) Promise.resolve(served).then(() => share.close());
     } catch (cause) {
+      share?.close();
       this.#broke(request, endpoint, reply, cause);
     }
   }
@@ -276,11 +312,16 @@ class Edge implements ReplyHost, StreamLimits {
   }
 }
 
+function errorsOf(matched: Match): ErrorCodec {
+  return "error" in matched ? matched.errors : matched.endpoint.errors;
+}
+
 /** Tells a browser that pages of any origin may send what they mean to send (Fetch standard, CORS preflight). */
 function preflight(reply: Reply, requestedHeaders: string): void {
   reply.header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
   // Clients send headers of their own that we do not know, such as an SDK's version; nothing rests on refusing them.
   reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
   reply.header("access-control-max-age", "86400");
-  reply.send(204, "");
+  // With a body, however small: of an answer without one nothing would tell whether it is read, and it would be kept for whoever never does.
+  reply.send(200, "{}");
 }

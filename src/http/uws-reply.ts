@@ -2,6 +2,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import type { Reply } from "../endpoint.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
+import { beginLast } from "./last-answer.ts";
 import type { OpenBody, ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import { type Due, Gathered } from "./tick-end.ts";
@@ -116,12 +117,11 @@ export class UwsReply implements Reply, SlowClient, Due {
     if (this.closed || res === null) return;
     if (this.#body?.answered?.() === true) this.#closesConnection = true;
     // What is left of a stream's connection cannot be told apart from the stream, so its end is announced in its head.
-    if (this.#host.draining || this.#closesConnection) this.header("connection", "close");
+    this.#endsConnection();
     this.#begun = true;
     if (bytesTotal !== undefined && (bytesTotal === 0 || !this.#withBody)) {
       this.#ended = true;
-      this.#sendBare(res, status, bytesTotal);
-      return;
+      return bytesTotal === 0 ? this.#sendBare(res, status) : this.#sendLast(res, status, "", bytesTotal);
     }
     this.#bytesTotal = bytesTotal ?? null;
     if (bytesTotal === undefined) this.#gathered = new Gathered();
@@ -170,14 +170,10 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#ended = true;
     if (this.#body?.answered?.() === true) this.#closesConnection = true;
     const bytes = typeof body === "string" && body.length > SLICE_BYTES / 3 ? Buffer.from(body) : body;
-    const close = this.#closesConnection || this.#host.draining;
-    const bare = !this.#withBody || BODILESS.includes(status);
-    if (close && !bare && bytes.length <= SLICE_BYTES) this.#sendLast(res, status, bytes);
-    else {
-      if (close) this.header("connection", "close");
-      if (bare) this.#sendBare(res, status, Buffer.byteLength(bytes));
-      else this.#sendInParts(res, status, bytes);
-    }
+    const ends = this.#endsConnection();
+    if (bytes.length === 0 || BODILESS.includes(status)) this.#sendBare(res, status);
+    else if (ends) this.#sendLast(res, status, this.#withBody ? bytes : "", Buffer.byteLength(bytes));
+    else this.#sendInParts(res, status, bytes);
   }
 
   cut(): void {
@@ -198,22 +194,20 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#res?.close();
   }
 
-  /** An answer of which only the head is sent. */
-  #sendBare(res: HttpResponse, status: number, bytesTotal: number): void {
-    if (!BODILESS.includes(status)) this.header("content-length", String(bytesTotal));
+  /** Whether the connection ends with this answer, which then says so. After a HEAD it does: nothing else tells whether it is read. */
+  #endsConnection(): boolean {
+    const ends = this.#closesConnection || this.#host.draining || !this.#withBody;
+    if (ends) this.header("connection", "close");
+    return ends;
+  }
+
+  /** An answer without bytes. */
+  #sendBare(res: HttpResponse, status: number): void {
+    if (!BODILESS.includes(status)) this.header("content-length", "0");
     res.cork(() => {
       res.writeStatus(this.#headText(status));
       // With arguments, this version's endWithoutBody would leave the response open.
       res.endWithoutBody();
-    });
-    this.#finish();
-  }
-
-  /** The last answer of a connection, which uWebSockets announces and ends. */
-  #sendLast(res: HttpResponse, status: number, body: Uint8Array | string): void {
-    res.cork(() => {
-      res.writeStatus(this.#headText(status));
-      res.end(body, true);
     });
     this.#finish();
   }
@@ -367,6 +361,18 @@ export class UwsReply implements Reply, SlowClient, Due {
     });
   }
 
+  #sendLast(res: HttpResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
+    const goOn = beginLast(res, this.#headText(status), body, bytesTotal);
+    const attempt = (): boolean => {
+      if (goOn()) {
+        this.#finish();
+        setImmediate(() => this.#gone || res.close());
+      } else this.#waitForClient();
+      return this.#res === null;
+    };
+    if (!attempt()) res.onWritable(attempt);
+  }
+
   #waitForClient(): void {
     this.deadlineMs = this.#host.clock.elapsedMs() + this.#host.stalledMsMax;
     this.#host.slowClients.watch(this);
@@ -375,6 +381,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   #leave(): void {
     const listener = this.#ended ? null : this.#goneListener;
     this.#gone = true;
+    if (this.#res === null) return;
     this.#body?.abandon();
     this.#finish();
     listener?.();

@@ -17,6 +17,8 @@ export interface RequestWindows {
   take(key: string, limit: number): WindowState;
   /** What `take` would say, without counting. */
   peek(key: string, limit: number): WindowState;
+  /** One that `take` has counted was none: it is taken back, where its window has not ended. */
+  giveBack(key: string): void;
 }
 
 export interface RequestWindowsOptions {
@@ -83,6 +85,11 @@ export function createRequestWindows(options: RequestWindowsOptions): RequestWin
       enter(nowMs);
       const used = count(key);
       return state(used < limit, limit, used, nowMs);
+    },
+    giveBack(key) {
+      enter(clock.epochMs());
+      const used = count(key);
+      if (used > 0) add(key, used - 1);
     },
   };
 }

@@ -32,25 +32,12 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
   told.tell();
 }
 
-/** Whether the sender of a long body has what the endpoint asks for; nothing is counted yet. */
-export async function screen(
-  request: GatewayRequest,
-  endpoint: EndpointShape,
-  deps: ServeDeps,
-): Promise<GatewayError | null> {
-  const authorization = request.headers.get("authorization");
-  if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return null;
-  if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? null : wrongAdminToken();
-  const caller = await deps.authenticate(authorization);
-  return caller instanceof GatewayError ? caller : null;
-}
-
 /** Whether somebody without a key may ask what a call costs, and pay for it some other way. */
-function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
+export function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
   return deps.stranger !== null && endpoint.auth === "key" && authorization === undefined && "plan" in endpoint;
 }
 
-function wrongAdminToken(): GatewayError {
+export function wrongAdminToken(): GatewayError {
   return new GatewayError("invalid_token", { of: "admin", detail: { detail: "The admin token is missing or wrong." } });
 }
 
@@ -71,20 +58,15 @@ export async function admit(
       lookAtAddress(request, told, deps);
       return null;
     }
-    // Whoever has a good key is told what that key can have, and is counted as always; any other is anybody.
-    if (endpoint.auth === "none" && authorization !== undefined) {
-      const caller = await deps.authenticate(authorization);
-      if (!(caller instanceof GatewayError)) return takeAccount(caller, told, deps);
-    }
-    const refused = takeAddress(request, told, deps);
-    return endpoint.auth === "none" ? refused : (refused ?? wrongAdminToken());
+    if (endpoint.auth === "none") return takeKnown(request, told, deps);
+    return takeAddress(request, told, deps) ?? wrongAdminToken();
   }
   if (deps.draining()) {
     lookAtAddress(request, told, deps);
     return new GatewayError("draining", { retryAfterSeconds: 1 });
   }
   if (isStranger(endpoint, authorization, deps)) return takeAddress(request, told, deps);
-  const known = deps.authenticate(authorization);
+  const known = deps.authenticate(authorization, request);
   const caller = known instanceof Promise ? await known : known;
   // That the ledger is away says nothing against the key, nor against whoever sends it.
   if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
@@ -99,4 +81,21 @@ export async function admit(
 function takeAccount(caller: Caller, told: ToldWindow, deps: ServeDeps): Caller | GatewayError {
   const state = told.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
   return state.allowed ? caller : tooMany(state);
+}
+
+/**
+ * Counts a request that needs no key: whoever has a good one is counted as always and comes back as the caller, any other is anybody.
+ * Without a key there is nothing to wait for.
+ */
+export function takeKnown(
+  request: GatewayRequest,
+  told: ToldWindow,
+  deps: ServeDeps,
+): Caller | GatewayError | null | Promise<Caller | GatewayError | null> {
+  const authorization = request.headers.get("authorization");
+  const count = (known: Caller | GatewayError): Caller | GatewayError | null =>
+    known instanceof GatewayError ? takeAddress(request, told, deps) : takeAccount(known, told, deps);
+  if (authorization === undefined) return takeAddress(request, told, deps);
+  const known = deps.authenticate(authorization, request);
+  return known instanceof Promise ? known.then(count) : count(known);
 }

@@ -16,8 +16,11 @@ export interface StrangerDoor {
 
 export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly observer: Observer;
-  /** A caller by its Authorization header. */
-  authenticate(authorization: string | undefined): Caller | GatewayError | Promise<Caller | GatewayError>;
+  /** A caller by its Authorization header; where it is not known, the sender's address is asked for. */
+  authenticate(
+    authorization: string | undefined,
+    sender: Pick<GatewayRequest, "address">,
+  ): Caller | GatewayError | Promise<Caller | GatewayError>;
   /** The admin token of the admin listener. */
   isAdmin(authorization: string | undefined): boolean;
   /** Counts a request of an account, or of an address without a good credential. */

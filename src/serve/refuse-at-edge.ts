@@ -1,14 +1,18 @@
 // A request that the transport itself turns away still gets the headers of every reply, and a record.
 
 import type { ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
-import type { GatewayError } from "../errors.ts";
-import { takeAddress } from "./admit.ts";
+import { GatewayError } from "../errors.ts";
+import type { Caller } from "../plan.ts";
+import { takeKnown } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
-/** Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. */
+/**
+ * Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. Whoever has a good
+ * key is counted in its account's window all the same.
+ */
 export function refuseAtEdge(
   request: GatewayRequest,
   reply: Reply,
@@ -18,10 +22,19 @@ export function refuseAtEdge(
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   continueTrace(request, reply, record);
   const window = new ToldWindow(reply);
-  const told = takeAddress(request, window, deps) ?? error;
-  window.tell();
-  record.status = told.status;
-  record.code = told.code;
-  record.bytesOut = sendError(reply, told, errors);
-  deps.observer.end(record);
+  const tell = (counted: Caller | GatewayError | null): void => {
+    const told = counted instanceof GatewayError ? counted : error;
+    if (counted !== null && !(counted instanceof GatewayError)) {
+      record.accountId = counted.payer.accountId;
+      record.keyId = counted.payer.keyId;
+    }
+    window.tell();
+    record.status = told.status;
+    record.code = told.code;
+    record.bytesOut = sendError(reply, told, errors);
+    deps.observer.end(record);
+  };
+  const counted = takeKnown(request, window, deps);
+  if (counted instanceof Promise) counted.then(tell, () => tell(null));
+  else tell(counted);
 }

@@ -9,6 +9,8 @@ export function sendError(reply: Reply, error: GatewayError, errors: ErrorCodec,
   const { retryAfterSeconds } = error.options;
   reply.header("content-type", "application/json");
   reply.header("x-should-retry", String(error.retry));
+  // Every 401 names the way to authenticate (RFC 9110, 15.5.2).
+  if (error.status === 401) reply.header("www-authenticate", 'Bearer realm="tollgate"');
   if (retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.max(1, Math.ceil(retryAfterSeconds))));
   const body = JSON.stringify(errors.body(error, balance));
   reply.send(error.status, body);

@@ -29,7 +29,6 @@ export const PAGE_HEADERS = {
     "frame-ancestors 'none'",
   ].join("; "),
   "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
 };
 
 /** How much there is, and how much of it live keys can call today. */

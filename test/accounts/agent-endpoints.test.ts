@@ -38,7 +38,7 @@ describe("POST /api/v1/agents", () => {
       paused: false,
       created_at: new Date(gate.clock.epochMs()).toISOString(),
     });
-    expect(body.api_key).toMatch(/^tg_sk_[0-9A-Za-z]{43}$/);
+    expect(body.api_key).toMatch(/^tg_sk_[0-9A-Za-z]{49}$/);
     const { body: list } = await gate.call(own.key, "GET", "/api/v1/agents");
     expect(list.agents).toHaveLength(2);
     expect(JSON.stringify(list)).not.toContain(body.api_key);

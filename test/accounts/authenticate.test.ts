@@ -2,13 +2,14 @@ import { describe, expect, test } from "vitest";
 import type { AccountRow, KeyRow } from "../../src/account-rows.ts";
 import { createAuthenticator } from "../../src/accounts/authenticate.ts";
 import type { KeyBooks } from "../../src/accounts/books.ts";
-import { mintKey } from "../../src/accounts/secrets.ts";
+import { keyHash, mintKey } from "../../src/accounts/secrets.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { createRequestWindows } from "../../src/limits/request-windows.ts";
 import { nano } from "../../src/money.ts";
 
 /** Books that count how often they are asked and can be changed behind the authenticator's back. */
-function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"] } = {}) {
+function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"]; missesPerMinute?: number } = {}) {
   const clock = manualClock(0);
   const minted = mintKey(options.kind === "sandbox");
   const account: AccountRow = {
@@ -59,15 +60,20 @@ function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"] } = {}) {
     },
     account: async () => state.account,
   };
+  const windows = createRequestWindows({ clock });
+  const limit = options.missesPerMinute ?? 1_000_000;
   const authenticator = createAuthenticator({
     books,
     clock,
+    misses: { take: (address) => windows.take(address, limit), giveBack: (address) => windows.giveBack(address) },
     sandbox: options.sandbox ?? true,
     hears: () => state.hears,
   });
   const bearer = `Bearer ${minted.secret}`;
   const setKey = (change: Partial<KeyRow>) => state.keys.set(minted.secretHash, { ...key, ...change });
-  return { clock, state, bearer, setKey, authenticator, authenticate: authenticator.authenticate };
+  const authenticate = (authorization: string | undefined, address = "192.0.2.1") =>
+    authenticator.authenticate(authorization, { address });
+  return { clock, state, bearer, setKey, authenticator, authenticate };
 }
 
 async function refusal(answer: ReturnType<ReturnType<typeof setUp>["authenticate"]>): Promise<GatewayError> {
@@ -241,8 +247,50 @@ describe("a bad key", () => {
     expect((await refusal(authenticate(`Bearer ${mintKey(false).secret}`))).code).toBe("invalid_token");
   });
 
-  test("good keys do not use the room for bad ones up", async () => {
+  test("of one address uses up its own look-ups and nobody else's", async () => {
+    const { authenticate, bearer, state, clock } = setUp({ missesPerMinute: 10 });
+    const codes = await Promise.all(
+      Array.from({ length: 2_000 }, async () => (await refusal(authenticate(`Bearer ${mintKey(false).secret}`))).code),
+    );
+    expect(codes.filter((code) => code === "invalid_token")).toHaveLength(10);
+    expect(state.lookups).toBe(10);
+    expect((await refusal(authenticate(bearer))).code).toBe("rate_limited");
+    expect(await authenticate(bearer, "192.0.2.2")).toMatchObject({ primary: true });
+    clock.advance(60_000);
+    expect(await refusal(authenticate(`Bearer ${mintKey(false).secret}`))).toMatchObject({ code: "invalid_token" });
+  });
+
+  test("that its own check digits give away is not looked up, and one without any is", async () => {
     const { authenticate, state } = setUp();
+    const [key] = state.keys.values();
+    const { secret } = mintKey(false);
+    const madeUp = secret.endsWith("0") ? `${secret.slice(0, -1)}1` : `${secret.slice(0, -1)}0`;
+    expect((await refusal(authenticate(`Bearer ${madeUp}`))).code).toBe("invalid_token");
+    expect(state.lookups).toBe(0);
+    const old = `tg_sk_${"k".repeat(43)}`;
+    if (key) state.keys.set(keyHash(old), key);
+    expect(await authenticate(`Bearer ${old}`)).toMatchObject({ primary: true });
+  });
+
+  test("does not keep a key that was good from being read again, from wherever it comes", async () => {
+    const { authenticate, authenticator, bearer, state, clock } = setUp({ missesPerMinute: 600 });
+    await authenticate(bearer);
+    const flood = async () => {
+      for (let call = 0; call < 600; call += 1) await refusal(authenticate(`Bearer ${mintKey(false).secret}`));
+      expect((await refusal(authenticate(`Bearer ${mintKey(false).secret}`))).code).toBe("rate_limited");
+    };
+    clock.advance(120_000);
+    await flood();
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
+    authenticator.forget(null);
+    expect(await authenticate(bearer)).toMatchObject({ primary: true });
+    authenticator.forget(null);
+    state.keys.clear();
+    expect((await refusal(authenticate(bearer))).code).toBe("invalid_token");
+  });
+
+  test("good keys do not use the room for bad ones up", async () => {
+    const { authenticate, state } = setUp({ missesPerMinute: 10 });
     const [key] = state.keys.values();
     for (let call = 0; call < 1_000; call += 1) {
       const minted = mintKey(false);

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { adminCheck, adminTokenPath, ensureAdminToken, readAdminToken } from "../../src/accounts/admin-token.ts";
-import { keyHash, looksLikeKey, mintId, mintKey } from "../../src/accounts/secrets.ts";
+import { isMistyped, keyHash, looksLikeKey, mintId, mintKey } from "../../src/accounts/secrets.ts";
 
 describe("a key's secret", () => {
-  test("has 43 base62 characters after a prefix that tells sandbox from live", () => {
-    expect(mintKey(false).secret).toMatch(/^tg_sk_[0-9A-Za-z]{43}$/);
-    expect(mintKey(true).secret).toMatch(/^tg_sk_test_[0-9A-Za-z]{43}$/);
+  test("has 43 random base62 characters and 6 to check them by, after a prefix that tells sandbox from live", () => {
+    expect(mintKey(false).secret).toMatch(/^tg_sk_[0-9A-Za-z]{49}$/);
+    expect(mintKey(true).secret).toMatch(/^tg_sk_test_[0-9A-Za-z]{49}$/);
     expect(looksLikeKey(mintKey(false).secret) && looksLikeKey(mintKey(true).secret)).toBe(true);
   });
 
@@ -26,11 +26,26 @@ describe("a key's secret", () => {
     for (let place = 1; place < 43; place += 1) expect(new Set(secrets.map((text) => text[place])).size).toBe(62);
   });
 
+  test("shows by its check digits that a character is wrong, or two are swapped", () => {
+    for (const secret of [mintKey(false).secret, mintKey(true).secret]) {
+      expect(isMistyped(secret)).toBe(false);
+      for (let at = secret.length - 49; at < secret.length; at += 1) {
+        const wrong = secret[at] === "a" ? "b" : "a";
+        expect(isMistyped(secret.slice(0, at) + wrong + secret.slice(at + 1))).toBe(true);
+      }
+    }
+    // Made before there were check digits: nothing can be told of it.
+    const old = `tg_sk_${"a".repeat(43)}`;
+    expect([looksLikeKey(old), isMistyped(old)]).toEqual([true, false]);
+  });
+
   test.each([
     "",
     "tg_sk_",
     `tg_sk_${"a".repeat(42)}`,
     `tg_sk_${"a".repeat(44)}`,
+    `tg_sk_${"a".repeat(48)}`,
+    `tg_sk_${"a".repeat(50)}`,
     `sk-${"a".repeat(46)}`,
     `tg_sk_${"-".repeat(43)}`,
   ])("%j cannot be one", (text) => {

@@ -63,7 +63,7 @@ describe("where it is open", () => {
     expect(status).toBe(201);
     expect(body).toEqual({
       account_id: expect.stringMatching(/^acct_/),
-      api_key: expect.stringMatching(/^tg_sk_[0-9A-Za-z]{43}$/),
+      api_key: expect.stringMatching(/^tg_sk_[0-9A-Za-z]{49}$/),
       balance_cents: 200,
     });
     const headers = { authorization: `Bearer ${body.api_key}` };

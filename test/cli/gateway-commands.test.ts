@@ -48,7 +48,7 @@ describe("accounts", () => {
     const { code, out } = await tollgate("account", "create", "--name", "Ada", "--credit-cents", "1234");
     expect(code).toBe(0);
     expect(out).toMatch(/^balance +12\.34 USD$/m);
-    const key = /tg_sk_[0-9A-Za-z]{43}/.exec(out)?.[0] ?? "";
+    const key = /tg_sk_[0-9A-Za-z]{49}/.exec(out)?.[0] ?? "";
     expect(await balance(key)).toBe(1_234);
   });
 

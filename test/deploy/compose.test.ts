@@ -1,10 +1,11 @@
 // The compose file: three gateways, their proxy, and a Redis that keeps what it is told.
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { openLink, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
-import { CLOSE_SECONDS, DEPLOY, expectSettings, read, yaml } from "./deployed.ts";
+import { CLOSE_SECONDS, DEPLOY, expectSettings, has, read, temporary, yaml } from "./deployed.ts";
 
 interface Service {
   readonly environment?: Readonly<Record<string, string>>;
@@ -73,6 +74,18 @@ describe("the compose file", () => {
     expect(prometheus?.scrape_configs[0]?.static_configs[0]?.targets).toEqual(names.map((name) => `${name}:8081`));
   });
 
+  test.runIf(has("nginx"))("has a proxy configuration that nginx takes", () => {
+    const file = join(temporary(), "nginx.conf");
+    // The names are those of the compose network, and looking them up again is for newer versions than some machines have.
+    const here = read("nginx.conf")
+      .replace(/server gateway-\d:8080 resolve/g, "server 127.0.0.1:9")
+      .replace(/^ *resolver .*$/m, "");
+    writeFileSync(file, `pid ${file}.pid;\n${here}`);
+    const checked = spawnSync("nginx", ["-t", "-e", "stderr", "-c", file], { encoding: "utf8" });
+    // Whether it may write where its packager keeps bodies is not what is asked.
+    expect(checked.stderr).toContain("syntax is ok");
+  });
+
   test("has a proxy whose lines end, whose blocks close, and that holds no stream back", () => {
     const lines = read("nginx.conf")
       .split("\n")
@@ -82,6 +95,10 @@ describe("the compose file", () => {
     expect(count("{")).toBe(count("}"));
     expect(lines).toContain("proxy_buffering off;");
     expect(lines.join()).not.toContain("non_idempotent");
+    expect(lines).toContain("limit_conn addresses 100;");
+    expect(lines.filter((line) => line.startsWith("proxy_pass"))).toHaveLength(
+      lines.filter((line) => line === "proxy_http_version 1.1;").length,
+    );
     const seconds = Number(/proxy_read_timeout (\d+)s/.exec(read("nginx.conf"))?.[1]);
     expect(seconds).toBeGreaterThan(readConfig({}).wholeMsMax / 1000);
   });

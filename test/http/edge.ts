@@ -5,6 +5,7 @@ import { systemClock } from "../../src/clock.ts";
 import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import type { GatewayError } from "../../src/errors.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../src/http/server.ts";
+import { createBodyBytes } from "../../src/limits/body-bytes.ts";
 import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 
@@ -52,7 +53,8 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     host: "127.0.0.1",
     port: 0,
     endpoints: ENDPOINTS,
-    screen: () => null,
+    screen: async () => null,
+    bodies: createBodyBytes({ bytesMax: 1e9, accountBytesMax: 1e9 }),
     handle: echo,
     refuse,
     trustProxy: 0,

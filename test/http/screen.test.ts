@@ -19,7 +19,7 @@ it("turns away the sender of a long body before the rest of it has come, and the
 });
 
 it("asks at once where the length is not known, and then ends the connection", async () => {
-  const { port } = await startEdge({ screen: () => REFUSED });
+  const { port } = await startEdge({ screen: async () => REFUSED });
   const client = await rawClient(port);
   client.send(
     "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n",
@@ -43,4 +43,20 @@ it("goes on reading for a sender in good standing, and does not ask for a body t
   client.send("1]");
   await client.sees(/ 200 [\s\S]* 200 /);
   expect(asked).toBeLessThanOrEqual(1);
+});
+
+it("leaves a connection as good as before whose body came whole while the question was open", async () => {
+  const answers: ((refusal: null) => void)[] = [];
+  const { port } = await startEdge({ screen: () => new Promise((resolve) => answers.push(resolve)) });
+  const client = await rawClient(port);
+  // More than is read at once, and all of it there: uWebSockets reads on, however it is held back.
+  for (let round = 1; round <= 3; round++) {
+    client.send(`${head(60_000)}${" ".repeat(30_000)}`);
+    client.send(" ".repeat(30_000));
+    const seen = new RegExp(`(?: 200 OK[\\s\\S]*){${round}}`);
+    while (!seen.test(client.text())) {
+      answers.shift()?.(null);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 });

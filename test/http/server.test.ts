@@ -81,15 +81,15 @@ describe("a request that is in order", () => {
     await client.sees(/HTTP\/1\.1 200 OK/);
   });
 
-  test("is answered without a body when it is a HEAD, and the connection goes on", async () => {
+  test("is answered without a body when it is a HEAD, and the connection ends", async () => {
     const { port } = await startEdge();
     const client = await rawClient(port);
     client.send(request("HEAD /hello"));
     const text = await client.sees(/\r\n\r\n$/);
     expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
     expect(Number(/content-length: (\d+)/i.exec(text)?.[1])).toBeGreaterThan(50);
-    client.send(request("GET /hello"));
-    await client.sees(/"method":"GET"/);
+    expect(text).toContain("connection: close");
+    await client.closed;
   });
 });
 
@@ -193,7 +193,7 @@ describe("web pages of other origins", () => {
         "access-control-request-method": "POST",
       },
     });
-    expect(preflight.status).toBe(204);
+    expect(preflight.status).toBe(200);
     expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
     expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,x-stainless-os");
     expect(preflight.headers.get("access-control-allow-methods")).toContain("POST");

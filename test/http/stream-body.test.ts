@@ -281,9 +281,8 @@ describe("a long answer of known length", () => {
     const client = await rawClient(port);
     client.send(request("HEAD /out"));
     const text = await client.sees(/\r\n\r\n$/);
-    expect(text).toContain(`content-length: ${body.length}`);
-    client.send(request("GET /hello"));
-    await client.sees(/hello again/);
+    expect(text.toLowerCase()).toContain(`content-length: ${body.length}`);
+    await client.closed;
   });
 
   test("whose source breaks cuts the connection, so that half of it is not taken for the whole", async () => {

@@ -41,6 +41,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   unsupported_media: INVALID,
   idempotency_mismatch: INVALID,
   rate_limited: "rate_limit_error",
+  bodies_in_flight: "rate_limit_error",
   concurrency_limit: "rate_limit_error",
   too_many_inflight: "rate_limit_error",
   inference_cap: "insufficient_quota",

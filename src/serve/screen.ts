@@ -1,0 +1,39 @@
+// Whether the sender of a long body may go on, asked before the body is read: whoever cannot pay for it does not get to fill memory.
+import type { EndpointShape, GatewayRequest } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import type { BodyShare } from "../limits/body-bytes.ts";
+import { minus, usdText, ZERO } from "../money.ts";
+import { isStranger, wrongAdminToken } from "./admit.ts";
+import type { ServeDeps } from "./deps.ts";
+
+/** A body up to this size is taken of an account without credit too: some actions are free. */
+const FREE_BYTES_MAX = 64 * 1024;
+
+/** Null: the account has something to pay with. */
+async function withoutCredit(accountId: string, { ledger }: ServeDeps): Promise<GatewayError | null> {
+  const account = await ledger.account(accountId);
+  if (account === null) return null;
+  const free = minus(minus(account.grantedNano, account.spentNano), account.heldNano);
+  if (free > ZERO) return null;
+  const detail = { needed_usd: "an unknown number of", free_usd: usdText(free) };
+  return new GatewayError("insufficient_balance", { detail, data: { free_usd: usdText(free) } });
+}
+
+/** Null: the body may be read, and all of it that was announced is taken of `share`. Nothing is counted against a window yet. */
+export async function screen(
+  request: GatewayRequest,
+  endpoint: EndpointShape,
+  { share, announced }: { readonly share: BodyShare; readonly announced: number | null },
+  deps: ServeDeps,
+): Promise<GatewayError | null> {
+  const authorization = request.headers.get("authorization");
+  const room = (): GatewayError | null => share.grow(announced ?? 0);
+  if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return room();
+  if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? room() : wrongAdminToken();
+  const caller = await deps.authenticate(authorization, request);
+  if (caller instanceof GatewayError) return caller;
+  const { accountId } = caller.payer;
+  const isLong = announced === null || announced > FREE_BYTES_MAX;
+  const unpaid = isLong && "plan" in endpoint ? await withoutCredit(accountId, deps) : null;
+  return unpaid ?? share.belongTo(accountId) ?? room();
+}
