@@ -94,7 +94,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ],
     ["minor 13", "GET /models lists no tiers", ["test/chat/available.test.ts", "are listed as models, cheapest first"]],
     ["minor 14", "hints point to the wrong place", ["test/errors.test.ts", "is about the thing that was not found"]],
-    ["minor 15", "401 lacks WWW-Authenticate; missing params read as zod's words", null],
+    [
+      "minor 15",
+      "401 lacks WWW-Authenticate; missing params read as zod's words",
+      ["test/regression/edge-minors.test.ts", "a 401 says how to authenticate"],
+    ],
     [
       "minor 16",
       "not_configured for want of CONTACT does not say so",
