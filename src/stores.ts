@@ -58,6 +58,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     file: storeFile(config),
     units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
     clock: systemClock,
+    sharing: "readers",
     onFatal,
   });
   return {

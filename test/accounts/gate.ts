@@ -59,6 +59,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const thread = await openSqliteThread({
     file: join(folder, "ledger.sqlite"),
     units: { ledger: LEDGER_UNIT },
+    sharing: "readers",
     clock,
     onFatal: (error) => {
       throw error;
