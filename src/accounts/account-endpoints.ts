@@ -1,5 +1,4 @@
 // What an account sees and does with its own keys: balance, transactions, agent keys.
-import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -9,22 +8,11 @@ import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
 import { readBody, readQuery } from "./read-body.ts";
+import { pageSchema } from "./report-query.ts";
 import { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "./rows.ts";
+import { ownUsage } from "./usage-endpoints.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-
-const pageSchema = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, "must be a whole number from 1 to 1000")
-    .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= 1_000, "must be a whole number from 1 to 1000")
-    .default(100),
-  cursor: z
-    .string()
-    .regex(/^[\w.:~=-]{1,200}$/, "must be the next_cursor of an earlier answer")
-    .optional(),
-});
 
 export interface AccountParts {
   readonly books: Books;
@@ -78,6 +66,7 @@ function readingEndpoints(books: Books): EndpointSpec[] {
       });
       return { status: 200, body: { transactions: rows.map(transactionRow), next_cursor: next } };
     }),
+    endpoint("GET", "/api/v1/usage", ({ request, caller }) => ownUsage(books, caller, request.query)),
     endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
       const { payer, primary } = call.caller;
       const found = await findTransaction(books, payer.accountId, idOf(call));

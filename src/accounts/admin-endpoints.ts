@@ -10,6 +10,7 @@ import { findTransaction } from "./find-transaction.ts";
 import { readBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { mintId } from "./secrets.ts";
+import { anyTransactions, anyUsage } from "./usage-endpoints.ts";
 
 const refundSchema = z.strictObject({ reason: z.string().min(1, "must not be empty").max(500) });
 const backupSchema = z.strictObject({
@@ -79,6 +80,8 @@ function ledgerEndpoints(books: Books): EndpointSpec[] {
       const body = readBody(refundSchema, request.body);
       return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
     }),
+    adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, request.query)),
+    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage(books, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", async () => ({ status: 200, body: await books.doctor() })),
     adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
       const body = readBody(backupSchema, request.body);

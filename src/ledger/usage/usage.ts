@@ -2,10 +2,10 @@
 import type { TooWide, UsageField, UsagePage, UsageQuery, UsageRow } from "../../usage-rows.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
 import type { AskReports } from "./reports.ts";
+import { type Source, sourceOf } from "./source.ts";
 import { cursorIn, cursorOf, StatementWriter, tagsOf, where } from "./statement.ts";
 import { ANY_TAG, OTHER_TAGS, postingExpressions, SUMS, sumExpressions, sumTable } from "./sums.ts";
 
-/** Days that are looked up one by one for an account; a report over more reads them all. */
 const COLUMN: Readonly<Record<UsageField, string>> = {
   account: "account_id",
   key: "key_id",
@@ -96,7 +96,7 @@ function rowsOfSums(query: UsageQuery, days: Days, write: StatementWriter, { tab
   ].join(" UNION ALL ");
 }
 
-function rowsOfPostings(query: UsageQuery, write: StatementWriter, { tables, dialect }: AskReports): string {
+function rowsOfPostings(query: UsageQuery, source: Source, write: StatementWriter, { dialect }: AskReports): string {
   const by: Record<string, string> = postingExpressions("p.");
   const sums = sumExpressions("p.", dialect);
   const columns = query.by.map((field) =>
@@ -104,13 +104,14 @@ function rowsOfPostings(query: UsageQuery, write: StatementWriter, { tables, dia
   );
   const perTag = query.by.includes("tag") ? `LEFT JOIN ${tagsOf(dialect, "p.tags")} ON true` : "";
   const conditions = [
+    ...source.conditions,
     `p.created_at >= ${write.value(query.fromMs)} AND p.created_at < ${write.value(query.toMs)}`,
     kindIs(query, "p.kind"),
     ...filters(query, write, by),
     hasTag(query.tag, write, dialect),
   ];
   const names = ["0 AS z", ...columns, ...SUMS.map((sum) => `${sums[sum]} AS ${sum}`)];
-  return `SELECT ${names.join(", ")} FROM ${tables.postings} p ${perTag} ${where(conditions)}`;
+  return `SELECT ${names.join(", ")} FROM ${source.rows} ${perTag} ${where(conditions)}`;
 }
 
 /** The condition that a posting `p` has a tag. */
@@ -167,7 +168,9 @@ export async function readUsage(query: UsageQuery, books: AskReports): Promise<U
   const after = query.cursor === null ? [] : cursorIn(query.cursor, query.by.length);
   if (days === null || after === null) return NOTHING;
   const write = new StatementWriter(books.dialect);
-  const rows = reads ? rowsOfPostings(query, write, books) : rowsOfSums(query, days, write, books);
+  const source = reads ? await sourceOf(query, write, books, null) : null;
+  if (reads && source === null) return NOTHING;
+  const rows = source === null ? rowsOfSums(query, days, write, books) : rowsOfPostings(query, source, write, books);
   const columns = query.by.map((field) => COLUMN[field]);
   // As text: what all accounts have spent may be more than a number counts exactly.
   const sums = SUMS.map((sum) => `CAST(SUM(${sum}) AS text) AS ${sum}`);

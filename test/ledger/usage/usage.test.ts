@@ -47,7 +47,11 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
       const database = new DatabaseSync(file);
       database.exec("PRAGMA foreign_keys = OFF");
       const entries = new EntryTables(database);
-      for (const one of more) entries.insertPosting({ ...one, beforeOfAccount: null, beforeOfKey: null });
+      for (const one of more) {
+        const before = database.prepare("SELECT MAX(seq) AS last FROM posting WHERE account_id = ?").get(one.accountId);
+        const beforeOfAccount = before?.last == null ? null : Number(before.last);
+        entries.insertPosting({ ...one, beforeOfAccount, beforeOfKey: null });
+      }
       database.close();
     },
     // Without accounts there is more that the doctor finds.
