@@ -10,6 +10,7 @@ import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
+import { callTags } from "../wires/call-tags.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
@@ -85,6 +86,8 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const body = parsed.data;
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const tags = callTags(request, body);
+  if (tags instanceof GatewayError) return tags;
   const model = deps.catalog().embedding(body.model, audience);
   if (model === null) return new GatewayError("model_not_found", { param: "model", detail: { model: body.model } });
   const refused = modelsRefusal(audience.allows, [{ name: body.model, param: "model" }]);
@@ -130,6 +133,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     slots: [],
     inference: true,
     idempotency: null,
+    tags,
     route: ladder(candidates.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
