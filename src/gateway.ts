@@ -1,4 +1,5 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
+import { join } from "node:path";
 import type { Readiness } from "./accounts/admin-endpoints.ts";
 import type { LocalAction } from "./catalog/local-action.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
@@ -15,6 +16,7 @@ import { openObserver } from "./gateway/open-observer.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
+import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import type { ServeDeps } from "./serve/deps.ts";
@@ -89,7 +91,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     moreActions,
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
-  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks: role?.kind !== "child" });
+  const failedCalls = openFailedCalls({
+    file: join(config.dataDir, "failed-calls.log"),
+    clock,
+    onBroken: (err) => log.logger.warn({ err }, "failed calls could not be noted"),
+  });
+  const looksAtBooks = role?.kind !== "child";
+  const observer = openObserver({ log, isKnown, stores, upstream, looksAtBooks, failedCalls });
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
@@ -118,7 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, { endpoints, sharesPort });
   if (publicServer !== null) url.listensOn(publicServer.port);
   const adminServer =
-    role?.kind === "child" ? null : await listenAdmin(config, deps, { stores, readiness, metricsText });
+    role?.kind === "child" ? null : await listenAdmin(config, deps, { stores, readiness, metricsText, failedCalls });
   // The parent serves nobody, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await jobs.start();
 
@@ -128,6 +136,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await leases.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);
     await stores.close();
+    await failedCalls.close();
     observer.flush();
   }
 

@@ -66,3 +66,39 @@ export interface Reports {
   /** Postings, newest first, without their legs. */
   search(query: PostingSearch): Promise<PostingPage | TooWide>;
 }
+
+/** A call of a known key that was not charged: it failed, or was refused before it began. */
+export interface FailedCall {
+  readonly requestId: string;
+  readonly status: "failed" | "refused";
+  readonly createdAtMs: number;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly endpoint: string;
+  readonly asked: string | null;
+  /** What the caller was told. */
+  readonly httpStatus: number;
+  readonly code: string | null;
+  readonly ms: number;
+  readonly tags: readonly string[];
+  /** What was tried, and what each took from us. */
+  readonly attempts: readonly {
+    readonly vendor: string;
+    readonly model: string;
+    readonly status: number;
+    readonly reason: string | null;
+    readonly ms: number;
+    readonly upstreamNano: number;
+  }[];
+}
+
+export interface FailedCallSearch extends PostingFilters {
+  readonly status: FailedCall["status"];
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+export interface FailedCalls {
+  /** Newest first. */
+  find(search: FailedCallSearch): Promise<{ readonly rows: readonly FailedCall[]; readonly next: string | null }>;
+}

@@ -84,7 +84,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     ["3 names", "a mistyped variable is silent", null],
     ["3 ask", "prices and config read the shell, not the gateway", null],
     ["4", "a nearly full disk is not said", null],
-    ["5", "the operator cannot see transactions or usage", null],
+    [
+      "5",
+      "the operator cannot see transactions or usage",
+      ["test/accounts/usage-endpoints.test.ts", "the operator finds transactions by filter"],
+    ],
     ["6", "model names: nearest and bare", null],
     ["7", "a wrong base URL", null],
     ["8", "OpenRouter's usage and provider fields", null],

@@ -1,7 +1,7 @@
 // What may be asked of reports: by what, of which postings, since when; read from the query of a request.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import type { PostingSearch, TooWide, UsageField, UsageQuery } from "../usage-rows.ts";
+import type { FailedCallSearch, PostingSearch, TooWide, UsageField, UsageQuery } from "../usage-rows.ts";
 
 const DAY_MS = 86_400_000;
 export const USAGE_FIELDS: readonly UsageField[] = ["account", "key", "model", "provider", "day", "tag"];
@@ -71,7 +71,9 @@ export const ownUsageSchema = filterSchema.extend({
 });
 export const searchSchema = filterSchema.extend({
   account: name,
-  status: z.enum(["charged", "credited"], "must be charged or credited").optional(),
+  status: z
+    .enum(["charged", "credited", "failed", "refused"], "must be charged, credited, failed or refused")
+    .optional(),
 });
 
 type Filters = z.output<typeof filterSchema>;
@@ -94,8 +96,14 @@ export function usageQuery(asked: z.output<typeof ownUsageSchema>, account: stri
   return { ...filtersOf(asked, account), by: asked.by, kind: asked.status };
 }
 
-export function postingSearch(asked: z.output<typeof searchSchema>): PostingSearch {
-  return { ...filtersOf(asked, asked.account), kind: asked.status ?? null };
+/** Postings, or calls that left none. */
+export function searchOf(
+  asked: z.output<typeof searchSchema>,
+): { readonly postings: PostingSearch } | { readonly failed: FailedCallSearch } {
+  const filters = filtersOf(asked, asked.account);
+  const { status = null } = asked;
+  if (status === "failed" || status === "refused") return { failed: { ...filters, status } };
+  return { postings: { ...filters, kind: status } };
 }
 
 /** What takes reading postings is asked of one day: with which field that was so. */

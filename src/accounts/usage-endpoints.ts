@@ -3,11 +3,11 @@ import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdTextOfSum } from "../money.ts";
 import type { Caller } from "../plan.ts";
-import type { PostingSearch, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
+import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
 import { type CsvRow, csvText } from "./csv.ts";
 import { readQuery } from "./read-body.ts";
-import { ownUsageSchema, postingSearch, searchSchema, tooWideError, usageQuery, usageSchema } from "./report-query.ts";
-import { foundTransactionRow } from "./rows.ts";
+import { ownUsageSchema, searchOf, searchSchema, tooWideError, usageQuery, usageSchema } from "./report-query.ts";
+import { foundTransactionRow, isoTime } from "./rows.ts";
 
 /** How fields are called in answers. */
 const NAMES: Readonly<Record<UsageField, string>> = {
@@ -24,6 +24,10 @@ const TRANSACTION_COLUMNS = [
   ...["transaction_id", "kind", "request_id", "created_at", "account_id", "key_id", "endpoint", "asked", "served"],
   ...["vendor", "charged_cents", "charged_nano_usd", "credited_nano_usd", "upstream_nano_usd", "absorbed_nano_usd"],
   ...["estimated", "reference", "reason", "tags"],
+];
+const FAILED_COLUMNS = [
+  ...["request_id", "kind", "created_at", "account_id", "key_id", "endpoint", "asked", "status", "code", "ms", "tags"],
+  "attempts",
 ];
 
 /** Exact: as a number as long as one can be. */
@@ -105,12 +109,38 @@ export async function anyUsage(reports: Reports, asked: URLSearchParams): Promis
   return usageAnswer(reports, usageQuery(read, read.account), { format: read.format, forOperator: true });
 }
 
-export async function anyTransactions(reports: Reports, asked: URLSearchParams): Promise<Answer | GatewayError> {
+function failedRow(call: FailedCall): CsvRow {
+  return {
+    request_id: call.requestId,
+    kind: call.status,
+    created_at: isoTime(call.createdAtMs),
+    account_id: call.accountId,
+    key_id: call.keyId,
+    endpoint: call.endpoint,
+    asked: call.asked,
+    status: call.httpStatus,
+    code: call.code,
+    ms: call.ms,
+    ...(call.tags.length > 0 ? { tags: call.tags } : {}),
+    attempts: call.attempts.map(({ upstreamNano, ...attempt }) => ({ ...attempt, upstream_nano_usd: upstreamNano })),
+  };
+}
+
+export async function anyTransactions(
+  reports: Reports,
+  failedCalls: FailedCalls,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
   const read = readQuery(searchSchema, asked);
   if (read instanceof GatewayError) return read;
-  const query: PostingSearch = postingSearch(read);
-  const page = await reports.search(query);
+  const search = searchOf(read);
+  const name = "transactions";
+  if ("failed" in search) {
+    const { rows, next } = await failedCalls.find(search.failed);
+    return pageAnswer({ format: read.format, name, columns: FAILED_COLUMNS, rows: rows.map(failedRow), next });
+  }
+  const page = await reports.search(search.postings);
   if ("tooWide" in page) return tooWideError(page);
   const rows = page.rows.map(foundTransactionRow);
-  return pageAnswer({ format: read.format, name: "transactions", columns: TRANSACTION_COLUMNS, rows, next: page.next });
+  return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
 }

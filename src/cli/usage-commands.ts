@@ -100,12 +100,23 @@ const TRANSACTION_COLUMNS = {
   charged_nano_usd: "NANO-USD",
 };
 
+const FAILED_COLUMNS = {
+  created_at: "WHEN",
+  request_id: "REQUEST",
+  account_id: "ACCOUNT",
+  key_id: "KEY",
+  endpoint: "ENDPOINT",
+  asked: "MODEL OR ACTION",
+  status: "STATUS",
+  code: "CODE",
+};
+
 const transactions: Command = {
   name: "transactions",
   takes: [],
   options: {
     ...FILTERS,
-    status: { value: "STATUS", meaning: "charged or credited" },
+    status: { value: "STATUS", meaning: "charged or credited; or failed or refused, which were not charged" },
     limit: { value: "COUNT", meaning: `how many, newest first; ${TRANSACTIONS} by itself` },
     csv: CSV,
   },
@@ -121,7 +132,8 @@ const transactions: Command = {
     });
     const json = { transactions: rows };
     if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
-    return { json, text: asTable(TRANSACTION_COLUMNS, rows) };
+    const isCharge = !["failed", "refused"].includes(typed.text("status") ?? "");
+    return { json, text: asTable(isCharge ? TRANSACTION_COLUMNS : FAILED_COLUMNS, rows) };
   },
 };
 

@@ -9,6 +9,7 @@ import type { ServeDeps } from "../serve/deps.ts";
 import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
 import { serve } from "../serve/serve.ts";
 import type { Stores } from "../stores.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
@@ -50,17 +51,19 @@ export interface AdminDoor {
   /** Of this process, or of all of them together. */
   readonly readiness: () => Readiness;
   readonly metricsText: () => Promise<string>;
+  readonly failedCalls: FailedCalls;
 }
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: ServeDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText } = door;
+  const { stores, readiness, metricsText, failedCalls } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     forget: deps.forget,
     sandbox: config.sandbox,
     readiness,
     metricsText,
+    failedCalls,
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });

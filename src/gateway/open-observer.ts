@@ -1,5 +1,6 @@
 // What is seen of requests, and the gauges that are read when somebody looks.
 import { systemClock } from "../clock.ts";
+import type { FailedCallFile } from "../observe/failed-calls.ts";
 import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
 import type { Stores } from "../stores.ts";
@@ -13,11 +14,19 @@ export interface OpenObserverParts {
   readonly upstream: Upstream;
   /** The books are common to all processes: one of them looks. */
   readonly looksAtBooks: boolean;
+  readonly failedCalls: Pick<FailedCallFile, "note">;
 }
 
-export function openObserver({ log, isKnown, stores, upstream, looksAtBooks }: OpenObserverParts): Observer {
+export function openObserver({
+  log,
+  isKnown,
+  stores,
+  upstream,
+  looksAtBooks,
+  failedCalls,
+}: OpenObserverParts): Observer {
   const { ledger, spool, archiveBehindMs } = stores;
-  const observer = createObserver({ clock: systemClock, log, isKnown });
+  const observer = createObserver({ clock: systemClock, log, isKnown, onEnd: (record) => failedCalls.note(record) });
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),
     restingRoutes: () => upstream.health.resting(),

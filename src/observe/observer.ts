@@ -60,9 +60,11 @@ export interface ObserverOptions {
   readonly log: Log;
   /** Tells models, tiers and actions of the catalog from names that callers made up, which are never labels. */
   readonly isKnown: (name: string) => boolean;
+  /** Hears of each request that has ended. */
+  readonly onEnd?: (record: RequestRecord) => void;
 }
 
-export function createObserver({ clock, log, isKnown }: ObserverOptions): Observer {
+export function createObserver({ clock, log, isKnown, onEnd }: ObserverOptions): Observer {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
@@ -101,6 +103,7 @@ export function createObserver({ clock, log, isKnown }: ObserverOptions): Observ
       record.durationMs = clock.elapsedMs() - record.startedMs;
       log.request(record);
       count(record);
+      onEnd?.(record);
     },
     ledgerTook(operation, ms) {
       let cell = ledgerCells.get(operation);

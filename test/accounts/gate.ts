@@ -82,6 +82,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       sandbox,
       readiness: () => gate.readiness,
       metricsText: async () => "up 1\n",
+      failedCalls: { find: async () => ({ rows: [], next: null }) },
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
     }),
