@@ -100,6 +100,13 @@ function build(tables: SumTables, table: Counted, source: string, dialect: Diale
     GROUP BY ${columns.map((_, at) => at + 1).join(", ")}`;
 }
 
+/** The sums of all accounts together: the postings are read once. */
+function buildTotal(tables: SumTables): string {
+  const by = KEPT_BY.usage_total.join(", ");
+  const sums = SUMS.map((sum) => `SUM(${sum})`).join(", ");
+  return `INSERT INTO ${sumTable(tables, "usage_total")} SELECT ${by}, ${sums} FROM ${sumTable(tables, "usage_day")} GROUP BY ${by}`;
+}
+
 /** Adds one posting, in a trigger of SQLite's. */
 function countOne(tables: SumTables, table: Counted): string {
   const by = postingExpressions("new.");
@@ -160,7 +167,7 @@ export function sqliteSums(tables: SumTables): string {
   return `
     ${made.join("\n")}
     ${build(tables, "usage_day", postings, "sqlite")};
-    ${build(tables, "usage_total", postings, "sqlite")};
+    ${buildTotal(tables)};
     CREATE TRIGGER ${prefix}usage_of_posting AFTER INSERT ON ${postings} BEGIN
       ${countOne(tables, "usage_day")}
       ${countOne(tables, "usage_total")}
@@ -226,7 +233,7 @@ export function postgresSums(tables: SumTables): string {
         LOCK TABLE ${postings} IN SHARE ROW EXCLUSIVE MODE;
         ${(Object.keys(KEPT_BY) as SumTable[]).map((name) => `${tableSql(tables, name, "bigint")};`).join("\n")}
         ${build(tables, "usage_day", postings, "postgres")};
-        ${build(tables, "usage_total", postings, "postgres")};
+        ${buildTotal(tables)};
         CREATE TRIGGER ${prefix}usage_of_posting AFTER INSERT ON ${postings}
           REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION ${counted}();
         CREATE TRIGGER ${prefix}usage_of_deleted AFTER DELETE ON ${postings}
