@@ -88,8 +88,25 @@ async function usageAnswer(
   return pageAnswer({ format, name: "usage", columns, rows, next: page.next, more });
 }
 
+/** One report of an account at a time: reports are made one after the other, and nobody's keep all others waiting. */
+export function ownReports(reports: Reports) {
+  const making = new Set<string>();
+  return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {
+    const { accountId } = caller.payer;
+    if (making.has(accountId)) {
+      return new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
+    }
+    making.add(accountId);
+    try {
+      return await ownUsage(reports, caller, asked);
+    } finally {
+      making.delete(accountId);
+    }
+  };
+}
+
 /** The account's own; of an agent key, that key's alone. */
-export async function ownUsage(
+async function ownUsage(
   reports: Reports,
   { payer, primary }: Caller,
   asked: URLSearchParams,

@@ -47,6 +47,12 @@ test("an agent key sees itself alone, whatever it asks", async () => {
   expect((await gate.call(agent.key, "GET", `/api/v1/usage?account=${account.id}`)).status).toBe(400);
 });
 
+test("one report of an account is made at a time", async () => {
+  const both = await Promise.all([1, 2].map(() => gate.call(account.key, "GET", "/api/v1/usage")));
+  expect(both.map(({ status }) => status)).toEqual([200, 429]);
+  expect((await gate.call(account.key, "GET", "/api/v1/usage")).status).toBe(200);
+});
+
 test("the operator sees all accounts, what it cost us, and what was credited", async () => {
   const { body } = await gate.admin("GET", `/admin/v1/usage?by=account,provider&account=${account.id}`);
   expect(body.usage).toEqual([
