@@ -35,6 +35,7 @@ export async function ledgerBench(options: LedgerBenchOptions = {}): Promise<Led
   const thread = await openSqliteThread({
     file: join(folder, "tollgate.db"),
     units: { ledger: LEDGER_UNIT },
+    sharing: "readers",
     clock: systemClock,
     disk: { freeBytesMin: 0, ballastBytes: 0 },
     onFatal: (error) => {

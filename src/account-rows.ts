@@ -157,6 +157,8 @@ export interface PostingRow {
   readonly reference: string | null;
   /** Why a refund was given, or why a charge is there that nobody posted in time. */
   readonly reason: string | null;
+  /** What the caller has called it, as `name=value`. */
+  readonly tags: readonly string[];
   /** Whose work it was, and what each part took from us. Lists leave them out. */
   readonly legs: readonly PostedLeg[];
 }

@@ -1,4 +1,5 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
+import { join } from "node:path";
 import type { Readiness } from "./accounts/admin-endpoints.ts";
 import type { LocalAction } from "./catalog/local-action.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
@@ -20,6 +21,7 @@ import { setupOf } from "./gateway/setup.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
 import type { JobKind } from "./jobs/job-kind.ts";
+import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
@@ -101,6 +103,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     moreActions,
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
+  const failedCalls = openFailedCalls({
+    file: join(config.dataDir, "failed-calls.log"),
+    clock,
+    onBroken: (err) => log.logger.warn({ err }, "failed calls could not be noted"),
+  });
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
   const observer = openObserver({
@@ -111,6 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     upstream,
     looksAtBooks: role?.kind !== "child",
     disk,
+    failedCalls,
   });
 
   const callers = await openCallers(config, stores);
@@ -152,6 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           stores,
           readiness: () => readyWithRoom(readiness(), disk),
           metricsText,
+          failedCalls,
           operator,
           unsold,
         });
@@ -164,6 +173,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await leases.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);
     await stores.close();
+    await failedCalls.close();
     observer.flush();
   }
 

@@ -112,6 +112,11 @@ export function usdText(amount: Nano): string {
   return decimalText(amount, 9);
 }
 
+/** The same of a sum over all accounts, in whole nano-USD, which may be more than a number counts exactly. */
+export function usdTextOfSum(nano: string): string {
+  return decimalText(nano, 9);
+}
+
 /** A price per token as an exact decimal string of USD per token, such as "0.00000015". */
 export function usdPerTokenText(price: PicoPerToken): string {
   return decimalText(price, 12);
@@ -127,7 +132,7 @@ export function usdNumber(amount: Nano): number {
   return amount / NANO_PER_USD;
 }
 
-function decimalText(value: number, digits: number): string {
+function decimalText(value: number | string, digits: number): string {
   const text = String(value).padStart(digits + 1, "0");
   const fraction = text.slice(-digits).replace(/0+$/, "");
   return fraction ? `${text.slice(0, -digits)}.${fraction}` : text.slice(0, -digits);

@@ -90,6 +90,8 @@ export interface KeptHoldSpec {
   readonly job: string;
   /** What that needs to begin, as JSON can write it. */
   readonly start: unknown;
+  /** What the caller has called it. */
+  readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
 }
 
@@ -138,6 +140,8 @@ export interface Plan {
   /** Whether the call counts toward the account's daily inference cap. */
   readonly inference: boolean;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+  /** What the caller has called it, for its posting; absent: nothing. */
+  readonly tags?: readonly string[];
   readonly route: Route;
   readonly wholeMsMax: number;
   readonly attemptsMax: number;
@@ -172,6 +176,8 @@ export interface Capture {
   readonly cost: Cost;
   readonly served: Candidate;
   readonly legs: readonly Leg[];
+  /** What the caller has called it. */
+  readonly tags?: readonly string[];
 }
 
 /** What a call that is not charged leaves of its Idempotency-Key. `answered`: its refusal is kept; `unknown`: a write may have happened. */

@@ -61,6 +61,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
     clock: systemClock,
     disk: diskBounds(config.diskFreeMibMin),
+    sharing: "readers",
     onFatal,
   });
   return {

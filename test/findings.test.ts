@@ -226,7 +226,11 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "a nearly full disk is not said",
       ["test/gateway/full-disk.test.ts", "is told at the start, at /readyz and by account create"],
     ],
-    ["5", "the operator cannot see transactions or usage", null],
+    [
+      "5",
+      "the operator cannot see transactions or usage",
+      ["test/accounts/usage-endpoints.test.ts", "the operator finds transactions by filter"],
+    ],
     ["6", "model names: nearest and bare", ["test/chat/model-names.test.ts", "gets the nearest ones, tiers too"]],
     ["7", "a wrong base URL", ["test/chat/model-names.test.ts", "works below /v1 as below /api/llm/v1"]],
     [

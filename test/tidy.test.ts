@@ -33,6 +33,7 @@ const LINES: Record<string, number> = {
   "src/storage": 1,
   "src/config.ts": 1,
   "src/account-rows.ts": 0,
+  "src/usage-rows.ts": 0,
   "src/endpoint.ts": 0,
   "src/plan.ts": 0,
   "src/route.ts": 0,
@@ -127,7 +128,6 @@ const SPREAD_LITERAL = /\.\.\.\{/g;
 /** Files that still do so, with how often. The list only gets shorter. */
 const SPREAD_LEFT: Readonly<Record<string, number>> = {
   "src/ledger/archive/archive.ts": 1,
-  "src/ledger/archive/postgres.ts": 1,
   "src/ledger/redis/books.ts": 10,
   "src/ledger/redis/ledger.ts": 1,
   "src/ledger/sqlite/admin.ts": 9,

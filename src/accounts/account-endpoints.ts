@@ -11,6 +11,7 @@ import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateK
 import { keyPageSchema, listKeys, pageSchema } from "./list-pages.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "./rows.ts";
+import { ownReports } from "./usage-endpoints.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
@@ -49,6 +50,7 @@ function idOf(call: Call): string {
 }
 
 function readingEndpoints(books: Books): EndpointSpec[] {
+  const usage = ownReports(books);
   return [
     endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
       const [account, key] = await Promise.all([
@@ -69,6 +71,7 @@ function readingEndpoints(books: Books): EndpointSpec[] {
       });
       return { status: 200, body: { transactions: rows.map(transactionRow), next_cursor: next } };
     }),
+    endpoint("GET", "/api/v1/usage", ({ request, caller }) => usage(caller, request.query)),
     endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
       const { payer, primary } = call.caller;
       const found = await findTransaction(books, payer.accountId, idOf(call));

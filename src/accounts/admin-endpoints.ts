@@ -4,12 +4,14 @@ import { z } from "zod";
 import type { Answer, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdText } from "../money.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { readBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { mintId } from "./secrets.ts";
+import { anyTransactions, anyUsage } from "./usage-endpoints.ts";
 
 const refundSchema = z.strictObject({ reason: z.string().min(1, "must not be empty").max(500) });
 const backupSchema = z.strictObject({
@@ -25,6 +27,8 @@ export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
+  /** Calls that nobody was charged for. */
+  readonly failedCalls: FailedCalls;
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */
   readonly metricsOpen: boolean;
@@ -68,7 +72,7 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
   }
 }
 
-function ledgerEndpoints(books: Books): EndpointSpec[] {
+function ledgerEndpoints({ books, failedCalls }: AdminParts): EndpointSpec[] {
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
@@ -82,6 +86,8 @@ function ledgerEndpoints(books: Books): EndpointSpec[] {
       const body = readBody(refundSchema, request.body);
       return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
     }),
+    adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
+    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage(books, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", async () => ({ status: 200, body: await books.doctor() })),
     adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
       const body = readBody(backupSchema, request.body);
@@ -108,5 +114,5 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
 
 /** Everything the admin listener serves. */
 export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
-  return [...adminAccountEndpoints(parts), ...ledgerEndpoints(parts.books), ...watchEndpoints(parts)];
+  return [...adminAccountEndpoints(parts), ...ledgerEndpoints(parts), ...watchEndpoints(parts)];
 }

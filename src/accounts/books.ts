@@ -1,11 +1,12 @@
 // What the accounts' endpoints need of the ledger. The ledger itself fits this shape and is handed in.
 import type { Accounts, PostingPage, PostingQuery, PostingRow, RefundOutcome, TopUpOutcome } from "../account-rows.ts";
 import type { Nano } from "../money.ts";
+import type { Reports } from "../usage-rows.ts";
 
 /** Who may call: all that is asked on the way of a paid request. */
 export type KeyBooks = Pick<Accounts, "keyByHash" | "account">;
 
-export interface Books extends Accounts {
+export interface Books extends Accounts, Reports {
   topUp(accountId: string, transactionId: string, amountNano: Nano, reference: string): Promise<TopUpOutcome>;
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;

@@ -14,7 +14,7 @@ export const pageSchema = z.strictObject({
   limit: limit.default(100),
   cursor: z
     .string()
-    .regex(/^[\w.:~=-]{1,200}$/, "must be the next_cursor of an earlier answer")
+    .regex(/^[\w.:~=-]{1,500}$/, "must be the next_cursor of an earlier answer")
     .optional(),
 });
 

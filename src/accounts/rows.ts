@@ -115,6 +115,7 @@ export function transactionRow(transaction: PostingRow) {
     ...(charge ? {} : { credited_nano_usd: transaction.amountNano, reference: transaction.reference }),
     usage: transaction.usage === null ? null : usageRow(transaction.usage),
     ...(transaction.estimated ? { estimated: true } : {}),
+    ...(transaction.tags.length > 0 ? { tags: transaction.tags } : {}),
   };
 }
 
@@ -129,9 +130,8 @@ export function wholeTransactionRow(found: FoundTransaction) {
   return { ...transactionRow(posting), legs: legRows(found, (leg, at) => legRow(posting, leg, at)) };
 }
 
-/** All that is kept of a transaction, for the operator's eyes. */
-export function operatorTransactionRow(found: FoundTransaction) {
-  const { posting: transaction } = found;
+/** All that is kept of a transaction but its legs, for the operator's eyes. */
+export function foundTransactionRow(transaction: PostingRow) {
   return {
     ...transactionRow(transaction),
     account_id: transaction.accountId,
@@ -145,6 +145,14 @@ export function operatorTransactionRow(found: FoundTransaction) {
     price_version: transaction.priceVersion,
     reference: transaction.reference,
     reason: transaction.reason,
+  };
+}
+
+/** All that is kept of a transaction, for the operator's eyes. */
+export function operatorTransactionRow(found: FoundTransaction) {
+  const { posting: transaction } = found;
+  return {
+    ...foundTransactionRow(transaction),
     legs: legRows(found, (leg, at) => ({ ...legRow(transaction, leg, at), upstream_nano_usd: leg.upstreamNano })),
   };
 }

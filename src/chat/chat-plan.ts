@@ -10,6 +10,7 @@ import type { CallerRequest } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
+import { callTags, type NamedBy } from "../wires/call-tags.ts";
 import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
@@ -122,6 +123,8 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   if (chat instanceof GatewayError) return chat;
   const idempotency = keyOf(call, chat);
   if (idempotency instanceof GatewayError) return idempotency;
+  const tags = callTags(request, chat.body as NamedBy);
+  if (tags instanceof GatewayError) return tags;
   const { settings } = deps;
   const { sandbox } = audience;
   const resolved = resolveModels(chat.wanted, deps.catalog(), { sandbox, ...settings });
@@ -162,6 +165,7 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
     slots: [],
     inference: true,
     idempotency,
+    tags,
     route: routeOf(models),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,

@@ -12,6 +12,7 @@ import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
+import { callTags } from "../wires/call-tags.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
@@ -87,6 +88,8 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const body = parsed.data;
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const tags = callTags(request, body);
+  if (tags instanceof GatewayError) return tags;
   const model = findEmbedding(body.model, "model", deps.catalog(), audience);
   if (model instanceof GatewayError) return model;
   const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
@@ -132,6 +135,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     slots: [],
     inference: true,
     idempotency: null,
+    tags,
     route: ladder(candidates.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,

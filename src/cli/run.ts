@@ -10,10 +10,12 @@ import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
+import { USAGE_COMMANDS } from "./usage-commands.ts";
 
 export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
+  ...USAGE_COMMANDS,
   ...STORE_COMMANDS,
   check,
   ...LOCAL_COMMANDS,

@@ -12,6 +12,7 @@ import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
 import { screen } from "../serve/screen.ts";
 import { serve } from "../serve/serve.ts";
 import type { Stores } from "../stores.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
@@ -59,6 +60,7 @@ export interface AdminDoor {
   /** Of this process, or of all of them together. */
   readonly readiness: () => Readiness | Promise<Readiness>;
   readonly metricsText: () => Promise<string>;
+  readonly failedCalls: FailedCalls;
   /** What the operator can ask beside accounts and books. */
   readonly operator: readonly EndpointSpec[];
   readonly unsold: Unsold;
@@ -66,7 +68,7 @@ export interface AdminDoor {
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText, operator, unsold } = door;
+  const { stores, readiness, metricsText, failedCalls, operator, unsold } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     unsold,
@@ -74,6 +76,7 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
     sandbox: config.sandbox,
     readiness,
     metricsText,
+    failedCalls,
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });

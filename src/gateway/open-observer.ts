@@ -1,5 +1,6 @@
 // What is seen of requests, and the gauges that are read when somebody looks.
 import { systemClock } from "../clock.ts";
+import type { FailedCallFile } from "../observe/failed-calls.ts";
 import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
 import type { DiskRoom } from "../storage/disk-guard.ts";
@@ -16,12 +17,19 @@ export interface OpenObserverParts {
   /** The books are common to all processes: one of them looks. */
   readonly looksAtBooks: boolean;
   readonly disk: () => Promise<DiskRoom>;
+  readonly failedCalls: Pick<FailedCallFile, "note">;
 }
 
 export function openObserver(parts: OpenObserverParts): Observer {
-  const { log, isKnown, otelName, stores, upstream, looksAtBooks, disk } = parts;
+  const { log, isKnown, otelName, stores, upstream, looksAtBooks, disk, failedCalls } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
-  const observer = createObserver({ clock: systemClock, log, isKnown, otelName });
+  const observer = createObserver({
+    clock: systemClock,
+    log,
+    isKnown,
+    otelName,
+    onEnd: (record) => failedCalls.note(record),
+  });
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),
     disk,

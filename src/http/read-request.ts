@@ -26,7 +26,13 @@ export const BARE_HEADERS = ["accept-encoding"] as const;
 export const STREAM_HEADERS = ["range", "if-range"] as const;
 
 /** Those kept of requests that can have a body. */
-export const BODY_HEADERS = ["content-type", "content-length", "content-encoding", "transfer-encoding"] as const;
+export const BODY_HEADERS = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "x-tollgate-tags",
+] as const;
 
 const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();

@@ -22,6 +22,8 @@ export interface JobRecord {
   readonly amountNano: Nano;
   readonly payer: Payer;
   readonly start: unknown;
+  /** What its caller has called it; jobs of earlier releases say nothing. */
+  readonly tags?: readonly string[];
   /** The fault that a sandbox account asks its stand-ins for. */
   readonly sandboxFault: string | null;
   readonly progress: unknown;

@@ -47,6 +47,7 @@ export class Launches implements HoldKeeper {
       amountNano: ZERO,
       payer: { id: payer.id, sandbox: payer.sandbox },
       start: hold.start,
+      tags: hold.tags ?? [],
       sandboxFault: hold.sandboxFault,
       progress: null,
       spentNano: ZERO,

@@ -5,7 +5,10 @@ import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
 /** Answers how many cents were charged; null: its hold had ended without it, and nobody pays for what it did. */
-export async function payJob({ hold, end, legs, kind }: JobRecord, ledger: JobsDeps["ledger"]): Promise<number | null> {
+export async function payJob(
+  { hold, end, legs, kind, tags = [] }: JobRecord,
+  ledger: JobsDeps["ledger"],
+): Promise<number | null> {
   if (end === null || (end.status === "failed" && end.chargeNano === ZERO)) {
     // The launch was answered: under its Idempotency-Key it is answered so again.
     await ledger.void(hold, "the job failed", "answered");
@@ -22,6 +25,7 @@ export async function payJob({ hold, end, legs, kind }: JobRecord, ledger: JobsD
     estimated: false,
     priceVersion: kind,
     legs: postedLegs(legs),
+    tags,
   });
   return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : null;
 }

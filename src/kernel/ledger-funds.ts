@@ -102,7 +102,7 @@ export class LedgerFunds implements Funds {
     }
   }
 
-  async capture({ id }: Held, { cost, served, legs }: Capture): Promise<Charge> {
+  async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge> {
     const { ledger, leases, clock } = this.#deps;
     const hold = this.#hold(id);
     const fromMs = clock.elapsedMs();
@@ -118,6 +118,7 @@ export class LedgerFunds implements Funds {
         estimated: cost.estimated,
         priceVersion: cost.priceVersion,
         legs: postedLegs(legs),
+        tags,
       });
       this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
       if (posted.outcome === "posted" || posted.outcome === "spooled") {

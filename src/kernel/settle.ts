@@ -129,7 +129,8 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
     await keepAnswer(held.id, { body: final.body, cost, attempts: legs }, payer, deps);
   }
   if (plan.hold.kind === "kept") return handOver(held, plan, { cost, final }, parts);
-  const charge = await funds.capture(held, { cost, served: served.served, legs });
+  const { tags = [] } = plan;
+  const charge = await funds.capture(held, { cost, served: served.served, legs, tags });
   return charge instanceof GatewayError ? { kind: "unpaid", error: charge } : { kind: "captured", cost, charge, final };
 }
 

@@ -64,9 +64,12 @@ export interface ObserverOptions {
   readonly isKnown: (name: string) => boolean;
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
+  /** Hears of each request that has ended. */
+  readonly onEnd?: (record: RequestRecord) => void;
 }
 
-export function createObserver({ clock, log, isKnown, otelName = (provider) => provider }: ObserverOptions): Observer {
+export function createObserver(options: ObserverOptions): Observer {
+  const { clock, log, isKnown, otelName = (provider) => provider, onEnd } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
@@ -111,6 +114,7 @@ export function createObserver({ clock, log, isKnown, otelName = (provider) => p
       record.durationMs = clock.elapsedMs() - record.startedMs;
       log.request(record);
       count(record);
+      onEnd?.(record);
     },
     ledgerTook(operation, ms) {
       let cell = ledgerCells.get(operation);

@@ -31,6 +31,8 @@ export interface RequestRecord extends RecordStart {
   /** From the plan: `chat`, `embeddings`, `run`. Null on endpoints that cost nothing. */
   operation: string | null;
   asked: string | null;
+  /** What the caller has called it. */
+  tags: readonly string[];
   streamed: boolean;
   served: string | null;
   provider: string | null;
@@ -56,6 +58,8 @@ export interface RequestRecord extends RecordStart {
   durationMs: number;
 }
 
+const NO_TAGS: readonly string[] = [];
+
 export function newRecord(start: RecordStart): RequestRecord {
   return {
     requestId: start.requestId,
@@ -71,6 +75,7 @@ export function newRecord(start: RecordStart): RequestRecord {
     sandbox: false,
     operation: null,
     asked: null,
+    tags: NO_TAGS,
     streamed: false,
     served: null,
     provider: null,

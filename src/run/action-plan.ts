@@ -115,7 +115,7 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 }
 
 /** What it launches goes on with its hold; what is free needs none. */
-function holdOf({ action, params }: CheckedCall, { id, sandboxFault }: ActionOrder): HoldSpec {
+function holdOf({ action, params }: CheckedCall, { id, sandboxFault, tags = [] }: ActionOrder): HoldSpec {
   const launches = action.local?.launches;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
   return {
@@ -125,6 +125,7 @@ function holdOf({ action, params }: CheckedCall, { id, sandboxFault }: ActionOrd
     onExpire: "void",
     job: launches.job,
     start: params,
+    tags,
     sandboxFault,
   };
 }
@@ -166,6 +167,7 @@ export async function actionPlan(
     slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,
+    tags: order.tags ?? [],
     ...served,
     attemptsMax: ATTEMPTS_MAX,
     failedStatus: 500,

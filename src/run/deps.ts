@@ -32,6 +32,8 @@ export interface ActionOrder {
   readonly preamble: Buffer | null;
   readonly maxCostNano: Nano | null;
   readonly idempotency: Plan["idempotency"];
+  /** What the caller has called it; absent: nothing. */
+  readonly tags?: readonly string[];
 }
 
 /** A plan, and whether a candidate is one of its own. */

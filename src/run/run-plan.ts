@@ -2,6 +2,7 @@
 
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { callTags } from "../wires/call-tags.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { actionPlan } from "./action-plan.ts";
@@ -14,6 +15,8 @@ export async function runPlan({ request, audience }: PlanCall, deps: RunDeps): P
   if (call instanceof GatewayError) return call;
   const idempotency = idempotencyOf(request, call.body);
   if (idempotency instanceof GatewayError) return idempotency;
+  const tags = callTags(request);
+  if (tags instanceof GatewayError) return tags;
   const made = await actionPlan(
     call,
     audience,
@@ -24,6 +27,7 @@ export async function runPlan({ request, audience }: PlanCall, deps: RunDeps): P
       preamble: PREAMBLE,
       maxCostNano: call.maxCostNano,
       idempotency,
+      tags,
     },
     deps,
   );

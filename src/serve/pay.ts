@@ -27,6 +27,7 @@ export async function pay(
   if (paying instanceof GatewayError) return paying;
   record.operation = plan.operation;
   record.asked = plan.asked;
+  record.tags = plan.tags ?? record.tags;
   record.streamed = plan.streamed;
   const reader = new ReplyReader(framed, reply, window);
   const ended = await execute(

@@ -2,8 +2,20 @@
 import { rmSync } from "node:fs";
 import { chmod, copyFile } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
 import { CHECKPOINT_PAGES, openDatabase, sqliteCode } from "./open-database.ts";
 import { writeWhole } from "./whole-file.ts";
+
+/** A report that is being read keeps the log from being emptied for as long as it takes. */
+const CHECKPOINT_TRIES = 100;
+const CHECKPOINT_PAUSE_MS = 100;
+
+async function emptyLog(database: DatabaseSync): Promise<void> {
+  for (let tries = 1; database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy !== 0; tries++) {
+    if (tries === CHECKPOINT_TRIES) throw new Error("the write-ahead log could not be written into the database");
+    await pause(CHECKPOINT_PAUSE_MS);
+  }
+}
 
 /**
  * Copies the database in `file` to `path`, as it is now, and makes the copy durable. Throws where `path` exists. Commits go
@@ -13,8 +25,7 @@ export async function backupTo(database: DatabaseSync, file: string, path: strin
   await writeWhole(path, async (part) => {
     database.exec("PRAGMA wal_autocheckpoint = 0");
     try {
-      const checkpoint = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      if (checkpoint?.busy !== 0) throw new Error("the write-ahead log could not be written into the database");
+      await emptyLog(database);
       await copyFile(file, part);
     } finally {
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

@@ -1,4 +1,4 @@
-// Opens a database file so that what is committed stays: for one process alone, or for several of one machine.
+// Opens a database file so that what is committed stays: for one connection alone, for one process, or for several of one machine.
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
@@ -12,36 +12,100 @@ const SHARED_BUSY_MS_MAX = 10_000;
 const SHARE_TRIES = 100;
 const SHARE_PAUSE_MS = 20;
 const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+/** The memory that connections share could not grow: the disk is full, and nothing has been lost. */
+const SQLITE_IOERR_SHMSIZE = 4_874;
+
+/**
+ * Who else may have the file open: `none`; `readers`, connections of this process that only read; `processes`, those of one machine.
+ */
+export type Sharing = "none" | "readers" | "processes";
 
 /** SQLite's primary result code of an error, 0 where it is not SQLite's. */
 export function sqliteCode(error: unknown): number {
   const code = (error as { errcode?: unknown } | null)?.errcode;
+  if (code === SQLITE_IOERR_SHMSIZE) return SQLITE_FULL;
   return typeof code === "number" ? code & 0xff : 0;
 }
 
+/** A database, and what closes it. */
+export interface OpenDatabase {
+  readonly database: DatabaseSync;
+  close(): void;
+}
+
 /**
- * Opens `file`, made with mode 0600 where missing. Throws where SQLite is too old and, unless it is `shared`, where another
- * process has it open.
+ * Opens `file`, made with mode 0600 where missing. Throws where SQLite is too old and, unless processes share it, where another
+ * one has it open.
  */
-export function openDatabase(file: string, shared = false): DatabaseSync {
+export function openShared(file: string, sharing: Sharing): OpenDatabase {
+  const lock = sharing === "readers" ? takeLock(file) : null;
+  try {
+    const database = openFile(file, sharing);
+    return {
+      database,
+      close() {
+        database.close();
+        lock?.close();
+      },
+    };
+  } catch (error) {
+    lock?.close();
+    throw error;
+  }
+}
+
+/** Opens `file` for this connection alone. */
+export function openDatabase(file: string): DatabaseSync {
+  return openShared(file, "none").database;
+}
+
+/** Opens a file that a thread of this process writes, to read what has been committed. */
+export function openReading(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: SHARED_BUSY_MS_MAX });
+  database.exec("PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY");
+  return database;
+}
+
+function inUse(file: string, cause: unknown): unknown {
+  if (sqliteCode(cause) !== SQLITE_BUSY) return cause;
+  return new Error(`${file} is in use by another process; stop it, or choose another DATA_DIR`, { cause });
+}
+
+/**
+ * A file whose connections share it with readers could be opened by a second process as well. What keeps that one away is a lock on
+ * an empty database beside it, which ends with the process.
+ */
+function takeLock(file: string): DatabaseSync {
+  const path = `${file}-lock`;
+  closeSync(openSync(path, "a", 0o600));
+  const lock = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
+  try {
+    lock.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; COMMIT");
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw inUse(file, error);
+  }
+}
+
+function openFile(file: string, sharing: Sharing): DatabaseSync {
   closeSync(openSync(file, "a", 0o600));
-  const database = new DatabaseSync(file, { timeout: shared ? SHARED_BUSY_MS_MAX : BUSY_MS_MAX });
+  const database = new DatabaseSync(file, { timeout: sharing === "processes" ? SHARED_BUSY_MS_MAX : BUSY_MS_MAX });
   try {
     requireVersion(database);
-    if (shared) shareLog(database);
+    if (sharing === "processes") shareLog(database);
+    else if (sharing === "readers") database.exec("PRAGMA journal_mode = WAL");
     // In this mode the lock is kept from the first transaction to the end of the process, and no shared memory is used.
     else database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     database.exec("PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864");
-    if (!shared) database.exec("BEGIN EXCLUSIVE; COMMIT");
+    if (sharing !== "processes") database.exec("BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (error) {
     database.close();
-    if (sqliteCode(error) === SQLITE_BUSY) {
-      throw new Error(`${file} is in use by another process; stop it, or choose another DATA_DIR`, { cause: error });
-    }
-    throw error;
+    throw inUse(file, error);
   }
 }
 

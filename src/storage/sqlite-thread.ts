@@ -3,6 +3,8 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { DISK_BOUNDS, type DiskBounds } from "./disk-guard.ts";
+import type { Sharing } from "./open-database.ts";
+import { openReadingThread, type ReadingThread, type ReadRow, type Value } from "./reading-thread.ts";
 import type { Operations } from "./sqlite-unit.ts";
 import type { BatchAnswer, FromThread, OperationEntry, ThreadStart } from "./wire.ts";
 
@@ -22,8 +24,8 @@ export interface SqliteThreadOptions {
   readonly units: Readonly<Record<string, URL>>;
   readonly clock: Clock;
   readonly disk?: DiskBounds;
-  /** True where processes of one machine share the file: its units keep nothing in memory. */
-  readonly shared?: boolean;
+  /** Nobody else as a rule. The units of a file that processes share keep nothing in memory. */
+  readonly sharing?: Sharing;
   /** The store is broken for good: everything has been rejected, and the process should end. */
   readonly onFatal: (error: Error) => void;
 }
@@ -36,6 +38,8 @@ export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & strin
 
 export interface SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
+  /** Rows of a long `SELECT`, read by a connection of its own; the file must be shared with readers or processes. */
+  ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
   /** Writes a consistent, durable copy to `path`. Rejects where it exists. */
   backup(path: string): Promise<void>;
   /** Commits what waits, closes the database and ends the thread. */
@@ -60,7 +64,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   const units = Object.fromEntries(Object.entries(options.units).map(([name, url]) => [name, url.href]));
   const disk = options.disk ?? DISK_BOUNDS;
   const time = { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() };
-  const start: ThreadStart = { file: options.file, shared: options.shared ?? false, units, disk, ...time };
+  const start: ThreadStart = { file: options.file, sharing: options.sharing ?? "none", units, disk, ...time };
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
     workerData: start,
     // Not the process's own flags: some of them are not for threads.
@@ -91,6 +95,7 @@ class ThreadClient implements SqliteThread {
   readonly #entries: readonly OperationEntry[];
   readonly #clock: Clock;
   readonly #onFatal: (error: Error) => void;
+  readonly #reading: ReadingThread;
   #queue: Waiting[] = [];
   /** The batch that the thread works on; the next one leaves when its answer is here. */
   #running: readonly Waiting[] | null = null;
@@ -108,6 +113,7 @@ class ThreadClient implements SqliteThread {
     this.#entries = entries;
     this.#clock = options.clock;
     this.#onFatal = options.onFatal;
+    this.#reading = openReadingThread(options.file);
     worker.on("message", (message: FromThread) => this.#hear(message));
     worker.on("error", (error) => this.#break(error instanceof Error ? error : new Error(String(error))));
     worker.on("exit", () => this.#exited());
@@ -158,7 +164,8 @@ class ThreadClient implements SqliteThread {
   #send(): void {
     if (this.#running !== null || this.#broken !== null) return;
     if (this.#queue.length === 0) {
-      if (this.#closing !== null) this.#worker.postMessage({ kind: "close" });
+      // The last to close a file empties its log: that is for the one that writes.
+      if (this.#closing !== null) void this.#reading.close().then(() => this.#worker.postMessage({ kind: "close" }));
       return;
     }
     const running = this.#queue.length <= BATCH_MAX ? this.#queue : this.#queue.slice(0, BATCH_MAX);
@@ -189,6 +196,10 @@ class ThreadClient implements SqliteThread {
       else waiting.reject(unavailable(error, true));
     }
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+  }
+
+  ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]> {
+    return this.#reading.ask(text, values);
   }
 
   backup(path: string): Promise<void> {
@@ -223,6 +234,7 @@ class ThreadClient implements SqliteThread {
     this.#running = null;
     this.#queue = [];
     void this.#worker.terminate();
+    void this.#reading.close();
     this.#onFatal(error);
   }
 }

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { backupTo } from "./backup.ts";
 import { guardDisk } from "./disk-guard.ts";
-import { openDatabase, sqliteCode } from "./open-database.ts";
+import { openShared, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
 import type { Batch, BatchAnswer, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
@@ -21,7 +21,8 @@ const port = parentPort;
 if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
 const start = workerData as ThreadStart;
 const time = { epochMs: start.epochMs, elapsedMs: start.elapsedMs };
-const database = openDatabase(start.file, start.shared);
+const file = openShared(start.file, start.sharing);
+const { database } = file;
 const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
@@ -152,6 +153,6 @@ function answerBackup(path: string): void {
 
 async function close(): Promise<void> {
   await backups;
-  database.close();
+  file.close();
   port?.close();
 }

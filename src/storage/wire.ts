@@ -1,10 +1,10 @@
 // What the event loop and the storage thread say to each other. Batches and answers are JSON text: the cheapest to pass.
+import type { Sharing } from "./open-database.ts";
 
 /** What the thread is started with. */
 export interface ThreadStart {
   readonly file: string;
-  /** Whether other processes may have the file open too. */
-  readonly shared: boolean;
+  readonly sharing: Sharing;
   /** Unit name to the URL of the file that exports `openUnit`. */
   readonly units: Readonly<Record<string, string>>;
   readonly disk: { readonly freeBytesMin: number; readonly ballastBytes: number };

@@ -255,6 +255,7 @@ export const OTHER_PATHS = paths({
     get: { id: "list_transactions", summary: "What was charged, newest first", tag: "account" },
   },
   "/api/v1/transactions/{id}": { get: { id: "get_transaction", summary: "One receipt", tag: "account" } },
+  "/api/v1/usage": { get: { id: "get_usage", summary: "Who spent what, from daily sums", tag: "account" } },
   "/api/v1/agents": {
     get: { id: "list_keys", summary: "Keys with their ceilings and what they spent", tag: "account" },
     post: {

@@ -67,6 +67,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const thread = await openSqliteThread({
     file: join(folder, "ledger.sqlite"),
     units: { ledger: LEDGER_UNIT },
+    sharing: "readers",
     clock,
     onFatal: (error) => {
       throw error;
@@ -92,6 +93,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       sandbox,
       readiness: () => gate.readiness,
       metricsText: async () => "up 1\n",
+      failedCalls: { find: async () => ({ rows: [], next: null }) },
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
     }),

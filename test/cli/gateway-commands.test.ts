@@ -287,3 +287,21 @@ describe("the ledger", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 });
+
+describe("who spent what", () => {
+  test("usage and transactions are told as a table, as JSON and as CSV", async () => {
+    const { id } = await open("--credit-cents", "700");
+    const { body } = await json("usage", "--by", "account,day", "--status", "credited", "--account", id);
+    expect(body.usage).toMatchObject([{ account_id: id, credited_nano_usd: 7_000_000_000, credited_usd: "7" }]);
+    const spoken = await tollgate("usage", "--by", "account", "--status", "credited", "--account", id);
+    expect(spoken.out).toMatch(new RegExp(`^ACCOUNT_ID +CALLS +CREDITED_USD.*\\n${id} +1 +7 `));
+    const csv = await tollgate("transactions", "--account", id, "--csv");
+    expect(csv.out).toMatch(/^transaction_id,.*\r\nopen_acct_/);
+    expect((await tollgate("transactions", "--limit", "1")).out.split("\n")).toHaveLength(2);
+    expect(await tollgate("transactions", "--model", "m")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("one UTC day"),
+    });
+    expect((await tollgate("usage", "--account", "nobody")).out).toBe("Nothing.");
+  });
+});

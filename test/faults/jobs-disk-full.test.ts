@@ -35,6 +35,7 @@ async function open() {
   const thread = await openSqliteThread({
     file: join(folder, "tollgate.db"),
     units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
+    sharing: "readers",
     clock: systemClock,
     disk: { freeBytesMin: 0, ballastBytes: BALLAST_BYTES },
     onFatal: (error) => fatal.push(error),

@@ -24,6 +24,7 @@ const open = (): Promise<SqliteThread> =>
   openSqliteThread({
     file: join(folder, "tollgate.db"),
     units: { ledger: LEDGER_UNIT },
+    sharing: "readers",
     clock: systemClock,
     disk: { freeBytesMin: 0, ballastBytes: BALLAST_BYTES },
     onFatal: (error) => broken.push(error),

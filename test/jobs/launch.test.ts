@@ -79,6 +79,16 @@ describe("a launch", () => {
     expect(posting).toMatchObject({ transaction_id: answer.json.transaction_id, charged_cents: 3 });
   });
 
+  it("keeps what its caller has called it, like any action's call", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    const headers = { "x-tollgate-tags": "team=red" };
+    await launch(account, { times: 1 }, headers);
+    await over(account);
+    await gateway.run(account, "acme/search", { q: "tea" }, headers);
+    const tags = (await gateway.transactions(account)).map((posting) => posting.tags);
+    expect(tags).toEqual([["team=red"], ["team=red"]]);
+  });
+
   it("spends no more than its budget", async () => {
     const account = await gateway.live({ creditCents: 100 });
     await launch(account, { times: 20, budgetCents: 10 });

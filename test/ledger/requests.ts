@@ -44,6 +44,7 @@ export function postRequest(
   return {
     ...{ accountId, holdId, amountNano: nano(cents * CENT), upstreamNano: nano(7), absorbReason: "usage_above_hold" },
     ...{ provider: "vendor", served: "maker/model", estimated: false, priceVersion: "2026-01-01", legs: [] },
+    tags: ["team=red", `user=${accountId}`],
     usage: { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
     ...more,
   };

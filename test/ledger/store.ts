@@ -14,6 +14,8 @@ export interface TestStore {
   readonly clock: ManualClock;
   /** Several processes can have it open: it goes on while one of them is away, and nobody knows who is dead. */
   readonly shared: boolean;
+  /** Its postings are where reports are made of them before an operation is answered; a Redis without an archive makes none. */
+  readonly tellsUsage: boolean;
   /** The same ledger where it is shared. */
   readonly sharedLedger: SharedLedger | null;
   /** Closes the store and opens it again on what it has kept. */
@@ -28,7 +30,7 @@ export const START_MS = Date.UTC(2026, 2, 12, 10);
 
 export function openLedgerThread(file: string, clock: Clock, disk: DiskBounds = NO_BOUNDS): Promise<SqliteThread> {
   const onFatal = (error: Error) => console.error("the store broke:", error);
-  return openSqliteThread({ file, units: { ledger: LEDGER_UNIT }, clock, disk, onFatal });
+  return openSqliteThread({ file, units: { ledger: LEDGER_UNIT }, clock, disk, sharing: "readers", onFatal });
 }
 
 export async function sqliteStore(): Promise<TestStore> {
@@ -39,6 +41,7 @@ export async function sqliteStore(): Promise<TestStore> {
   return {
     clock,
     shared: false,
+    tellsUsage: true,
     sharedLedger: null,
     get ledger() {
       return ledger;

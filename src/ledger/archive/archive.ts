@@ -1,6 +1,7 @@
 // Where postings go when they leave Redis, in order and each exactly once. What is in the archive never changes and stays.
 import type { PostingRow } from "../../account-rows.ts";
 import { ZERO } from "../../money.ts";
+import type { Reports } from "../../usage-rows.ts";
 
 /** A posting with its place: its number among its account's, from 1 on without a gap, and where its money is counted. */
 export interface NumberedPosting extends PostingRow {
@@ -43,7 +44,7 @@ export interface ArchiveSums {
   readonly faults: readonly (readonly [invariant: string, detail: string])[];
 }
 
-export interface Archive {
+export interface Archive extends Reports {
   /** Made with the archive: a store of postings knows by it that this is the one it has given its postings to. */
   readonly id: string;
   /**
@@ -62,6 +63,8 @@ export interface Archive {
   /** Up to `limit` of an account's postings after number `after`, upward. */
   after(accountId: string, after: number, limit: number): Promise<readonly NumberedPosting[]>;
   sums(accountId: string, upTo: number, absorbedFrom: number): Promise<ArchiveSums>;
+  /** I14: what is wrong with the daily sums, as sentences. */
+  sumFaults(): Promise<readonly string[]>;
   /** The highest number kept of an account; 0: none. */
   last(accountId: string): Promise<number>;
   close(): Promise<void>;
@@ -79,5 +82,8 @@ export const NO_ARCHIVE: Archive = {
       ...{ count: 0, charged: ZERO, credited: ZERO, cents: 0, absorbed: ZERO, latestMs: 0, days: [], faults: [] },
     }),
   last: () => Promise.resolve(0),
+  sumFaults: () => Promise.resolve([]),
+  usage: () => Promise.resolve({ rows: [], next: null, mayLackTags: false }),
+  search: () => Promise.resolve({ rows: [], next: null }),
   close: () => Promise.resolve(),
 };

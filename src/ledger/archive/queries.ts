@@ -1,7 +1,11 @@
 // What is asked of the archive's table, in words that SQLite and PostgreSQL both understand.
 import { nano } from "../../money.ts";
 import { legsFault, legsIn } from "../model/legs.ts";
-import type { Archive, ArchiveSums } from "./archive.ts";
+import { sumFaults } from "../usage/check.ts";
+import { type AskReports, reportsOf } from "../usage/reports.ts";
+import type { Dialect, Statement } from "../usage/statement.ts";
+import { ARCHIVE_TABLES } from "../usage/sums.ts";
+import { type Archive, type ArchiveSums, listedPosting } from "./archive.ts";
 import { type ArchiveRow, archivedPosting, archiveRow, type Value } from "./rows.ts";
 
 const TABLE = "tollgate_posting";
@@ -43,6 +47,9 @@ export type Row = Readonly<Record<string, Value>>;
 export interface ArchiveTable {
   query(name: QueryName, parameters: readonly Value[]): Promise<readonly Row[]>;
   append(rows: readonly ArchiveRow[]): Promise<string | null>;
+  readonly dialect: Dialect;
+  /** For reports: beside what is appended, on a connection of its own. */
+  ask(statement: Statement): Promise<readonly Row[]>;
   close(): Promise<void>;
 }
 
@@ -55,7 +62,9 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
-export function archiveOn(id: string, { query, append, close }: ArchiveTable): Archive {
+export function archiveOn(id: string, { query, append, close, dialect, ask }: ArchiveTable): Archive {
+  const books: AskReports = { tables: ARCHIVE_TABLES, dialect, linked: false, ask };
+
   /** What is wrong with legs, which no query can add up in words that both databases understand. */
   async function legFaults(accountId: string, upTo: number): Promise<string[]> {
     const faults: string[] = [];
@@ -120,6 +129,8 @@ export function archiveOn(id: string, { query, append, close }: ArchiveTable): A
     },
     after: async (accountId, after, limit) => postings(await query("after", [accountId, after, limit])),
     sums,
+    sumFaults: () => sumFaults(books),
+    ...reportsOf(books, (row) => listedPosting(archivedPosting(row as ArchiveRow))),
     async last(accountId) {
       const [row] = await query("last", [accountId]);
       return Number(row?.last ?? 0);

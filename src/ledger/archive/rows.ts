@@ -3,6 +3,7 @@ import type { PostingRow } from "../../account-rows.ts";
 import { nano } from "../../money.ts";
 import type { TokenUsage } from "../../route.ts";
 import { legsIn, legsText } from "../model/legs.ts";
+import { tagsIn, tagsText } from "../model/tags.ts";
 import type { NumberedPosting } from "./archive.ts";
 
 /** Every column with its type in PostgreSQL; SQLite knows TEXT and INTEGER alone. */
@@ -32,10 +33,11 @@ export const COLUMNS = {
   reference: "text",
   reason: "text",
   legs: "text",
+  tags: "text",
 } as const;
 
 /** The columns that were added to the table since it was first made; an older archive is given them, one step for each. */
-export const ADDED: readonly Column[] = ["legs"];
+export const ADDED: readonly Column[] = ["legs", "tags"];
 
 export type Column = keyof typeof COLUMNS;
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[];
@@ -75,6 +77,7 @@ export function archiveRow(posting: NumberedPosting): ArchiveRow {
     reference: clean(posting.reference),
     reason: clean(posting.reason),
     legs: legsText(posting.legs),
+    tags: clean(tagsText(posting.tags)),
   };
 }
 
@@ -108,5 +111,6 @@ export function archivedPosting(row: ArchiveRow): NumberedPosting {
     reference: text("reference"),
     reason: text("reason"),
     legs: legsIn(text("legs")),
+    tags: tagsIn(text("tags")),
   };
 }

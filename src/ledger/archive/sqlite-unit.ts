@@ -2,11 +2,13 @@
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit } from "../../storage/sqlite-unit.ts";
+import { ARCHIVE_TABLES, sqliteSums } from "../usage/sums.ts";
 import { conflictText, QUERIES, type QueryName, type Row } from "./queries.ts";
 import { ADDED, type ArchiveRow, COLUMN_NAMES, COLUMNS, type Column, type Value } from "./rows.ts";
 
 const columnOf = (name: Column) => `${name} ${COLUMNS[name].replace("bigint", "integer")}`;
 const columns = COLUMN_NAMES.filter((name) => !ADDED.includes(name)).map(columnOf);
+const addition = (name: Column) => `ALTER TABLE tollgate_posting ADD COLUMN ${columnOf(name)}`;
 
 /** Each step is run once, in order; steps are only ever added. */
 const SCHEMA = [
@@ -15,7 +17,12 @@ const SCHEMA = [
   CREATE INDEX tollgate_posting_by_key ON tollgate_posting (account_id, key_id, number) WHERE key_id IS NOT NULL;
   CREATE TABLE tollgate_archive (id TEXT NOT NULL) STRICT;
   `,
-  ...ADDED.map((name) => `ALTER TABLE tollgate_posting ADD COLUMN ${columnOf(name)}`),
+  addition("legs"),
+  `
+  ${addition("tags")};
+  CREATE INDEX tollgate_posting_by_time ON tollgate_posting (created_at, account_id, number);
+  ${sqliteSums(ARCHIVE_TABLES)}
+  `,
 ];
 
 export type ArchiveOperations = ReturnType<typeof operationsOn>;

@@ -28,11 +28,13 @@ export interface SqliteArchive extends Archive {
 /** Opens the archive in `file`, which is made where it is missing. */
 export async function openSqliteArchive(options: SqliteArchiveOptions): Promise<SqliteArchive> {
   const { file, clock, disk = DISK, onFatal } = options;
-  const thread = await openSqliteThread({ file, units: { archive: UNIT }, clock, disk, onFatal, shared: true });
+  const thread = await openSqliteThread({ file, units: { archive: UNIT }, clock, disk, onFatal, sharing: "processes" });
   const call = thread.unit<ArchiveOperations>("archive");
   const archive = archiveOn(await call("id", null), {
     query: (name, parameters) => call("query", { name, parameters }),
     append: (rows) => call("append", rows),
+    dialect: "sqlite",
+    ask: ({ text, values }) => thread.ask(text, values),
     close: () => thread.close(),
   });
   return { ...archive, backup: (path) => thread.backup(path) };

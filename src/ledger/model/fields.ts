@@ -77,6 +77,7 @@ export const POSTING_FIELDS: Readonly<Record<keyof NumberedPosting, FieldPlace>>
   reference: { column: "reference", redis: "detail.reference" },
   // A credit's is in its detail.
   reason: { column: "reason", redis: "reason" },
+  tags: { column: "tags", redis: "detail.tags" },
   legs: { column: "legs", redis: "detail.legs" },
   // SQLite numbers all postings together.
   number: { column: null, redis: "seq" },

@@ -13,6 +13,7 @@ import type { ErrorCode } from "../../errors.ts";
 import type { Nano } from "../../money.ts";
 import type { Slot } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
+import type { Reports } from "../../usage-rows.ts";
 
 /** A hold is found by its account and its id: in Redis both live in the account's slot. */
 export interface HoldRef {
@@ -101,6 +102,8 @@ export interface PostRequest extends HoldRef {
   readonly priceVersion: string;
   /** They add up to `upstreamNano` where there are any. Many are summed before they are kept. */
   readonly legs: readonly PostedLeg[];
+  /** What the caller has called it, as `name=value`; absent: nothing. */
+  readonly tags?: readonly string[];
 }
 
 export interface PostedCharge {
@@ -140,7 +143,7 @@ export type Standing = "good" | "gone" | "unknown_key" | "frozen" | "paused";
 
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
-  /** `I1` to `I13`, `file` or `spool`. */
+  /** `I1` to `I14`, `file` or `spool`. */
   readonly invariant: string;
   readonly accountId: string | null;
   readonly detail: string;
@@ -204,8 +207,8 @@ export interface Audit {
   backup(path: string): Promise<void>;
 }
 
-/** All of it; whoever needs less takes one of the three. */
-export interface Ledger extends Money, Accounts, Audit {
+/** All of it; whoever needs less takes one of the four. */
+export interface Ledger extends Money, Accounts, Audit, Reports {
   close(): Promise<void>;
 }
 

@@ -27,6 +27,7 @@ interface PostDetail {
   readonly estimated?: boolean;
   readonly priceVersion?: string | null;
   readonly legs?: readonly PackedLeg[];
+  readonly tags?: readonly string[];
   readonly reference?: string;
   readonly reason?: string;
 }
@@ -82,6 +83,7 @@ export function postingRow(accountId: string, transactionId: string, text: strin
     reference: detail.reference || null,
     reason: detail.reason || lines.reason || null,
     legs: unpackLegs(detail.legs),
+    tags: detail.tags ?? [],
     number: Number(lines.seq),
     day: lines.day === "" ? null : Number(lines.day),
     inference: lines.inference === "1",

@@ -235,5 +235,6 @@ export async function examineRedis(
     }
     report.findings.push(...findings);
   }
+  for (const detail of await archive.sumFaults()) report.findings.push({ invariant: "I14", accountId: null, detail });
   return report;
 }

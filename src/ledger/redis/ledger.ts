@@ -247,6 +247,9 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       totals = { atMs: clock.elapsedMs(), value };
       return value;
     },
+    // What is a minute old: whatever has moved to the archive.
+    usage: (query) => archive.usage(query),
+    search: (query) => archive.search(query),
     doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>
       Promise.reject(

@@ -10,7 +10,10 @@ import type { RunTransition, TransitionTime } from "./script.ts";
 /** What the script `post` is told. */
 export function postArguments(request: PostRequest) {
   const { holdId, amountNano, absorbReason, upstreamNano, provider, served, usage, estimated, priceVersion } = request;
-  const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion };
+  const { tags } = request;
+  // Left out where there are none: absent fields take no room.
+  const told = tags === undefined || tags.length === 0 ? undefined : tags;
+  const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion, tags: told };
   return {
     hold_id: holdId,
     amount: nano(amountNano),

@@ -151,7 +151,7 @@ function credit(
   account.lastPosting = state.entries.insertPosting({
     ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
     ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
-    ...{ priceVersion: null, legs: [], day: null, inference: false },
+    ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false },
     ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
     accountId: account.accountId,
     createdAtMs,

@@ -8,6 +8,7 @@ import type { NumberedPosting } from "../archive/archive.ts";
 import type { AccountBook, BookIdempotency, BookKey, BookSource, BookTarget } from "../books.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import { inferenceScope, keyScope } from "../model/state.ts";
+import { tagsIn, tagsText } from "../model/tags.ts";
 import { type LedgerOperations, openUnit } from "./unit.ts";
 
 const BATCH = 500;
@@ -45,6 +46,7 @@ function numbered(row: Row, number: number): NumberedPosting {
     reference: text(row, "reference"),
     reason: text(row, "reason"),
     legs: legsIn(text(row, "legs")),
+    tags: tagsIn(text(row, "tags")),
     number,
     day: numberOr(row, "day"),
     inference: row.inference === 1,
@@ -186,6 +188,7 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
       ...[posting.served, posting.provider, posting.amountNano, posting.chargedCents, posting.upstreamNano],
       ...[posting.absorbedNano, posting.absorbReason, usage, posting.estimated ? 1 : 0, posting.priceVersion],
       ...[posting.reference, posting.reason, ...before, legsText(posting.legs)],
+      tagsText(posting.tags),
     );
     const seq = Number(lastInsertRowid);
     links.seqs.set(accountId, seq);
@@ -240,7 +243,8 @@ function prepareWrites(database: DatabaseSync) {
     posting: database.prepare(
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
-         price_version, reference, reason, before_of_account, before_of_key, legs) VALUES (${places(26)})`,
+         price_version, reference, reason, before_of_account, before_of_key, legs,
+         tags) VALUES (${places(27)})`,
     ),
     account: database.prepare(
       `INSERT INTO account (account_id, name, kind, created_at, frozen, inference_cap, requests_per_minute, in_flight_max,

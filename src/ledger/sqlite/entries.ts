@@ -6,6 +6,7 @@ import type { TokenUsage } from "../../route.ts";
 import type { HoldState, KeyFate } from "../model/ledger.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";
+import { tagsIn, tagsText } from "../model/tags.ts";
 
 /** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
 export interface PostingPlace {
@@ -47,7 +48,7 @@ export interface IdempotencyRow {
   readonly lapsesAtMs: number;
 }
 
-interface PostingSql {
+export interface PostingSql {
   seq: number;
   transaction_id: string;
   kind: PostingRow["kind"];
@@ -71,6 +72,7 @@ interface PostingSql {
   reference: string | null;
   reason: string | null;
   legs: string | null;
+  tags: string | null;
   day: number | null;
   inference: number;
   before_of_account: number | null;
@@ -141,7 +143,7 @@ export class EntryTables {
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
       ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
       ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
-      legsText(row.legs),
+      ...[legsText(row.legs), tagsText(row.tags)],
     );
     return Number(lastInsertRowid);
   }
@@ -223,8 +225,9 @@ function prepare(database: DatabaseSync) {
     insertPosting: database.prepare(
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
-         price_version, reference, reason, before_of_account, before_of_key, legs)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         price_version, reference, reason, before_of_account, before_of_key, legs,
+         tags)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
@@ -258,7 +261,7 @@ function placeOf(row: PostingSql): PostingPlace {
 }
 
 /** A posting as lists show it: without its legs. */
-function postingRow(row: PostingSql): PostingRow {
+export function postingRow(row: PostingSql): PostingRow {
   return {
     transactionId: row.transaction_id,
     kind: row.kind,
@@ -281,6 +284,7 @@ function postingRow(row: PostingSql): PostingRow {
     priceVersion: row.price_version,
     reference: row.reference,
     reason: row.reason,
+    tags: tagsIn(row.tags),
     legs: [],
   };
 }

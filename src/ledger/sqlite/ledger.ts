@@ -2,6 +2,10 @@
 import { type Nano, nano } from "../../money.ts";
 import type { SqliteThread } from "../../storage/sqlite-thread.ts";
 import type { DoctorReport, Ledger } from "../model/ledger.ts";
+import { sumFaults } from "../usage/check.ts";
+import { type AskReports, reportsOf } from "../usage/reports.ts";
+import { LEDGER_TABLES } from "../usage/sums.ts";
+import { type PostingSql, postingRow } from "./entries.ts";
 import type { LedgerOperations } from "./unit.ts";
 
 /** The file that the storage thread loads for the ledger. */
@@ -13,6 +17,12 @@ export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
  */
 export function sqliteLedger(thread: SqliteThread): Ledger {
   const call = thread.unit<LedgerOperations>("ledger");
+  const books: AskReports = {
+    tables: LEDGER_TABLES,
+    dialect: "sqlite",
+    linked: true,
+    ask: ({ text, values }) => thread.ask(text, values),
+  };
   let visit: Promise<DoctorReport> | null = null;
   return {
     openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
@@ -48,6 +58,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
     totals: () => call("totals", null),
+    ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
     doctor(options) {
       visit ??= examine(options?.file ?? false).finally(() => {
         visit = null;
@@ -61,7 +72,9 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
   async function examine(file: boolean): Promise<DoctorReport> {
     for (let begin = true; ; begin = false) {
       const { done, seen } = await call("examine", { begin, file });
-      if (done) return seen;
+      if (!done) continue;
+      const faults = (await sumFaults(books)).map((detail) => ({ invariant: "I14", accountId: null, detail }));
+      return { ...seen, findings: [...seen.findings, ...faults] };
     }
   }
 }

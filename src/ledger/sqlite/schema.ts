@@ -1,4 +1,6 @@
-// The ledger's tables. What follows from other rows is not stored: what is held is the sum of the live holds.
+// The ledger's tables. What follows from other rows is not stored: what is held is the sum of the live holds. Only reports have
+// sums of their own.
+import { LEDGER_TABLES, sqliteSums } from "../usage/sums.ts";
 
 /** Each step is run once, in order; steps are only ever added. Money is in nano-USD, times in ms since the epoch. */
 export const LEDGER_SCHEMA: readonly string[] = [
@@ -147,5 +149,12 @@ export const LEDGER_SCHEMA: readonly string[] = [
   `
   -- Whose work a charge was, as JSON in the short form of legs.ts; null where nothing is known of it.
   ALTER TABLE posting ADD COLUMN legs TEXT;
+  `,
+  `
+  -- What callers have called a charge, as JSON; null for nothing. Postings come nearly in the order of their times, so this
+  -- index, unlike one by account, grows at its end alone.
+  ALTER TABLE posting ADD COLUMN tags TEXT;
+  CREATE INDEX posting_by_time ON posting (created_at);
+  ${sqliteSums(LEDGER_TABLES)}
   `,
 ];

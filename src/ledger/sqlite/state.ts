@@ -11,7 +11,7 @@ import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
 
 /** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
-export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated" | "legs"> &
+export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated" | "legs" | "tags"> &
   Pick<PostingRow, "absorbReason" | "provider" | "served" | "priceVersion" | "reason">;
 
 export class LedgerState {
@@ -101,6 +101,7 @@ export class LedgerState {
       reference: null,
       reason: detail.reason,
       legs: detail.legs,
+      tags: detail.tags ?? [],
       beforeOfAccount: account.lastPosting,
       beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
     });

@@ -12,6 +12,7 @@ import { guardDisk } from "../../../src/storage/disk-guard.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
 import { POSTGRES_MS_MAX, startPostgres } from "../../support/postgres.ts";
 import { freePort } from "../../support/redis.ts";
+import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 import { archiveContract, posting } from "./contract.ts";
 
 function openFile(file: string) {
@@ -64,11 +65,15 @@ test("processes that start together share one new file, and only its owner can r
   rmSync(folder, { recursive: true });
 });
 
+/** As releases had it that made no sums. */
+const WITHOUT_SUMS = `DROP TABLE tollgate_usage_day; DROP TABLE tollgate_usage_total; DROP TABLE tollgate_usage_tag;
+  DROP INDEX tollgate_posting_by_time;`;
+
 test("an archive of the release before this one opens, and keeps what it has", {
   timeout: POSTGRES_MS_MAX,
 }, async () => {
-  const old = COLUMN_NAMES.filter((name) => name !== "legs").join(", ");
-  const before = [posting("a", 1), posting("a", 2)];
+  const old = COLUMN_NAMES.filter((name) => name !== "legs" && name !== "tags").join(", ");
+  const before = [posting("a", 1), posting("a", 2, { tags: [] })];
   const after = [...before, posting("a", 3)];
   expect(after[2]?.legs).toHaveLength(2);
 
@@ -78,11 +83,16 @@ test("an archive of the release before this one opens, and keeps what it has", {
   await made.append(before);
   await made.close();
   const database = openDatabase(file);
-  database.exec("ALTER TABLE tollgate_posting DROP COLUMN legs; UPDATE schema_version SET version = 1");
+  database.exec(`${WITHOUT_SUMS} DROP TRIGGER tollgate_usage_of_posting; DROP TRIGGER tollgate_tags_of_posting;
+    DROP TRIGGER tollgate_usage_of_deleted;
+    ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs;
+    UPDATE schema_version SET version = 1`);
   database.close();
   const ofFile = await openFile(file);
+  expect(await ofFile.sumFaults()).toEqual([]);
   expect(await ofFile.append(after)).toBeNull();
   expect(await ofFile.after("a", 0, 9)).toEqual(after);
+  expect(await ofFile.sumFaults()).toEqual([]);
   await ofFile.close();
   rmSync(folder, { recursive: true });
 
@@ -92,14 +102,22 @@ test("an archive of the release before this one opens, and keeps what it has", {
   await first.close();
   const client = new Client({ connectionString: server.url });
   await client.connect();
-  await client.query("ALTER TABLE tollgate_posting DROP COLUMN legs");
+  await client.query(`${WITHOUT_SUMS} DROP FUNCTION tollgate_count_usage CASCADE;
+    DROP FUNCTION tollgate_count_usage_off CASCADE;
+    ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs`);
   const ofServer = await openPostgresArchive(server.url);
+  expect(await ofServer.sumFaults()).toEqual([]);
   expect(await ofServer.append(after)).toBeNull();
   expect(await ofServer.after("a", 0, 9)).toEqual(after);
   // A process of that release goes on beside it.
   await client.query(`INSERT INTO tollgate_posting (${old}) SELECT ${old.replace(/\bnumber\b/, "4").replace("transaction_id", "'a.4'")}
     FROM tollgate_posting WHERE number = 3`);
   expect((await ofServer.transaction("a", "a.4"))?.legs).toEqual([]);
+  // What it adds is counted all the same, and once.
+  expect(await ofServer.sumFaults()).toEqual([]);
+  expect((await pagesOf(ofServer, { ...EVERYTHING, by: ["account"], kind: "charged" })) as unknown).toMatchObject([
+    { group: { account: "a" }, calls: 3, amountNano: "8" },
+  ]);
   await client.end();
   await ofServer.close();
   await server.dispose();
@@ -133,6 +151,8 @@ test("the doctor's sums, which may take long, leave room for whoever else asks",
       return [];
     },
     append: () => Promise.resolve(null),
+    dialect: "sqlite",
+    ask: () => Promise.resolve([]),
     close: () => Promise.resolve(),
   });
   expect(await archive.sums("a", 10, 1)).toMatchObject({ count: 0, days: [], faults: [] });

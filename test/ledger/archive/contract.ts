@@ -20,7 +20,7 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     ...{ transactionId: `${accountId}.${number}`, accountId, number, createdAtMs: START_MS + number, day: null },
     ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
     ...{ chargedCents: 0, upstreamNano: nano(0), absorbedNano: nano(0), absorbReason: null, usage: null },
-    ...{ estimated: false, priceVersion: null, reference: null, reason: null, legs: [], inference: false },
+    ...{ estimated: false, priceVersion: null, reference: null, reason: null, legs: [], tags: [], inference: false },
   };
   if (number === 1) return { ...base, kind: "topup", amountNano: nano(1_000_000), reference: "opening", ...more };
   return {
@@ -31,6 +31,7 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     ...{ provider: "vendor", absorbReason: number % 5 > 0 ? "usage_above_hold" : null, priceVersion: "2026-01-01" },
     usage: { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
     estimated: true,
+    tags: number % 2 > 0 ? [] : ["team=red", `user=${number % 3}`],
     // Of every third posting it is known whose work it was.
     legs:
       number % 3 > 0

@@ -16,10 +16,13 @@ export function legsContract(stage: Stage): void {
     await stage.store.ledger.post(postRequest(to.hold("without", 1)));
     const ledger = await stage.store.reopen();
     expect(await ledger.transaction(to.accountId, to.hold("with", 0).holdId)).toMatchObject({ upstreamNano: 7, legs });
+    const tags = ["team=red", `user=${to.accountId}`];
+    expect((await ledger.transaction(to.accountId, to.hold("with", 0).holdId))?.tags).toEqual(tags);
     expect((await ledger.transaction(null, to.hold("with", 0).holdId))?.legs).toEqual(legs);
     expect((await ledger.transaction(to.accountId, to.hold("without", 0).holdId))?.legs).toEqual([]);
     const { rows } = await ledger.transactions({ accountId: to.accountId, keyId: null, limit: 9, cursor: null });
     expect(rows.map((row) => row.legs)).toEqual([[], [], []]);
+    expect(rows.map((row) => row.tags)).toEqual([tags, tags, []]);
     expect((await ledger.doctor()).findings).toEqual([]);
   });
 

@@ -1,7 +1,10 @@
 // Random histories over a store and the pure model, for each store that there is.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Ledger } from "../../../src/ledger/model/ledger.ts";
+import type { UsageRow } from "../../../src/usage-rows.ts";
 import type { TestStore } from "../store.ts";
+import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 import { history, play, REPLIES, SHARED_REPLIES } from "./run.ts";
 
 /** More runs for a nightly test: LEDGER_MODEL_RUNS=2000. LEDGER_MODEL_SEED repeats one. */
@@ -11,6 +14,20 @@ const REPLIES_MIN = 3;
 const TELLING_RUNS_MIN = 200;
 const MORE_RUNS = 50;
 const MORE_MAX = 8;
+
+/** What reports say that each account has spent, has had absorbed, and was granted; in the order in which accounts were opened. */
+async function usageByAccount(ledger: Ledger) {
+  const query = { ...EVERYTHING, by: ["account" as const] };
+  const told = async (kind: "charged" | "credited") =>
+    new Map(((await pagesOf(ledger, { ...query, kind })) as UsageRow[]).map((row) => [row.group.account, row]));
+  const [charged, credited] = [await told("charged"), await told("credited")];
+  return (await ledger.accounts()).map(({ accountId }) => [
+    accountId,
+    charged.get(accountId)?.amountNano ?? "0",
+    charged.get(accountId)?.absorbedNano ?? "0",
+    credited.get(accountId)?.amountNano ?? "0",
+  ]);
+}
 
 /** `runsDefault` histories, unless LEDGER_MODEL_RUNS says how many. */
 export function modelSuite(name: string, open: () => Promise<TestStore>, runsDefault: number): void {
@@ -43,6 +60,13 @@ export function modelSuite(name: string, open: () => Promise<TestStore>, runsDef
       }
       expect((await store.ledger.doctor()).findings).toEqual([]);
       const seen = await store.ledger.accounts();
+      if (store.tellsUsage)
+        expect(await usageByAccount(store.ledger)).toEqual(
+          seen.map(({ accountId, spentNano, absorbedNano, grantedNano }) => [
+            accountId,
+            ...[spentNano, absorbedNano, grantedNano].map(String),
+          ]),
+        );
       await store.reopen();
       expect(await store.ledger.accounts()).toEqual(seen);
       expect((await store.ledger.doctor({ file: true })).findings).toEqual([]);

@@ -17,6 +17,7 @@ export function redisStore(link: LedgerLink, dispose: () => Promise<void>, archi
   return {
     clock,
     shared: true,
+    tellsUsage: archive !== NO_ARCHIVE,
     get ledger() {
       return ledger;
     },

@@ -10,6 +10,7 @@ import { openDatabase } from "../../../src/storage/open-database.ts";
 import { migrate } from "../../../src/storage/sqlite-unit.ts";
 import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
+import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 
 const clock = manualClock(START_MS);
 const DAY = Math.floor(START_MS / 86_400_000);
@@ -61,6 +62,10 @@ test("a ledger of the first version opens, keeps everything, and takes what is n
       ...{ ceilingPeriod: "week", periodSpentNano: 3 * CENT, lastUsedAtMs: START_MS, ...free },
     },
   ]);
+  // Its daily sums are made when it is opened, once.
+  const spent = () => pagesOf(ledger, { ...EVERYTHING, by: ["account", "key", "day"], kind: "charged" });
+  const agents = { group: { account: "a", key: "agent", day: "2026-03-12" }, calls: 1, amountNano: String(3 * CENT) };
+  expect(await spent()).toMatchObject([agents]);
   expect(await ledger.post(postRequest({ accountId: "a", holdId: "tx_2", cents: 4 }))).toMatchObject({
     ...{ outcome: "posted", balanceNano: 93 * CENT },
   });
@@ -79,6 +84,7 @@ test("a ledger of the first version opens, keeps everything, and takes what is n
   ledger = sqliteLedger(await openLedgerThread(file, clock));
   expect(await ledger.keyByHash("hash of new")).toMatchObject(limits);
   expect(await ledger.keyByHash("hash of agent")).toMatchObject({ services: null, models: ["core/cheap"] });
+  expect(await spent()).toMatchObject([{ group: { key: "a.key" }, amountNano: String(4 * CENT) }, agents]);
   expect((await ledger.doctor({ file: true })).findings).toEqual([]);
   await ledger.close();
 });

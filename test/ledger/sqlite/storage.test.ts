@@ -31,11 +31,24 @@ test("a second process is refused at once, with a sentence that says what to do"
   await expect(openLedgerThread(file, systemClock).then((thread) => thread.close())).resolves.toBeUndefined();
 });
 
+test("a release that locked the file itself and one that locks beside it keep each other out", async () => {
+  const file = join(folder, "tollgate.db");
+  const inUse = /tollgate\.db is in use by another process/;
+  const ledger = sqliteLedger(await openLedgerThread(file, clock));
+  expect(() => openDatabase(file)).toThrow(inUse);
+  await ledger.close();
+  const earlier = openDatabase(file);
+  await expect(openLedgerThread(file, clock)).rejects.toThrow(inUse);
+  earlier.close();
+  await (await openLedgerThread(file, clock)).close();
+});
+
 test("the file is for its owner alone", async () => {
   const file = join(folder, "tollgate.db");
   const ledger = sqliteLedger(await openLedgerThread(file, clock));
   await ledger.openAccount(newAccount("a", 1));
-  for (const path of [file, `${file}-wal`]) expect(statSync(path).mode & 0o777).toBe(0o600);
+  for (const path of [file, `${file}-wal`, `${file}-shm`, `${file}-lock`])
+    expect(statSync(path).mode & 0o777).toBe(0o600);
   await ledger.close();
 });
 

@@ -1,0 +1,163 @@
+// Who spent what, for the account itself and for the operator, as JSON and as CSV.
+import type { Answer } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import { usdTextOfSum } from "../money.ts";
+import type { Caller } from "../plan.ts";
+import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
+import { type CsvRow, csvText } from "./csv.ts";
+import { readQuery } from "./read-body.ts";
+import { ownUsageSchema, searchOf, searchSchema, tooWideError, usageQuery, usageSchema } from "./report-query.ts";
+import { foundTransactionRow, isoTime } from "./rows.ts";
+
+/** How fields are called in answers. */
+const NAMES: Readonly<Record<UsageField, string>> = {
+  account: "account_id",
+  key: "key_id",
+  model: "model",
+  provider: "provider",
+  day: "day",
+  tag: "tag",
+};
+/** Of a day's tags beyond those that are counted by themselves. */
+const OTHER = "other";
+const TRANSACTION_COLUMNS = [
+  ...["transaction_id", "kind", "request_id", "created_at", "account_id", "key_id", "endpoint", "asked", "served"],
+  ...["vendor", "charged_cents", "charged_nano_usd", "credited_nano_usd", "upstream_nano_usd", "absorbed_nano_usd"],
+  ...["estimated", "reference", "reason", "tags"],
+];
+const FAILED_COLUMNS = [
+  ...["request_id", "kind", "created_at", "account_id", "key_id", "endpoint", "asked", "status", "code", "ms", "tags"],
+  "attempts",
+];
+
+/** Exact: as a number as long as one can be. */
+function count(nano: string): number | string {
+  const value = Number(nano);
+  return Number.isSafeInteger(value) ? value : nano;
+}
+
+function shownGroup({ by }: UsageQuery, { group }: UsageRow) {
+  return by.map((field) => {
+    const value = group[field] ?? "";
+    return [NAMES[field], field === "tag" && value === "*" ? OTHER : value || null] as const;
+  });
+}
+
+function usageRow(query: UsageQuery, row: UsageRow, forOperator: boolean): CsvRow {
+  const amount = query.kind === "charged" ? "charged" : "credited";
+  return {
+    ...Object.fromEntries(shownGroup(query, row)),
+    calls: row.calls,
+    [`${amount}_nano_usd`]: count(row.amountNano),
+    [`${amount}_usd`]: usdTextOfSum(row.amountNano),
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    ...(forOperator ? { upstream_nano_usd: count(row.upstreamNano), absorbed_nano_usd: count(row.absorbedNano) } : {}),
+  };
+}
+
+interface Page {
+  readonly format: "json" | "csv";
+  /** Under what the rows stand in JSON. */
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly CsvRow[];
+  readonly next: string | null;
+  /** What else is to be said. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+function pageAnswer({ format, name, columns, rows, next, more = {} }: Page): Answer {
+  if (format === "json") return { status: 200, body: { [name]: rows, next_cursor: next, ...more } };
+  const told = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
+  return { status: 200, body: csvText(columns, rows), headers: told };
+}
+
+async function usageAnswer(
+  reports: Reports,
+  query: UsageQuery,
+  { format, forOperator }: { readonly format: "json" | "csv"; readonly forOperator: boolean },
+): Promise<Answer | GatewayError> {
+  const page = await reports.usage(query);
+  if ("tooWide" in page) return tooWideError(page);
+  const rows = page.rows.map((row) => usageRow(query, row, forOperator));
+  const nothing = { group: {}, calls: 0, amountNano: "0", upstreamNano: "0", absorbedNano: "0" };
+  const columns = Object.keys(usageRow(query, { ...nothing, inputTokens: 0, outputTokens: 0 }, forOperator));
+  // A pair that came late on a day of many may have been counted among the others.
+  const more = page.mayLackTags ? { may_lack_tags: true } : {};
+  return pageAnswer({ format, name: "usage", columns, rows, next: page.next, more });
+}
+
+/** One report of an account at a time: reports are made one after the other, and nobody's keep all others waiting. */
+export function ownReports(reports: Reports) {
+  const making = new Set<string>();
+  return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {
+    const { accountId } = caller.payer;
+    if (making.has(accountId)) {
+      return new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
+    }
+    making.add(accountId);
+    try {
+      return await ownUsage(reports, caller, asked);
+    } finally {
+      making.delete(accountId);
+    }
+  };
+}
+
+/** The account's own; of an agent key, that key's alone. */
+async function ownUsage(
+  reports: Reports,
+  { payer, primary }: Caller,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
+  const read = readQuery(ownUsageSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const query = usageQuery(read, payer.accountId);
+  if (!primary && query.keyId !== null && query.keyId !== payer.keyId)
+    return pageAnswer({ format: read.format, name: "usage", columns: [], rows: [], next: null });
+  const own = primary ? query : { ...query, keyId: payer.keyId };
+  return usageAnswer(reports, own, { format: read.format, forOperator: false });
+}
+
+export async function anyUsage(reports: Reports, asked: URLSearchParams): Promise<Answer | GatewayError> {
+  const read = readQuery(usageSchema, asked);
+  if (read instanceof GatewayError) return read;
+  return usageAnswer(reports, usageQuery(read, read.account), { format: read.format, forOperator: true });
+}
+
+function failedRow(call: FailedCall): CsvRow {
+  return {
+    request_id: call.requestId,
+    kind: call.status,
+    created_at: isoTime(call.createdAtMs),
+    account_id: call.accountId,
+    key_id: call.keyId,
+    endpoint: call.endpoint,
+    asked: call.asked,
+    status: call.httpStatus,
+    code: call.code,
+    ms: call.ms,
+    ...(call.tags.length > 0 ? { tags: call.tags } : {}),
+    attempts: call.attempts.map(({ upstreamNano, ...attempt }) => ({ ...attempt, upstream_nano_usd: upstreamNano })),
+  };
+}
+
+export async function anyTransactions(
+  reports: Reports,
+  failedCalls: FailedCalls,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
+  const read = readQuery(searchSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const search = searchOf(read);
+  const name = "transactions";
+  if ("failed" in search) {
+    const { rows, next } = await failedCalls.find(search.failed);
+    return pageAnswer({ format: read.format, name, columns: FAILED_COLUMNS, rows: rows.map(failedRow), next });
+  }
+  const page = await reports.search(search.postings);
+  if ("tooWide" in page) return tooWideError(page);
+  const rows = page.rows.map(foundTransactionRow);
+  return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
+}

@@ -1,0 +1,140 @@
+// Commands on what was spent: usage by account, key, model, provider, day or tag, and the transactions behind it.
+import { csvText } from "../accounts/csv.ts";
+import { type Command, type OptionShape, type Typed, UsageError, type Workplace } from "./command.ts";
+import { table } from "./text.ts";
+
+const PAGE = 1_000;
+/** Transactions that are printed unless more are asked for. */
+const TRANSACTIONS = 50;
+
+type Row = Readonly<Record<string, unknown>>;
+
+const FILTERS: Readonly<Record<string, OptionShape>> = {
+  account: { value: "ID", meaning: "of this account alone" },
+  key: { value: "ID", meaning: "of this key alone" },
+  model: { value: "NAME", meaning: "of this model, or action as SERVICE/ACTION" },
+  provider: { value: "NAME", meaning: "of this provider" },
+  tag: { value: "NAME=VALUE", meaning: "of what callers have called this" },
+  from: { value: "TIME", meaning: "since this UTC day, or time such as 2026-11-22T10:00:00Z" },
+  to: { value: "TIME", meaning: "up to the end of this UTC day, or before this time" },
+};
+const CSV: OptionShape = { value: null, meaning: "print comma-separated values" };
+
+interface Asked {
+  readonly path: string;
+  /** Under what the rows stand in an answer. */
+  readonly name: string;
+  readonly filters: readonly string[];
+  readonly rowsMax: number;
+  readonly more?: Readonly<Record<string, string>>;
+}
+
+/** The rows of as many pages as it takes. */
+async function rowsOf({ admin }: Workplace, typed: Typed, asked: Asked): Promise<Row[]> {
+  const filters = asked.filters.flatMap((name) => {
+    const value = typed.text(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const rows: Row[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const limit = String(Math.min(PAGE, asked.rowsMax - rows.length));
+    const query = new URLSearchParams({ ...Object.fromEntries(filters), ...asked.more, limit });
+    if (cursor !== null) query.set("cursor", cursor);
+    const page: Record<string, unknown> = await admin.call("GET", `${asked.path}?${query}`);
+    rows.push(...(page[asked.name] as Row[]));
+    cursor = page.next_cursor as string | null;
+    if (cursor === null || rows.length >= asked.rowsMax) return rows;
+  }
+}
+
+const shown = (value: unknown) => (value === null || value === undefined ? "-" : String(value));
+
+function asTable(columns: Readonly<Record<string, string>>, rows: readonly Row[]): string {
+  if (rows.length === 0) return "Nothing.";
+  const names = Object.keys(columns);
+  return table(
+    Object.values(columns),
+    rows.map((row) => names.map((name) => shown(row[name]))),
+  );
+}
+
+/** Every column that some row has, in the order in which they come. */
+function columnsOf(rows: readonly Row[]): string[] {
+  return [...new Set(rows.flatMap((row) => Object.keys(row)))];
+}
+
+const usage: Command = {
+  name: "usage",
+  takes: [],
+  options: {
+    by: { value: "FIELDS", meaning: "account, key, model, provider, day, tag, or several with commas; day by itself" },
+    ...FILTERS,
+    status: { value: "STATUS", meaning: "charged, as by itself, or credited" },
+    csv: CSV,
+  },
+  summary: "Says who spent what, exactly, from the sums of each UTC day",
+  async run(typed, place) {
+    const by = typed.text("by") ?? "day";
+    const rows = await rowsOf(place, typed, {
+      path: "/admin/v1/usage",
+      name: "usage",
+      filters: [...Object.keys(FILTERS), "status"],
+      rowsMax: Number.POSITIVE_INFINITY,
+      more: { by },
+    });
+    const json = { usage: rows };
+    if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
+    const columns = columnsOf(rows).filter((name) => !name.endsWith("_nano_usd"));
+    return { json, text: asTable(Object.fromEntries(columns.map((name) => [name, name.toUpperCase()])), rows) };
+  },
+};
+
+const TRANSACTION_COLUMNS = {
+  created_at: "WHEN",
+  transaction_id: "TRANSACTION",
+  kind: "KIND",
+  account_id: "ACCOUNT",
+  key_id: "KEY",
+  served: "MODEL OR ACTION",
+  vendor: "PROVIDER",
+  charged_nano_usd: "NANO-USD",
+};
+
+const FAILED_COLUMNS = {
+  created_at: "WHEN",
+  request_id: "REQUEST",
+  account_id: "ACCOUNT",
+  key_id: "KEY",
+  endpoint: "ENDPOINT",
+  asked: "MODEL OR ACTION",
+  status: "STATUS",
+  code: "CODE",
+};
+
+const transactions: Command = {
+  name: "transactions",
+  takes: [],
+  options: {
+    ...FILTERS,
+    status: { value: "STATUS", meaning: "charged or credited; or failed or refused, which were not charged" },
+    limit: { value: "COUNT", meaning: `how many, newest first; ${TRANSACTIONS} by itself` },
+    csv: CSV,
+  },
+  summary: "Lists transactions, newest first",
+  async run(typed, place) {
+    const limit = typed.number("limit") ?? TRANSACTIONS;
+    if (limit === 0) throw new UsageError("--limit takes a number from 1 on.");
+    const rows = await rowsOf(place, typed, {
+      path: "/admin/v1/transactions",
+      name: "transactions",
+      filters: [...Object.keys(FILTERS), "status"],
+      rowsMax: limit,
+    });
+    const json = { transactions: rows };
+    if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
+    const isCharge = !["failed", "refused"].includes(typed.text("status") ?? "");
+    return { json, text: asTable(isCharge ? TRANSACTION_COLUMNS : FAILED_COLUMNS, rows) };
+  },
+};
+
+export const USAGE_COMMANDS: readonly Command[] = [usage, transactions];

@@ -1,0 +1,41 @@
+// What the operator sees of calls that nobody paid for.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  // A vendor that is not there.
+  gateway = await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
+});
+afterAll(() => gateway.stop());
+
+async function chat(key: string, model: string, headers: Record<string, string> = {}): Promise<number> {
+  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
+  });
+  await response.text();
+  return response.status;
+}
+
+async function found(query: string) {
+  const response = await fetch(`${gateway.adminUrl}/admin/v1/transactions?${query}`, {
+    headers: { authorization: `Bearer ${gateway.adminToken}` },
+  });
+  return ((await response.json()) as { transactions: Record<string, unknown>[] }).transactions;
+}
+
+test("failed calls are told with their attempts, refused ones with their reason, those of unknown keys not at all", async () => {
+  const account = await gateway.account({ kind: "personal", creditCents: 100 });
+  expect(await chat(account.key, "openai/gpt-5.4-nano", { "x-tollgate-tags": "team=red" })).toBe(502);
+  expect(await chat(account.key, "maker/nobody")).toBe(404);
+  expect(await chat("tg_sk_unknown", "openai/gpt-5.4-nano")).toBe(401);
+  const failed = await found("status=failed");
+  expect(failed).toMatchObject([{ kind: "failed", account_id: account.accountId, status: 502, tags: ["team=red"] }]);
+  expect(failed[0]?.attempts).toMatchObject([{ vendor: "openai", model: "openai/gpt-5.4-nano" }, {}, {}]);
+  expect(await found("status=refused")).toMatchObject([{ kind: "refused", status: 404, code: "model_not_found" }]);
+  expect(await found(`status=failed&account=${account.accountId}&tag=team=red`)).toHaveLength(1);
+  expect(await found("status=failed&account=another")).toEqual([]);
+  expect(await found(`account=${account.accountId}`)).toMatchObject([{ kind: "topup" }]);
+});
