@@ -1,4 +1,5 @@
 // AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it.
+// The wire is that of its specification. What it costs us is not known: it is counted as what it is sold for.
 import { action, bearer, defineAdapter, domainName, needsOne, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);

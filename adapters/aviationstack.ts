@@ -1,4 +1,5 @@
 // AviationStack: flights with their status, delays, gates and times.
+// What a call costs us is its public price for paying call by call; a plan may differ. From memory: the names of most params.
 import { action, defineAdapter, needsOne, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);

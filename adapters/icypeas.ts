@@ -1,4 +1,5 @@
 // Icypeas: finds and checks email addresses; each search is launched and then asked for by its id.
+// From memory: what it costs us, and how often a search may be launched.
 import { action, defineAdapter, rule, z } from "#adapter";
 
 /** From memory: a search is one credit of its smallest plan, a check a tenth of it. */

@@ -1,4 +1,5 @@
 // KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales.
+// What a call costs us is its public price for paying call by call; a plan may differ.
 import { action, defineAdapter, exactlyOne, keyHeader, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);

@@ -1,4 +1,5 @@
 // Nyne: deep facts of people, whom they deal with, and who funds; each search is launched and then asked for by its id.
+// From memory: what it costs us, where an error has its code, what says that we have not paid, and the params of funders.
 import { action, defineAdapter, domainName, exactlyOne, needsOne, together, z } from "#adapter";
 
 /** Its credits are sold by contract: counted here as what they may cost at most. */

@@ -1,4 +1,5 @@
 // RealEstateAPI: U.S. properties by where and what they are, their owners, values and comparable sales.
+// The wire is that of its specification; what it costs us is from memory.
 import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 /** From memory: its plans are by contract, and none of those it has published takes more for a record. */

@@ -1,4 +1,5 @@
 // RentCast: U.S. property records, listings for sale and for rent, what a home is worth or rents for, and markets by ZIP code.
+// The wire is that of its specification, but for ranges and errors, which are from memory, as is what it costs us.
 import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 /** From memory: what a request beyond its plan costs in the dearest plan. */

@@ -1,4 +1,5 @@
 // Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
+// From memory: what it costs us, how it says that nobody was found, and `full` of linkedin-finder.
 import { action, defineAdapter, domainName, exactlyOne, needsOne, z } from "#adapter";
 
 /** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */

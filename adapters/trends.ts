@@ -1,4 +1,5 @@
 // Trends MCP: how much is searched for something, on many sites and over time. Its answer is JSON inside of a text, so a script reads it.
+// From memory: the param of growth, and the answer of top. What a call costs us is a guess: its price is by plan.
 import { action, bearer, defineAdapter, neededWhen, z } from "#adapter";
 
 const SOURCES = [
