@@ -1,5 +1,6 @@
 // AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it.
-import { action, bearer, defineAdapter, z } from "#adapter";
+// The wire is that of its specification. What it costs us is not known: it is counted as what it is sold for.
+import { action, bearer, defineAdapter, domainName, needsOne, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 /** What goes into a header of a mail must not end it. */
@@ -13,9 +14,7 @@ const body = {
   text: optional(z.string().min(1).max(1_000_000), "The mail as text"),
   html: optional(z.string().min(1).max(1_000_000), "The mail as HTML"),
 };
-const isSaid = (p: { readonly text?: string | undefined; readonly html?: string | undefined }) =>
-  (p.text ?? p.html) !== undefined;
-const unsaid = { path: ["text"], error: "is missing: text or html is needed" };
+const isSaid = needsOne("text", "html");
 const YEARS_DAYS = 36_500;
 const requires = [{ kind: "inbox", param: "inbox_id" }];
 const common = { category: "email", price: { mode: "fixed", cents: 1 }, upstreamCents: 1 } as const;
@@ -46,16 +45,10 @@ export default defineAdapter({
           z
             .string()
             .max(64)
-            .regex(/^[a-z0-9]+([._+-][a-z0-9]+)*$/i, "must be the part of an address before the @"),
+            .regex(/^[A-Za-z0-9]+([._+-][A-Za-z0-9]+)*$/, "must be the part of an address before the @"),
           "What stands before the @; chosen for you where it is not given",
         ),
-        domain: optional(
-          z
-            .string()
-            .max(253)
-            .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/i, "must be a domain such as agentmail.to"),
-          "A domain that is verified with the vendor; agentmail.to where it is not given",
-        ),
+        domain: optional(domainName, "A domain that is verified with the vendor; agentmail.to where it is not given"),
         display_name: optional(line(100), "The name that receivers see"),
       }),
       price: { mode: "fixed", cents: 200 },
@@ -87,7 +80,7 @@ export default defineAdapter({
           subject: optional(line(998), "What it is about"),
           ...body,
         })
-        .refine(isSaid, unsaid),
+        .check(isSaid),
       request: { method: "POST", path: "/inboxes/{inbox_id}/messages/send" },
       content: ["/message_id"],
       requires,
@@ -141,7 +134,7 @@ export default defineAdapter({
       effect: "write",
       params: z
         .strictObject({ inbox_id, message_id: line(998).min(1).describe("Id of the mail to answer"), ...body })
-        .refine(isSaid, unsaid),
+        .check(isSaid),
       request: { method: "POST", path: "/inboxes/{inbox_id}/messages/{message_id}/reply" },
       content: ["/message_id"],
       requires,

@@ -1,4 +1,6 @@
 // Allium: prices of tokens and what wallets hold, by a table of endpoints, one token or wallet a call. It wants to be named as the source.
+// Paths and prices are those of its public list for paying call by call. From memory: what the rows take and answer, how often it may be
+// asked, and that a key pays the prices of that list.
 import { action, defineAdapter, keyHeader, z } from "#adapter";
 
 export default defineAdapter({

@@ -1,10 +1,10 @@
 // AviationStack: flights with their status, delays, gates and times.
-import { action, defineAdapter, z } from "#adapter";
+// What a call costs us is its public price for paying call by call; a plan may differ. From memory: the names of most params.
+import { action, defineAdapter, needsOne, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
 const airport = code(/^[A-Z]{3}$/, "LHR");
-const names = ["flight_iata", "flight_icao", "flight_number", "airline_iata", "dep_iata", "arr_iata"] as const;
 
 export default defineAdapter({
   name: "AviationStack",
@@ -45,10 +45,7 @@ export default defineAdapter({
           limit: z.int().min(1).max(100).default(10).describe("The most flights"),
           offset: optional(z.int().min(0), "How many flights to skip"),
         })
-        .refine((p) => names.some((name) => p[name] !== undefined), {
-          path: ["flight_iata"],
-          error: "is missing: a flight, an airline or an airport is needed",
-        }),
+        .check(needsOne("flight_iata", "flight_icao", "flight_number", "airline_iata", "dep_iata", "arr_iata")),
       price: { mode: "fixed", cents: 0.5 },
       upstreamCents: 0.5,
       request: { method: "GET", path: "/flights", names: { date: "flight_date" } },

@@ -1,4 +1,6 @@
 // CoinGecko: prices and markets of crypto coins, by a table of endpoints. It answers without a key; a demo key raises its limits.
+// From memory, and not yet held against the live service: most rows of the table with their params, the body of an error, and the limit
+// without a key. That a call costs us nothing holds for its free plan.
 import { action, defineAdapter, keyHeader, z } from "#adapter";
 
 export default defineAdapter({

@@ -1,5 +1,6 @@
 // Icypeas: finds and checks email addresses; each search is launched and then asked for by its id.
-import { action, defineAdapter, z } from "#adapter";
+// From memory: what it costs us, and how often a search may be launched.
+import { action, defineAdapter, rule, z } from "#adapter";
 
 /** From memory: a search is one credit of its smallest plan, a check a tenth of it. */
 const [SEARCH_CENTS, CHECK_CENTS] = [2, 0.5];
@@ -12,6 +13,8 @@ const launch = {
   effect: "write",
   issues: [{ kind: "search", at: "/item/_id" }],
 } as const;
+const given = (name: string) => ({ required: [name], properties: { [name]: { not: { const: "" } } } });
+const NO_NAME = "is missing: a first name or a last name is needed";
 const post = (path: string) => ({ method: "POST", path }) as const;
 const launched = { success: true, item: { _id, status: "NONE" } };
 
@@ -48,10 +51,7 @@ export default defineAdapter({
             .describe("Last name; may be left out where the first name is given"),
           domainOrCompany,
         })
-        .refine((p) => p.firstname !== "" || p.lastname !== "", {
-          path: ["lastname"],
-          error: "is missing: a first name or a last name is needed",
-        }),
+        .check(rule({ anyOf: [given("firstname"), given("lastname")] }, "lastname", NO_NAME)),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: post("/email-search"),

@@ -1,5 +1,6 @@
 // KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+// What a call costs us is its public price for paying call by call; a plan may differ.
+import { action, defineAdapter, exactlyOne, keyHeader, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const words = z.string().min(1).max(200);
@@ -108,10 +109,7 @@ export default defineAdapter({
           show_sizes: optional(z.boolean(), "A price for each size"),
           market,
         })
-        .refine((p) => (p.skus === undefined) !== (p.product_ids === undefined), {
-          path: ["skus"],
-          error: "exactly one of skus and product_ids is needed",
-        }),
+        .check(exactlyOne("skus", "product_ids")),
       request: { method: "POST", path: "/stockx/prices" },
       content: ["/data"],
       example: {

@@ -1,4 +1,6 @@
 // Letta: agents that keep what they learn. An agent belongs to the payer who made it.
+// The wire is that of its specification. From memory: the models it offers, that an agent needs one, the body of most errors, and what a
+// message costs us.
 import { action, bearer, defineAdapter, z } from "#adapter";
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);

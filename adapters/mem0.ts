@@ -1,4 +1,5 @@
 // mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, nobody but the payer can tell.
+// The wire is that of its specification, but for the body of an error, which is from memory, as is what it costs us.
 import { action, defineAdapter, z } from "#adapter";
 
 /** From memory: what an operation takes in its smallest plan. */

@@ -1,5 +1,6 @@
 // Nansen: who holds and trades what on chain, by a table of endpoints. Each is sold at the vendor's own price.
 // The params of the rows are one list for all, from memory: which of them an endpoint takes, the vendor says.
+// From memory too: the header of the key, the shape of an answer, and that a key pays the public prices for paying call by call.
 import { action, defineAdapter, keyHeader, z } from "#adapter";
 
 export default defineAdapter({

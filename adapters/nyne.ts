@@ -1,5 +1,6 @@
 // Nyne: deep facts of people, whom they deal with, and who funds; each search is launched and then asked for by its id.
-import { action, defineAdapter, z } from "#adapter";
+// From memory: what it costs us, where an error has its code, what says that we have not paid, and the params of funders.
+import { action, defineAdapter, domainName, exactlyOne, needsOne, together, z } from "#adapter";
 
 /** Its credits are sold by contract: counted here as what they may cost at most. */
 const CREDIT_CENTS = 9;
@@ -7,10 +8,6 @@ const CREDIT_CENTS = 9;
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const words = z.string().min(1).max(200);
 const page = z.url({ protocol: /^https?$/ }).max(500);
-const domain = z
-  .string()
-  .max(253)
-  .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/i, "must be a domain such as example.com");
 const PATHS = {
   "person-enrichment": "/person/enrichment",
   interactions: "/person/interactions",
@@ -18,8 +15,6 @@ const PATHS = {
 } as const;
 const kinds = ["person-enrichment", "interactions", "funders"] as const;
 
-type Given = Readonly<Record<string, unknown>>;
-const count = (p: Given, ...names: readonly string[]) => names.filter((name) => p[name] !== undefined).length;
 const request_id = "req_7f3b9c2d1e4a";
 const launch = {
   category: "people",
@@ -65,14 +60,7 @@ export default defineAdapter({
           company: optional(words, "Company of the person, with name"),
           lite: z.boolean().default(false).describe("Five facts only, for 30 cents instead of 55"),
         })
-        .refine((p) => count(p, "email", "phone", "social_media_url", "name") === 1, {
-          path: ["email"],
-          error: "exactly one of email, phone, social_media_url, and name with company, is needed",
-        })
-        .refine((p) => count(p, "name") === count(p, "company"), {
-          path: ["company"],
-          error: "name and company go together",
-        }),
+        .check(exactlyOne("email", "phone", "social_media_url", "name"), together("company", "name")),
       price: { mode: "ranged", cents: 55, minCents: 30, quoteCents: ({ lite }) => (lite ? 30 : 55) },
       upstreamCents: ({ lite }) => (lite ? 3 : 6) * CREDIT_CENTS,
       request: { ...post(PATHS["person-enrichment"]), names: { lite: "lite_enrich" } },
@@ -94,10 +82,7 @@ export default defineAdapter({
           ),
           max_results: z.int().min(10).max(1_000).default(100).describe("The most people"),
         })
-        .refine((p) => count(p, "social_media_url", "username", "tweet_id") > 0, {
-          path: ["social_media_url"],
-          error: "is missing: social_media_url, username or tweet_id is needed",
-        }),
+        .check(needsOne("social_media_url", "username", "tweet_id")),
       price: { mode: "fixed", cents: 30 },
       upstreamCents: 3 * CREDIT_CENTS,
       request: post(PATHS.interactions),
@@ -112,12 +97,9 @@ export default defineAdapter({
       params: z
         .strictObject({
           company_name: optional(words, "Name of the investor"),
-          company_domain: optional(domain, "Domain of the investor"),
+          company_domain: optional(domainName, "Domain of the investor"),
         })
-        .refine((p) => count(p, "company_name", "company_domain") > 0, {
-          path: ["company_name"],
-          error: "is missing: company_name or company_domain is needed",
-        }),
+        .check(needsOne("company_name", "company_domain")),
       price: { mode: "fixed", cents: 30 },
       upstreamCents: 3 * CREDIT_CENTS,
       request: post(PATHS.funders),

@@ -1,5 +1,5 @@
 // Primary sources: open data of governments and institutions, by one table of endpoints on many hosts; none needs a key.
-// The routes are from memory and wait for a look at the live hosts.
+// From memory, and waiting for a look at the live hosts: the routes, their params, and how each source refuses.
 import { action, defineAdapter, noAuth, z } from "#adapter";
 
 const observation = {

@@ -1,5 +1,6 @@
 // RealEstateAPI: U.S. properties by where and what they are, their owners, values and comparable sales.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+// The wire is that of its specification; what it costs us is from memory.
+import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 /** From memory: its plans are by contract, and none of those it has published takes more for a record. */
 const RECORD_CENTS = 2;
@@ -41,12 +42,16 @@ const area = {
   ),
 };
 
-type Given = Readonly<Record<string, unknown>>;
-const has = (p: Given, names: string) => names.split(" ").every((name) => p[name] !== undefined);
-const hasOne = (p: Given, ...ways: readonly string[]) => ways.some((names) => has(p, names));
-const place = ["state", "zip", "address", "latitude longitude radius", "polygon"];
-const property = ["id", "address", "house street city state", "house street zip", "apn fips", "apn county"];
-const lacks = (what: string, at: string) => ({ path: [at], error: `is missing: ${what} is needed` });
+const circle = ["latitude", "longitude", "radius"] as const;
+/** What names one property, each enough for itself. */
+const property = [
+  "address",
+  "id",
+  ["house", "street", "city", "state"],
+  ["house", "street", "zip"],
+  ["apn", "fips"],
+  ["apn", "county"],
+] as const;
 
 const search = z
   .strictObject({
@@ -76,7 +81,7 @@ const search = z
     ),
     ...bounds("auction_date foreclosure_date last_sale_date last_update_date pre_foreclosure_date", z.iso.date()),
   })
-  .refine((p) => hasOne(p, ...place), lacks(`state, zip, address, a circle or a polygon`, "state"));
+  .check(needsOne("state", "zip", "address", circle, "polygon"));
 
 const comps = z
   .strictObject({
@@ -106,7 +111,7 @@ const comps = z
       "How much likeness in this counts",
     ),
   })
-  .refine((p) => hasOne(p, "id", "address"), lacks("id or address", "address"));
+  .check(needsOne("address", "id"));
 
 const person = z
   .strictObject({
@@ -120,19 +125,16 @@ const person = z
       "What a match has to have",
     ),
   })
-  .refine(
-    (p) =>
-      hasOne(
-        p,
-        "email",
-        "phone",
-        "address zip",
-        "address city state",
-        "mail_address mail_zip",
-        "mail_address mail_city mail_state",
-        "first_name last_name",
-      ),
-    lacks("an address, a name, an email or a phone number", "address"),
+  .check(
+    needsOne(
+      ["address", "zip"],
+      ["address", "city", "state"],
+      "email",
+      "phone",
+      ["mail_address", "mail_zip"],
+      ["mail_address", "mail_city", "mail_state"],
+      ["first_name", "last_name"],
+    ),
   );
 
 const addresses = z
@@ -145,7 +147,7 @@ const addresses = z
         state: parts.state,
         zip: parts.zip,
       })
-      .refine((p) => hasOne(p, "address", "street zip", "street city state"), lacks("a whole address", "address")),
+      .check(needsOne("address", ["street", "zip"], ["street", "city", "state"])),
   )
   .min(1)
   .max(10)
@@ -234,7 +236,7 @@ export default defineAdapter({
           ...parcel,
           exact_match: optional(z.boolean(), "Take no address that is only like this one"),
         })
-        .refine((p) => hasOne(p, ...property), lacks("id, a whole address or a parcel number", "address")),
+        .check(needsOne(...property)),
       price: flat(20),
       upstreamCents: RECORD_CENTS,
       request: post("/v2/PropertyDetail"),
@@ -250,7 +252,7 @@ export default defineAdapter({
       keywords: ["home value", "house price estimate", "AVM", "appraisal", "what is my house worth"],
       params: z
         .strictObject({ id, address, strict: optional(z.boolean(), "Take no address that is only like this one") })
-        .refine((p) => hasOne(p, "id", "address"), lacks("id or address", "address")),
+        .check(needsOne("address", "id")),
       price: flat(25),
       // From memory: the lender's grade of valuation is dearer than a record.
       upstreamCents: 10 * RECORD_CENTS,
@@ -349,10 +351,7 @@ export default defineAdapter({
       keywords: ["parcel boundary", "lot lines", "GeoJSON of a property", "plot of land"],
       params: z
         .strictObject({ id, address, ...parts, ...parcel, ...area })
-        .refine(
-          (p) => hasOne(p, ...property, ...place.slice(3)),
-          lacks("id, a whole address, a parcel number or an area", "address"),
-        ),
+        .check(needsOne(...property, circle, "polygon")),
       price: flat(20),
       upstreamCents: 10 * RECORD_CENTS,
       request: {

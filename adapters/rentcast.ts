@@ -1,5 +1,6 @@
 // RentCast: U.S. property records, listings for sale and for rent, what a home is worth or rents for, and markets by ZIP code.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+// The wire is that of its specification, but for ranges and errors, which are from memory, as is what it costs us.
+import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 /** From memory: what a request beyond its plan costs in the dearest plan. */
 const REQUEST_CENTS = 20;
@@ -42,11 +43,8 @@ const listed = {
   daysOld: range("Days since it was listed"),
 };
 
-type Given = Readonly<Record<string, unknown>>;
-const isAt = (p: Given) => p.address !== undefined || (p.latitude !== undefined && p.longitude !== undefined);
-const isSomewhere = (p: Given) => isAt(p) || ["city", "state", "zipCode"].some((name) => p[name] !== undefined);
-const nowhere = { path: ["address"], error: "is missing: address, city, state, zipCode or a point is needed" };
-const noPoint = { path: ["address"], error: "is missing: address, or latitude and longitude, are needed" };
+const isAt = needsOne("address", ["latitude", "longitude"]);
+const isSomewhere = needsOne("address", "city", "state", "zipCode", ["latitude", "longitude"]);
 
 const estimate = (types: readonly [string, ...string[]]) =>
   z
@@ -61,7 +59,7 @@ const estimate = (types: readonly [string, ...string[]]) =>
       compCount: z.int().min(5).max(25).default(15).describe("How many listings to compare with"),
       lookupSubjectAttributes: optional(z.boolean(), "False: do not look the property's own record up"),
     })
-    .refine(isAt, noPoint);
+    .check(isAt);
 
 const common = { category: "real-estate", effect: "read", upstreamCents: REQUEST_CENTS } as const;
 const flat = (cents: number) => ({ mode: "fixed", cents, freeOnMiss: true }) as const;
@@ -115,9 +113,7 @@ export default defineAdapter({
       ...common,
       description: "Records of U.S. properties by address or area: building, lot, owner, taxes and sales.",
       keywords: ["property record", "who owns this house", "homes in an area", "tax assessment", "owner"],
-      params: z
-        .strictObject({ ...place, saleDateRange: range("Days since it was last sold") })
-        .refine(isSomewhere, nowhere),
+      params: z.strictObject({ ...place, saleDateRange: range("Days since it was last sold") }).check(isSomewhere),
       price: flat(30),
       request: get("/properties"),
       example: { params: { address }, answers: [[{ ...home, lastSaleDate: "2024-11-18T00:00:00.000Z", owner: {} }]] },
@@ -126,7 +122,7 @@ export default defineAdapter({
       ...common,
       description: "U.S. homes that are or were listed for sale by address or area, with price, agent and history.",
       keywords: ["houses for sale", "homes for sale", "MLS listings", "listing price"],
-      params: z.strictObject(listed).refine(isSomewhere, nowhere),
+      params: z.strictObject(listed).check(isSomewhere),
       price: flat(30),
       request: get("/listings/sale"),
       example: { params: { city: "San Antonio", state: "TX", price: "*:300000" }, answers: [[listing]] },
@@ -135,7 +131,7 @@ export default defineAdapter({
       ...common,
       description: "U.S. homes that are or were listed for rent by address or area, with rent, agent and history.",
       keywords: ["apartments for rent", "houses for rent", "rental listings"],
-      params: z.strictObject(listed).refine(isSomewhere, nowhere),
+      params: z.strictObject(listed).check(isSomewhere),
       price: flat(30),
       request: get("/listings/rental/long-term"),
       example: { params: { zipCode: "78244", bedrooms: "2:4" }, answers: [[{ ...listing, price: 1_620 }]] },

@@ -1,29 +1,24 @@
 // Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
-import { action, defineAdapter, z } from "#adapter";
+// From memory: what it costs us, how it says that nobody was found, and `full` of linkedin-finder.
+import { action, defineAdapter, domainName, exactlyOne, needsOne, z } from "#adapter";
 
 /** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
 const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
 
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const words = z.string().min(1).max(200);
-const domain = z
-  .string()
-  .max(253)
-  .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/i, "must be a domain such as example.com");
-const firm = { domain: optional(domain, "Domain of the company"), company: optional(words, "Name of the company") };
+const firm = { domain: optional(domainName, "Domain of the company"), company: optional(words, "Name of the company") };
 const page = (about: string) =>
   z
     .url({ protocol: /^https?$/ })
     .max(1_000)
     .describe(about);
+// In letters of either case, and with the blanks before it that any address may have.
 const profile = page("The person's LinkedIn profile").regex(
-  /^https?:\/\/([a-z]{2,3}\.)?linkedin\.com\/(in|pub)\//i,
+  /^\s*[hH][tT][tT][pP][sS]?:\/\/([A-Za-z]{2,3}\.)?[lL][iI][nN][kK][eE][dD][iI][nN]\.[cC][oO][mM]\/([iI][nN]|[pP][uU][bB])\//,
   "must be a LinkedIn profile",
 );
-type Given = Readonly<Record<string, unknown>>;
-const count = (p: Given, ...names: readonly string[]) => names.filter((name) => p[name] !== undefined).length;
-const isOneFirm = (p: Given) => count(p, "domain", "company") === 1;
-const noFirm = { path: ["domain"], error: "exactly one of domain and company is needed" };
+const isOneFirm = exactlyOne("domain", "company");
 
 const common = { category: "people", effect: "read" } as const;
 const get = (path: string) => ({ method: "GET", path }) as const;
@@ -66,11 +61,7 @@ export default defineAdapter({
           first_name: optional(words, "First name, with last_name instead of full_name"),
           last_name: optional(words, "Last name, with first_name instead of full_name"),
         })
-        .refine(isOneFirm, noFirm)
-        .refine((p) => count(p, "full_name") === 1 || count(p, "first_name", "last_name") === 2, {
-          path: ["full_name"],
-          error: "is missing: full_name, or first_name and last_name, are needed",
-        }),
+        .check(isOneFirm, needsOne("full_name", ["first_name", "last_name"])),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: get("/email-finder"),
@@ -110,7 +101,7 @@ export default defineAdapter({
           page: z.int().min(1).max(1_000).default(1).describe("Which page"),
           limit: z.literal([10, 20, 50]).default(10).describe("People on a page"),
         })
-        .refine(isOneFirm, noFirm),
+        .check(isOneFirm),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: get("/domain-search"),
@@ -157,14 +148,11 @@ export default defineAdapter({
       params: z
         .strictObject({
           email: optional(z.email(), "Address of the person"),
-          domain: optional(domain, "Domain of a company"),
+          domain: optional(domainName, "Domain of a company"),
           linkedin: profile.optional(),
           full: z.boolean().default(false).describe("Return all numbers"),
         })
-        .refine((p) => count(p, "email", "domain", "linkedin") === 1, {
-          path: ["email"],
-          error: "exactly one of email, domain and linkedin is needed",
-        }),
+        .check(exactlyOne("email", "domain", "linkedin")),
       price: { mode: "fixed", cents: 10 },
       upstreamCents: PHONE_CENTS,
       request: get("/phone-finder"),

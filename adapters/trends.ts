@@ -1,5 +1,6 @@
 // Trends MCP: how much is searched for something, on many sites and over time. Its answer is JSON inside of a text, so a script reads it.
-import { action, bearer, defineAdapter, z } from "#adapter";
+// From memory: the param of growth, and the answer of top. What a call costs us is a guess: its price is by plan.
+import { action, bearer, defineAdapter, neededWhen, z } from "#adapter";
 
 const SOURCES = [
   "google search",
@@ -59,7 +60,7 @@ export default defineAdapter({
             .describe("Spans that growth is told for"),
           limit: z.int().min(1).max(100).default(25).describe("How many are on top"),
         })
-        .refine((p) => p.endpoint === "top" || p.keyword !== undefined, { path: ["keyword"], error: "is required" }),
+        .check(neededWhen("keyword", "endpoint", { enum: ["time_series", "growth"] })),
       price: { mode: "fixed", cents: 5 },
       // Its price is by plan; this is the most that it may be.
       upstreamCents: 5,

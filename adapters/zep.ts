@@ -1,4 +1,5 @@
 // Zep: a graph of what is known of a user, grown from the threads of what was said. Ids are the caller's own.
+// From memory: what it costs us, the whole of user-add, the bounds of messages and searches, and most of what add and search answer.
 import { action, defineAdapter, z } from "#adapter";
 
 /** From memory: a credit of its smallest plan. */

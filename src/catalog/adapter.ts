@@ -6,8 +6,19 @@ export { z } from "zod";
 export { action } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
 export { localServer } from "./local-server.ts";
-export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
+export {
+  exactlyOne,
+  goesWith,
+  neededWhen,
+  needsOne,
+  noneWhen,
+  notBoth,
+  onlyWhen,
+  rule,
+  together,
+} from "./params-rules.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
+export { domainName } from "./shared-params.ts";
 
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
 export interface TokenPriceSpec {

@@ -12,6 +12,7 @@ export interface SchemaRule {
   readonly contains?: SchemaRule;
   readonly not?: SchemaRule;
   readonly anyOf?: readonly SchemaRule[];
+  readonly oneOf?: readonly SchemaRule[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -30,7 +31,8 @@ function holds(rule: SchemaRule, value: unknown): boolean {
     (rule.required === undefined || fields === null || rule.required.every((name) => fields[name] !== undefined)) &&
     (rule.properties === undefined || fields === null || propertiesHold(rule.properties, fields)) &&
     (rule.not === undefined || !holds(rule.not, value)) &&
-    (rule.anyOf === undefined || rule.anyOf.some((one) => holds(one, value)))
+    (rule.anyOf === undefined || rule.anyOf.some((one) => holds(one, value))) &&
+    (rule.oneOf === undefined || rule.oneOf.filter((one) => holds(one, value)).length === 1)
   );
 }
 
@@ -60,10 +62,32 @@ function implies(one: SchemaRule, other: SchemaRule): SchemaRule {
   return { anyOf: [{ not: one }, other] };
 }
 
-/** At least one of the fields is needed. */
-export function needsOne(...names: readonly [string, string, ...string[]]): z.core.$ZodCheck<object> {
-  const says = { anyOf: names.map((name) => ({ required: [name] })) };
-  return rule(says, names[0], `is missing: at least one of ${names.join(", ")} is needed`);
+/** A field, or several that are of use only together. */
+type Way = string | readonly [string, string, ...string[]];
+
+function wayWords(way: Way): string {
+  if (typeof way === "string") return way;
+  const [first, ...others] = way;
+  return `${first} with ${others.join(" and ")}`;
+}
+
+/** At least one of the fields is needed. The first is told of. */
+export function needsOne(...ways: readonly [Way, Way, ...Way[]]): z.core.$ZodCheck<object> {
+  const says = { anyOf: ways.map((way) => ({ required: [way].flat() })) };
+  const [first = ""] = [ways[0]].flat();
+  return rule(says, first, `is missing: at least one of ${ways.map(wayWords).join(", ")} is needed`);
+}
+
+/** One of the fields is needed, and does not go with any other of them. */
+export function exactlyOne(...names: readonly [string, string, ...string[]]): z.core.$ZodCheck<object> {
+  const says = { oneOf: names.map((name) => ({ required: [name] })) };
+  return rule(says, names[0], `exactly one of ${names.join(", ")} is needed`);
+}
+
+/** Two fields that have no meaning without each other. */
+export function together(name: string, other: string): z.core.$ZodCheck<object> {
+  const none = { not: { anyOf: [{ required: [name] }, { required: [other] }] } };
+  return rule({ anyOf: [{ required: [name, other] }, none] }, name, `goes together with ${other}`);
 }
 
 /** A field that has no meaning without another. */

@@ -14,6 +14,9 @@ const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 /** What every http address begins with that a URL param takes; what else is wrong with one is said in words. */
 export const URL_PATTERN = "^\\s*[hH][tT][tT][pP][sS]?://";
 
+/** What a mail address is. */
+export const MAIL_PATTERN = z.regexes.email.source;
+
 /**
  * Where a schema says in words what it cannot say otherwise, such as that one date must not be before another. A keyword of our own
  * would be an error to strict readers.
@@ -71,8 +74,8 @@ function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
     if (NO_BOUNDS.includes(Number(schema[bound]))) delete schema[bound];
   // The format says it all; the pattern that zod adds is longer than the rest of a descriptor.
   if (schema.format === "date") delete schema.pattern;
-  // Formats that only some readers know, or that are narrower than what is taken: the pattern says it.
-  if (schema.format === "base64" || schema.format === "date-time") delete schema.format;
+  // Of any other, readers have notions of their own, or none; the pattern says what is taken.
+  else if (schema.pattern !== undefined) delete schema.format;
   const words: string[] = [];
   const formats = formatsOf(type);
   if (formats.some(({ format }) => format === "url")) {

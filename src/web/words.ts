@@ -1,7 +1,7 @@
 // How prices, params and calls are written for people to read.
 import { nanoFromCents, usdText } from "../money.ts";
 import type { PriceShown } from "../run/descriptor.ts";
-import { type JsonSchema, URL_PATTERN } from "../run/params-schema.ts";
+import { type JsonSchema, MAIL_PATTERN, URL_PATTERN } from "../run/params-schema.ts";
 
 /** Cents as a decimal text of dollars: `0.01`. */
 export function dollars(cents: number): string {
@@ -43,7 +43,6 @@ function list(value: unknown): readonly unknown[] {
 const FORMATS: Readonly<Record<string, string>> = {
   date: "date (YYYY-MM-DD)",
   "date-time": "date and time (ISO 8601)",
-  email: "mail address",
 };
 
 function typeWords(schema: JsonSchema): string {
@@ -54,6 +53,7 @@ function typeWords(schema: JsonSchema): string {
   if (schema.enum !== undefined) return list(schema.enum).map(String).join(" | ");
   if (schema.type === "array") return `list of ${typeWords((schema.items as JsonSchema | undefined) ?? {})}`;
   if (schema.pattern === URL_PATTERN) return "URL";
+  if (schema.pattern === MAIL_PATTERN) return "mail address";
   if (schema.type === "string") return FORMATS[String(schema.format)] ?? "string";
   return list(schema.type).length > 0 ? list(schema.type).join(" or ") : String(schema.type ?? "any");
 }

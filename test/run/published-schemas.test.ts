@@ -10,7 +10,7 @@ import type { Payer } from "../../src/plan.ts";
 import { type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
 import { discoverAction } from "../../src/run/discover.ts";
-import { type JsonSchema, paramsSchema, tableOf, UNSAID } from "../../src/run/params-schema.ts";
+import { type JsonSchema, MAIL_PATTERN, paramsSchema, tableOf, UNSAID } from "../../src/run/params-schema.ts";
 import { readParams } from "../../src/run/read-call.ts";
 import { offeredCalls } from "../../src/run/sold-candidates.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -176,6 +176,18 @@ describe("a schema", () => {
     expect(byId("courtlistener/opinions").anyOf).toEqual(needs("q", "case_name", "docket_number", "court"));
     expect(byId("propublica-nonprofits/search").anyOf).toEqual(needs("q", "state", "ntee", "c_code"));
     expect(byId("firecrawl/extract").anyOf).toEqual(needs("prompt", "schema"));
+    const point = { required: ["latitude", "longitude"] };
+    expect(byId("rentcast/value-estimate").anyOf).toEqual([...needs("address"), point]);
+    expect(byId("tomba/phone-finder").oneOf).toEqual(needs("email", "domain", "linkedin"));
+    expect(byId("nyne/person-enrichment")).toMatchObject({
+      oneOf: needs("email", "phone", "social_media_url", "name"),
+      anyOf: [{ required: ["company", "name"] }, { not: { anyOf: needs("company", "name") } }],
+    });
+  });
+
+  test("publishes a mail address by its pattern, of which no reader has a notion of its own", () => {
+    const { properties } = shown(z.strictObject({ to: z.email() }));
+    expect(properties).toEqual({ to: { type: "string", pattern: MAIL_PATTERN } });
   });
 
   test("never publishes a pattern whose flag it would lose: it says so in words", () => {
