@@ -133,7 +133,7 @@ export const ERRORS = {
       key: "GET /api/v1/agents lists the account's keys; for the operator, GET /admin/v1/accounts/{id} does.",
       account: "GET /admin/v1/accounts lists the accounts.",
       transaction: "GET /api/v1/transactions lists the account's transactions.",
-      any_transaction: "Transactions are in the gateway's log, and in the answers that callers got, as transaction_id.",
+      any_transaction: "GET /admin/v1/transactions lists them, and answers that callers got have it as transaction_id.",
       issued_id: "Send an id that an earlier answer to this account gave.",
     },
   },

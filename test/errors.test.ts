@@ -46,7 +46,7 @@ describe("a hint", () => {
   test("of the operator's listener is about what that has", async () => {
     for (const [path, leads] of [
       ["/admin/v1/accounts/none", "/admin/v1/accounts"],
-      ["/admin/v1/transactions/none", "log"],
+      ["/admin/v1/transactions/none", "transaction_id"],
       ["/api/run", "operator's listener"],
     ] as const) {
       const { status, json } = await gateway.admin("GET", path);

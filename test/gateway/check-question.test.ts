@@ -7,8 +7,11 @@ import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const LIVE = { sandbox: false };
-/** Whose actions all have an effect, or need what another one made. */
-const NOT_ASKED = ["2captcha", "fal", "tikhub"];
+/** Whose actions all have an effect, need what another one made, cost more than a cent, or are rows of a table. */
+const NOT_ASKED = [
+  ...["2captcha", "agentmail", "allium", "coingecko", "fal", "icypeas", "letta", "nansen", "nyne"],
+  ...["primary-sources", "rentcast", "strale", "tikhub", "trends"],
+];
 
 let catalog: Catalog;
 let upstream: Upstream;
