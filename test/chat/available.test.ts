@@ -118,8 +118,8 @@ describe("tiers", () => {
 
   it("name those alone that the asking key can have, at the price of the dearest of those", async () => {
     const [cheap] = await models(liveKey);
-    const nano = (await models(liveKey)).find(({ id }) => id === "openai/gpt-5-nano");
-    expect(cheap).toMatchObject({ id: "core/cheap", available: true, candidates: ["openai/gpt-5-nano"] });
+    const nano = (await models(liveKey)).find(({ id }) => id === "openai/gpt-6-luna");
+    expect(cheap).toMatchObject({ id: "core/cheap", available: true, candidates: ["openai/gpt-6-luna"] });
     expect(cheap?.pricing).toEqual(nano?.pricing);
   });
 });

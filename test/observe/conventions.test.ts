@@ -31,7 +31,7 @@ describe("metrics", () => {
     for (const [model, name] of [
       ["google/gemini-2.5-flash", "gcp.gemini"],
       ["mistralai/mistral-small-2603", "mistral_ai"],
-      ["x-ai/grok-4.1-fast", "x_ai"],
+      ["x-ai/grok-4.3", "x_ai"],
       ["openai/gpt-5-nano", "openai"],
     ] as const) {
       expect((await ask({ model })).status).toBe(200);
@@ -103,11 +103,11 @@ describe("a trace that a caller began", () => {
       `00-${TRACE}-${PARENT}-01-more`,
       `00-${TRACE}-${PARENT}`,
     ]) {
-      const response = await fetch(`${gateway.url}/healthz`, { headers: { traceparent } });
+      const response = await fetch(`${gateway.url}/nothing`, { headers: { traceparent } });
       expect([traceparent, response.headers.get("traceparent")]).toEqual([traceparent, null]);
       expect(await gateway.record(response.headers.get("x-request-id"))).not.toHaveProperty("trace_id");
     }
-    const later = await fetch(`${gateway.url}/healthz`, { headers: { traceparent: `01-${TRACE}-${PARENT}-01-more` } });
+    const later = await fetch(`${gateway.url}/nothing`, { headers: { traceparent: `01-${TRACE}-${PARENT}-01-more` } });
     expect(later.headers.get("traceparent")).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
   });
 });
