@@ -67,10 +67,17 @@ export class SharedModelAccount extends ModelAccount {
     const { idempotency, keyId, holdId } = hold.request;
     if (idempotency === null) return;
     const name = `${keyId} ${idempotency.key}`;
-    const before = this.idempotency.get(name);
+    const kept = this.idempotency.get(name);
+    // Nothing is kept of a key that is free again: its record is made anew.
+    const before = kept === undefined || isFree(kept.hold) ? undefined : kept;
     if (before !== undefined && before.hold.request.holdId !== holdId) return;
     hold.fate = fate;
     const lapsesMs = before?.lapsesMs ?? Math.max(this.clockMs, this.epochMs) + idempotency.keepMs;
     this.idempotency.set(name, { fingerprint: idempotency.fingerprint, hold, lapsesMs });
   }
+}
+
+/** Whether the key of a call may be used again: it was let go, or nobody knows what became of a call that only read. */
+function isFree({ state, fate, request }: ModelHold): boolean {
+  return state === "voided" ? fate === "free" : state === "expired" && request.effect === "read";
 }
