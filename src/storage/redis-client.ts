@@ -62,17 +62,27 @@ export function createServerClient(
   retry: typeof backOffMs | null,
 ): Redis {
   const options = { ...safeOptions(bounds, target), db: target.db, retryStrategy: retry, lazyConnect: true };
-  if (target.kind !== "sentinel") return new Redis({ ...options, host: node.host, port: node.port });
+  if (target.kind !== "sentinel") return hearing(new Redis({ ...options, host: node.host, port: node.port }));
   const { tls } = options;
-  return new Redis({
-    ...options,
-    sentinels: [...target.nodes],
-    name: target.group,
-    ...(retry === null ? {} : { sentinelRetryStrategy: retry }),
-    sentinelCommandTimeout: bounds.commandMsMax,
-    failoverDetector: retry !== null,
-    ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
-  });
+  return hearing(
+    new Redis({
+      ...options,
+      sentinels: [...target.nodes],
+      name: target.group,
+      ...(retry === null ? {} : { sentinelRetryStrategy: retry }),
+      sentinelCommandTimeout: bounds.commandMsMax,
+      failoverDetector: retry !== null,
+      ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+    }),
+  );
+}
+
+/**
+ * The library hears the first error of a connection and no other. TLS can tell two, our refusal of a certificate and the server's alert
+ * about it, and an error that nobody hears ends the process.
+ */
+function hearing(client: Redis): Redis {
+  return client.on("error", () => client.stream?.on("error", () => {}));
 }
 
 function createCluster({ nodes }: RedisTarget, options: ReturnType<typeof safeOptions>): Cluster {
@@ -89,7 +99,7 @@ function createCluster({ nodes }: RedisTarget, options: ReturnType<typeof safeOp
     // With TLS names stay names, so that they can be compared with the certificate's.
     ...(options.tls === undefined ? {} : { dnsLookup: keepName }),
   } satisfies ClusterOptions;
-  return new Cluster([...nodes], settings);
+  return new Cluster([...nodes], settings).on("+node", hearing);
 }
 
 const keepName: DNSLookupFunction = (name, done) => done(null, name);
