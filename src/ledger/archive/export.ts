@@ -122,8 +122,8 @@ function postingMover(link: LedgerLink, time: () => { readonly args: readonly st
   return async (accountId: string, { ageMs, keptMax, ageMsMin, goesOn }: Which): Promise<Moved> => {
     const key = accountKey(accountId);
     for (let count = 0; ; ) {
-      const wish = { count: BATCH, age_ms: ageMs, kept: keptMax, least_age_ms: ageMsMin };
-      const reply = await run("archivable", key, [...time().args, ...argumentsOf("archivable", wish)]);
+      const asked = { count: BATCH, age_ms: ageMs, kept: keptMax, least_age_ms: ageMsMin };
+      const reply = await run("archivable", key, [...time().args, ...argumentsOf("archivable", asked)]);
       const [now = "0", archived = "0", busy, left = "", ...pairs] = reply;
       if (pairs.length === 0) {
         const looks = [
@@ -211,8 +211,8 @@ export function exportPostings(options: ExportOptions): PostingExport {
       return;
     }
     if (!goesOn()) return;
-    const wish = argumentsOf("archive_due", { count: ACCOUNTS_MAX });
-    const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ...wish]));
+    const asked = argumentsOf("archive_due", { count: ACCOUNTS_MAX });
+    const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ...asked]));
     behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
     const next = due.values();
     const worker = async () => {

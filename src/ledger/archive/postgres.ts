@@ -86,14 +86,14 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
     values: readonly Value[],
     msMax = ANSWER_MS_MAX,
   ): Promise<Row[]> {
-    const wish: QueryConfig & { readonly query_timeout: number } = {
+    const asked: QueryConfig & { readonly query_timeout: number } = {
       ...(name === null ? {} : { name: `tollgate ${name}` }),
       text,
       values: [...values],
       query_timeout: msMax,
     };
     try {
-      return (await pool.query(wish)).rows as Row[];
+      return (await pool.query(asked)).rows as Row[];
     } catch (cause) {
       throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
     }

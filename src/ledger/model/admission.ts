@@ -1,13 +1,13 @@
 // Whether money may be held: slots, the key's ceiling, the inference cap, the balance, in this order. Changes nothing.
 import { type Nano, nano } from "../../money.ts";
 import type { ReserveOutcome } from "./ledger.ts";
-import { type AccountState, type KeyState, periodSum, type ScopeState, type SlotWish } from "./state.ts";
+import { type AccountState, type KeyState, periodSum, type ScopeState, type SlotRequest } from "./state.ts";
 import { DAY_MS, periodEnd } from "./windows.ts";
 
 type Outcome<Name extends ReserveOutcome["outcome"]> = Extract<ReserveOutcome, { readonly outcome: Name }>;
 
 /** How much is asked for, by whom, and for which day. `inference` is null where the call does not count there. */
-export interface MoneyWish {
+export interface MoneyRequest {
   readonly account: AccountState;
   readonly key: KeyState;
   readonly keyScope: ScopeState;
@@ -17,7 +17,7 @@ export interface MoneyWish {
 }
 
 /** The first slot that is taken, or null. */
-export function slotRefusal(account: AccountState, slots: readonly SlotWish[]): Outcome<"slots"> | null {
+export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
   for (const { scope, max, code } of slots) {
     if ((account.slots.get(scope) ?? 0) >= max) return { outcome: "slots", code, max };
   }
@@ -25,11 +25,11 @@ export function slotRefusal(account: AccountState, slots: readonly SlotWish[]): 
 }
 
 /** The first bound that has no room for the amount, or null. */
-export function moneyRefusal(wish: MoneyWish): Outcome<"ceiling" | "inference_cap" | "insufficient"> | null {
-  return ceilingRefusal(wish) ?? capRefusal(wish) ?? balanceRefusal(wish.account, wish.amount);
+export function moneyRefusal(request: MoneyRequest): Outcome<"ceiling" | "inference_cap" | "insufficient"> | null {
+  return ceilingRefusal(request) ?? capRefusal(request) ?? balanceRefusal(request.account, request.amount);
 }
 
-function ceilingRefusal({ key, keyScope, day, amount }: MoneyWish): Outcome<"ceiling"> | null {
+function ceilingRefusal({ key, keyScope, day, amount }: MoneyRequest): Outcome<"ceiling"> | null {
   if (key.ceilingNano === null) return null;
   const period = key.ceilingPeriod ?? "day";
   const end = periodEnd(period, day);
@@ -46,7 +46,7 @@ function ceilingRefusal({ key, keyScope, day, amount }: MoneyWish): Outcome<"cei
   };
 }
 
-function capRefusal({ account, inferenceScope, day, amount }: MoneyWish): Outcome<"inference_cap"> | null {
+function capRefusal({ account, inferenceScope, day, amount }: MoneyRequest): Outcome<"inference_cap"> | null {
   if (inferenceScope === null) return null;
   const { spent, held, absorbed } = periodSum(inferenceScope, "day", day, day + 1);
   if (spent + held + absorbed + amount <= account.inferenceCapNano) return null;

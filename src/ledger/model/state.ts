@@ -94,7 +94,7 @@ export interface LiveHold {
   leaseEndsElapsedMs: number;
 }
 
-export interface SlotWish {
+export interface SlotRequest {
   readonly scope: string;
   readonly max: number;
   readonly code: ErrorCode;

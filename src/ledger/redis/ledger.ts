@@ -166,8 +166,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return reserveOutcome(run, now, index, request);
     },
     extend(hold, amountNano, accrued, lease) {
-      const wish = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
-      const told = [...time().args, ...argumentsOf("extend", wish)];
+      const asked = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
+      const told = [...time().args, ...argumentsOf("extend", asked)];
       return extendOutcome(run, hold, told, () => index.note(hold.accountId, lease));
     },
     async standing({ accountId, holdId }) {

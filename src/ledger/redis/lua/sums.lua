@@ -87,7 +87,7 @@ local function forget_past(name, key_id, day, clk)
   if tonumber(day) < math.floor(num(clk) / DAY_MS) then redis.call('HDEL', base_of(name) .. ':k', key_id .. ':past') end
 end
 
--- The days that a wish for money of this key has to be compared with: its whole period where it has a ceiling.
+-- The days that a request for money of this key has to be compared with: its whole period where it has a ceiling.
 local function ask_period(asked, key, key_id, text, day)
   if not key.ceiling then return ask_days(asked, key_id, text) end
   local first, last = period_of(key.period, day)
