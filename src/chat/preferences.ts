@@ -4,6 +4,7 @@ import { GatewayError } from "../errors.ts";
 import { type PicoPerToken, parseUsdPerMillion } from "../money.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
+import { isOwnServer } from "./dropped-header.ts";
 import type { FitModel } from "./quote.ts";
 import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./sift.ts";
 
@@ -16,6 +17,8 @@ export interface Preferences {
   /** No other may serve. */
   readonly only: readonly string[] | null;
   readonly ignore: readonly string[] | null;
+  /** Nobody may keep what is sent. Of a vendor we do not know that, so only the operator's own servers are left. */
+  readonly keepsNothing: boolean;
   /** The cheapest model first, where a tier leaves a choice. */
   readonly byPrice: boolean;
   /** The most that a token may cost; null: no bound. */
@@ -57,6 +60,7 @@ export function readPreferences(provider: unknown): {
     order: namesOf(provider.order),
     only: namesOf(provider.only),
     ignore: namesOf(provider.ignore),
+    keepsNothing: provider.zdr === true || provider.data_collection === "deny",
     byPrice: provider.sort === "price",
     promptPriceMax: priceOf(prices.prompt),
     completionPriceMax: priceOf(prices.completion),
@@ -66,6 +70,8 @@ export function readPreferences(provider: unknown): {
     order: preferences.order !== null,
     only: preferences.only !== null,
     ignore: preferences.ignore !== null,
+    zdr: provider.zdr === true,
+    data_collection: provider.data_collection === "deny",
     sort: preferences.byPrice,
     max_price: preferences.promptPriceMax !== null || preferences.completionPriceMax !== null,
     allow_fallbacks: provider.allow_fallbacks === false,
@@ -107,8 +113,9 @@ function isDear({ sale }: FitModel["model"], { promptPriceMax, completionPriceMa
 
 /** Those that the caller would have, in the order asked for; models named one by one keep their own. Or why none is left. */
 export function prefer(all: readonly Placed[], preferences: Preferences): readonly Placed[] | GatewayError {
-  const { order, only, ignore, byPrice, fallbacks } = preferences;
+  const { order, only, ignore, keepsNothing, byPrice, fallbacks } = preferences;
   const allowed = all
+    .filter(({ candidate }) => !keepsNothing || isOwnServer(candidate.offer))
     .filter(({ fit }) => !isDear(fit.model, preferences))
     .filter(({ candidate }) => only === null || only.some((name) => isCalled(candidate, name)))
     .filter(({ candidate }) => ignore === null || !ignore.some((name) => isCalled(candidate, name)));

@@ -103,12 +103,17 @@ describe("provider", () => {
     expect((await ask("core/best", { max_price: { completion: "0.000001" } })).status).toBe(400);
   });
 
+  it.each([{ zdr: true }, { data_collection: "deny" }])(
+    "%j leaves no vendor of whom we do not know that",
+    async (provider) => {
+      const { status, error } = await ask("openai/gpt-5-nano", provider);
+      expect([status, error]).toMatchObject([400, { code: "bad_request", param: "provider" }]);
+    },
+  );
+
   it("is never refused for what we cannot promise: that is named as dropped", async () => {
     for (const [provider, dropped] of [
-      [
-        { sort: "throughput", zdr: true, data_collection: "deny" },
-        "provider.sort,provider.zdr,provider.data_collection",
-      ],
+      [{ sort: "throughput" }, "provider.sort"],
       [{ quantizations: ["fp8"], max_price: { image: 1 } }, "provider.quantizations,provider.max_price"],
       [{ zdr: false, data_collection: "allow", require_parameters: false, allow_fallbacks: true }, null],
       [{ order: "openai" }, "provider.order"],
