@@ -29,6 +29,7 @@ export default defineAdapter({
       efforts: [],
       renamed: { seed: "random_seed" },
     },
+    answersInParts: true,
     streamUsage: "always",
     models: {
       "mistral-large-2512": { ...sees, prices: [{ since, input: "0.5", output: "1.5", cacheRead: "0.05" }] },

@@ -66,6 +66,8 @@ export interface ChatTakes {
 export interface ChatWire {
   /** What is taken of OpenAI's chat wire. */
   readonly takes?: ChatTakes;
+  /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
+  readonly answersInParts?: boolean;
   /** Requests with tools go in this wire in place of the vendor's other one. */
   readonly toolsDialect?: DialectName;
   /** The field that bounds the output. Default `max_tokens`. */

@@ -68,6 +68,7 @@ function inOrder(a: PricedListing, b: PricedListing): number {
 /** Every field of `ChatWire`, so that the compiler misses one that is forgotten here. */
 const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   takes: true,
+  answersInParts: true,
   toolsDialect: true,
   maxTokensField: true,
   dropFields: true,

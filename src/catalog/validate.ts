@@ -50,6 +50,7 @@ const takes = z.strictObject({
 const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content"]);
 const wire = {
   takes: takes.optional(),
+  answersInParts: z.boolean().optional(),
   toolsDialect: dialect.optional(),
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   dropFields: z.array(z.string()).optional(),

@@ -67,6 +67,10 @@ function translatingLane(dialect: Dialect, { asked, answers }: CallerSide, conte
 /** The lane of a call, or why the dialect cannot take it. */
 export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext): Lane | string {
   const { asked } = side;
-  if (dialect.passing !== null && dialect.wire === asked.wire) return passingLane(dialect.passing, asked.body, context);
-  return dialect.unsupported(asked.neutral(), context) ?? translatingLane(dialect, side, context);
+  const { passing } = dialect;
+  if (passing === null || dialect.wire !== asked.wire)
+    return dialect.unsupported(asked.neutral(), context) ?? translatingLane(dialect, side, context);
+  const lane = passingLane(passing, asked.body, context);
+  if (context.wire.answersInParts !== true) return lane;
+  return { ...translatingLane(dialect, side, context), request: lane.request };
 }

@@ -146,3 +146,32 @@ it("what one vendor refuses is asked of one other, and of no third", async () =>
   await expect(alone).rejects.toMatchObject({ status: 422, code: "upstream_rejected" });
   expect(vendors.refusals).toHaveLength(1);
 });
+
+describe("thoughts that come among the parts of the content", () => {
+  const parts = (text: string) => [
+    { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
+    { type: "text", text },
+  ];
+
+  it.each([true, false])("are told as reasoning, and the content as a string (streamed: %s)", async (stream) => {
+    const usage = { prompt_tokens: 5, completion_tokens: 4 };
+    const chunk = (delta: object, finish_reason: string | null, more: object = {}) =>
+      `data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`;
+    const whole = {
+      choices: [{ index: 0, message: { role: "assistant", content: parts("Yes.") }, finish_reason: "stop" }],
+    };
+    vendors.answersNext(
+      stream
+        ? chunk({ role: "assistant", content: "" }, null) +
+            chunk({ content: parts("Ye").slice(0, 1) }, null) +
+            chunk({ content: "Ye" }, null) +
+            chunk({ content: [{ type: "text", text: "s." }] }, null) +
+            chunk({ content: "" }, "stop", { usage }) +
+            "data: [DONE]\n\n"
+        : JSON.stringify({ ...whole, usage }),
+    );
+    const { message } = await turn([MODELS.mistral], ASKED.slice(1), stream, { tools: undefined });
+    expect(message).toMatchObject({ role: "assistant", content: "Yes." });
+    if (!stream) expect(message).toMatchObject({ reasoning: "Hm." });
+  });
+});

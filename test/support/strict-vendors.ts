@@ -159,6 +159,8 @@ export interface StrictVendors {
   readonly url: string;
   /** Those that answer 503. */
   readonly down: Set<string>;
+  /** The next answer, in place of the sandbox's: a stream or the JSON of a whole one. */
+  answersNext(body: string): void;
   /** What was refused, and by whom. */
   readonly refusals: { readonly vendor: string; readonly told: string }[];
   close(): Promise<void>;
@@ -168,6 +170,7 @@ export interface StrictVendors {
 export async function startStrictVendors(sandboxUrl: string): Promise<StrictVendors> {
   const down = new Set<string>();
   const refusals: { vendor: string; told: string }[] = [];
+  let next: string | null = null;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -181,6 +184,12 @@ export async function startStrictVendors(sandboxUrl: string): Promise<StrictVend
     if (refusal !== null) {
       refusals.push({ vendor, told: JSON.stringify(refusal.body) });
       return reply(refusal.status, refusal.body);
+    }
+    if (next !== null) {
+      const type = next.startsWith("data:") ? "text/event-stream" : "application/json";
+      response.writeHead(200, { "content-type": type }).end(next);
+      next = null;
+      return;
     }
     const {
       host: _host,
@@ -199,6 +208,9 @@ export async function startStrictVendors(sandboxUrl: string): Promise<StrictVend
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     down,
     refusals,
+    answersNext(body) {
+      next = body;
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

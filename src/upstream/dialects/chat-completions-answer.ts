@@ -4,6 +4,7 @@ import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
 import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
 import {
+  contentText,
   emptyAnswer,
   finishOf,
   imageUrl,
@@ -43,7 +44,7 @@ function callsOf(message: Json, context: ChatContext): AnswerBlock[] {
 
 function blocksOf(message: Json, context: ChatContext): AnswerBlock[] {
   const said = (["content", "refusal"] as const).flatMap((key): AnswerBlock[] => {
-    const text = stringOf(message[key]) ?? "";
+    const text = key === "content" ? contentText(message) : (stringOf(message.refusal) ?? "");
     return text === "" ? [] : [{ kind: key === "content" ? "text" : "refusal", text, citations: [] }];
   });
   const images = list(message.images)

@@ -3,6 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
 import {
+  contentText,
   emptyAnswer,
   finishOf,
   imageUrl,
@@ -86,7 +87,7 @@ class ChatCompletionsEvents implements StreamReader {
 
   #give(index: number, choice: Choice, delta: Json): void {
     this.#say(index, "reasoning", reasoningText(delta));
-    this.#say(index, "text", stringOf(delta.content) ?? "");
+    this.#say(index, "text", contentText(delta));
     this.#say(index, "refusal", stringOf(delta.refusal) ?? "");
     for (const image of list(delta.images)) {
       const url = imageUrl(image);

@@ -78,9 +78,21 @@ export function finishOf(reason: string): FinishReason {
   return FINISH.get(reason) ?? "stop";
 }
 
-/** What the model thought aloud: vendors have two names for it. */
+/** What the model thought aloud: vendors have two names for it, and one puts it among the parts of the content. */
 export function reasoningText(said: Json): string {
-  return stringOf(said.reasoning) || (stringOf(said.reasoning_content) ?? "");
+  return stringOf(said.reasoning) || stringOf(said.reasoning_content) || partsOf(said.content, "thinking");
+}
+
+/** What the model said, as one text or in parts. */
+export function contentText(said: Json): string {
+  return stringOf(said.content) ?? partsOf(said.content, "text");
+}
+
+/** The text of the parts of one type; a part may have parts of its own. */
+function partsOf(content: unknown, type: "text" | "thinking"): string {
+  if (!Array.isArray(content)) return "";
+  const own = content.filter(isRecord).filter((part) => part.type === type);
+  return own.map((part) => stringOf(part[type]) ?? partsOf(part[type], "text")).join("");
 }
 
 /** An entry of `reasoning_details` that its vendor takes back, in OpenRouter's form; null of one that it does not. */
