@@ -255,7 +255,7 @@ describe("time and timers", () => {
           begun += timers().length;
           if (end === "done") attempt.done();
           if (end === "leave") run.reply.leave();
-          if (end === "fail") attempt.fail("caller_invalid");
+          if (end === "fail") attempt.fail("policy_content");
         }
         await run.over;
       });
