@@ -1,7 +1,7 @@
 // Allium: prices of tokens and what wallets hold, by a table of endpoints, one token or wallet a call. It wants to be named as the source.
 // Paths and prices are those of its public list for paying call by call. From memory: what the rows take and answer, how often it may be
 // asked, and that a key pays the prices of that list.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({
   name: "Allium",
@@ -16,13 +16,7 @@ export default defineAdapter({
       category: "market",
       keywords: ["token price", "wallet balance", "wallet transactions", "onchain", "solana", "profit and loss"],
       effect: "read",
-      params: z.looseObject({
-        endpoint: z
-          .string()
-          .min(1)
-          .max(100)
-          .describe("Path of the endpoint, such as wallet/balances; its own params go beside it"),
-      }),
+      params: endpointParams("Path of the endpoint, such as wallet/balances"),
       price: { mode: "ranged", cents: 3, minCents: 2 },
       // Rows say what each costs us.
       upstreamCents: 2,

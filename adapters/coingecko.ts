@@ -1,7 +1,7 @@
 // CoinGecko: prices and markets of crypto coins, by a table of endpoints. It answers without a key; a demo key raises its limits.
 // From memory, and not yet held against the live service: most rows of the table with their params, the body of an error, and the limit
 // without a key. That a call costs us nothing holds for its free plan.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({
   name: "CoinGecko",
@@ -32,13 +32,7 @@ export default defineAdapter({
         "trending coins",
       ],
       effect: "read",
-      params: z.looseObject({
-        endpoint: z
-          .string()
-          .min(1)
-          .max(100)
-          .describe("Name of the endpoint, such as simple/price; its own params go beside it"),
-      }),
+      params: endpointParams("Name of the endpoint, such as simple/price"),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0,
       table: { param: "endpoint", method: "GET" },

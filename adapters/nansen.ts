@@ -1,7 +1,7 @@
 // Nansen: who holds and trades what on chain, by a table of endpoints. Each is sold at the vendor's own price.
 // The params of the rows are one list for all, from memory: which of them an endpoint takes, the vendor says.
 // From memory too: the header of the key, the shape of an answer, and that a key pays the public prices for paying call by call.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({
   name: "Nansen",
@@ -15,13 +15,7 @@ export default defineAdapter({
       category: "market",
       keywords: ["smart money", "wallet labels", "token holders", "whales", "pnl of a wallet", "dex trades", "netflow"],
       effect: "read",
-      params: z.looseObject({
-        endpoint: z
-          .string()
-          .min(1)
-          .max(100)
-          .describe("Path of the endpoint, such as smart-money/netflow; its own params go beside it"),
-      }),
+      params: endpointParams("Path of the endpoint, such as smart-money/netflow"),
       price: { mode: "ranged", cents: 5, minCents: 1 },
       upstreamCents: 1,
       table: { param: "endpoint" },

@@ -1,6 +1,6 @@
 // Primary sources: open data of governments and institutions, by one table of endpoints on many hosts; none needs a key.
 // From memory, and waiting for a look at the live hosts: the routes, their params, and how each source refuses.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, endpointParams, noAuth } from "#adapter";
 
 const observation = {
   indicator: { id: "NY.GDP.MKTP.CD", value: "GDP (current US$)" },
@@ -65,13 +65,7 @@ export default defineAdapter({
         "earthquakes",
       ],
       effect: "read",
-      params: z.looseObject({
-        endpoint: z
-          .string()
-          .min(1)
-          .max(100)
-          .describe("Name of the endpoint, such as worldbank/indicator; its own params go beside it"),
-      }),
+      params: endpointParams("Name of the endpoint, such as worldbank/indicator"),
       price: { mode: "fixed", cents: 1, freeOnMiss: true },
       upstreamCents: 0,
       table: { param: "endpoint" },

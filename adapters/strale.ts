@@ -1,7 +1,7 @@
 // Strale: checks of companies, people, accounts and numbers against registers and lists, by a table of what it can do.
 // Names, params and prices of the checks are those of its public manifests of 2026-08-22, in euro cents at 1.08. What surrounds an answer
 // and the codes of its refusals have not been held against the live service.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, endpointParams } from "#adapter";
 
 export default defineAdapter({
   name: "Strale",
@@ -33,13 +33,7 @@ export default defineAdapter({
         "due diligence",
       ],
       effect: "read",
-      params: z.looseObject({
-        endpoint: z
-          .string()
-          .min(1)
-          .max(100)
-          .describe("Name of the check, such as sanctions-check; its own params go beside it"),
-      }),
+      params: endpointParams("Name of the check, such as sanctions-check"),
       price: { mode: "ranged", cents: 119, minCents: 3 },
       // Rows say what each costs us.
       upstreamCents: 0,

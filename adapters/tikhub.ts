@@ -1,13 +1,7 @@
 // TikHub: public data of social networks by some nine hundred endpoints; the table beside this file has them.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, endpointParams, type z } from "#adapter";
 
-const params = z.looseObject({
-  endpoint: z
-    .string()
-    .min(1)
-    .max(200)
-    .describe("Path of the endpoint, such as tiktok/web/fetch_user_profile; its own params go beside it"),
-});
+const params = endpointParams("Path of the endpoint, such as tiktok/web/fetch_user_profile");
 const keywords =
   "tiktok,instagram,youtube,twitter,reddit,linkedin,threads,douyin,xiaohongshu,weibo,bilibili,kuaishou,zhihu,lemon8,wechat";
 

@@ -18,7 +18,7 @@ export {
   together,
 } from "./params-rules.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
-export { domainName } from "./shared-params.ts";
+export { domainName, endpointParams } from "./shared-params.ts";
 
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
 export interface TokenPriceSpec {

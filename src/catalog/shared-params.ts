@@ -6,3 +6,9 @@ export const domainName = z
   .string()
   .max(253)
   .regex(/^([A-Za-z0-9-]+\.)+[A-Za-z]{2,}$/, "must be a domain such as example.com");
+
+/** The params of a table of endpoints: the row that is meant, and beside it whatever that row takes. */
+export function endpointParams(words: string) {
+  const endpoint = z.string().min(1).max(200).describe(`${words}; its own params go beside it`);
+  return z.looseObject({ endpoint });
+}

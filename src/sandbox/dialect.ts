@@ -42,6 +42,25 @@ export interface Dialect {
   errorEvent(refusal: Refusal): DialectEvent;
 }
 
+/** A good request, with what writes its answers. */
+export function readingOf<Request>(
+  ask: Ask,
+  request: Request,
+  {
+    whole,
+    events,
+  }: {
+    readonly whole: (request: Request, answer: Answer, conduct: Conduct) => Record<string, unknown>;
+    readonly events: (request: Request, answer: Answer, conduct: Conduct) => Iterable<DialectEvent>;
+  },
+): DialectReading {
+  return {
+    ask,
+    whole: (answer, conduct) => whole(request, answer, conduct),
+    events: (answer, conduct) => events(request, answer, conduct),
+  };
+}
+
 /** The first thing a schema finds wrong, as a refusal that names the field. */
 export function schemaRefusal(error: z.ZodError): Refusal {
   const issue = error.issues[0];

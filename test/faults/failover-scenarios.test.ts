@@ -168,8 +168,10 @@ describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sand
       const [primary] = routes("500-once", stream);
       const seen = await call([primary, fallback], stream);
       expectWhole(seen, primary);
-      expect(await askedOf(seen, primary)).toHaveLength(2);
-      expect(seen.ms).toBeLessThan(10_000);
+      const [first = 0, second = 0, ...more] = await askedOf(seen, primary);
+      expect(more).toEqual([]);
+      expect(second - first).toBeGreaterThan(0);
+      expect(second - first).toBeLessThan(3_000);
     });
 
     it("S04: a lasting 503 goes to the fallback", async () => {

@@ -185,7 +185,7 @@ function postgresTags(tables: SumTables): string {
   const { day } = postingExpressions("");
   const sums = sumExpressions("f.", "postgres");
   return `WITH pairs AS (
-      SELECT DISTINCT ${day} AS day, account_id, pair FROM ${"fresh"}, json_array_elements_text(tags::json) AS p(pair)
+      SELECT DISTINCT ${day} AS day, account_id, pair FROM fresh, json_array_elements_text(tags::json) AS p(pair)
         WHERE kind = 'charge' AND tags IS NOT NULL
     ), looked AS (
       SELECT p.day, p.account_id, p.pair, ${isKnown(tags, "p.", { day: "p.day", pair: "p.pair" })} AS known,

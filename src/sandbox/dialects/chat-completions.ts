@@ -1,7 +1,7 @@
 // The chat-completions dialect: answers, chunks and errors as its vendors write them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
 import type { Ask } from "../ask.ts";
-import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
+import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
 import { readChatRequest } from "./chat-completions-request.ts";
@@ -139,11 +139,7 @@ export const chatCompletions: Dialect = {
   read(json): DialectReading | Refusal {
     const ask = readChatRequest(json);
     if ("kind" in ask) return ask;
-    return {
-      ask,
-      whole: (answer, conduct) => whole(ask, answer, conduct),
-      events: (answer, conduct) => events(ask, answer, conduct),
-    };
+    return readingOf(ask, ask, { whole, events });
   },
   error,
   errorEvent: (refusal) => ({ name: null, data: JSON.stringify(error(refusal)), tokens: 0, kind: "closing" }),

@@ -1,6 +1,6 @@
 // The generateContent dialect: candidates made of parts, usage on every event, no word that the stream is over.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
-import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
+import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalStatus, refusalWords } from "../refusals.ts";
 import { seedOf } from "../vocabulary.ts";
@@ -131,11 +131,7 @@ export const generateContent: Dialect = {
     }
     const request = readGenerateContentRequest(json, decodeURIComponent(model), stream);
     if ("kind" in request) return request;
-    return {
-      ask: request.ask,
-      whole: (answer, conduct) => whole(request, answer, conduct),
-      events: (answer, conduct) => events(request, answer, conduct),
-    };
+    return readingOf(request.ask, request, { whole, events });
   },
   error,
   errorEvent: (refusal) => ({ name: null, data: JSON.stringify(error(refusal)), tokens: 0, kind: "closing" }),

@@ -1,6 +1,6 @@
 // The messages dialect: content blocks, named events and errors as its vendor writes them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
-import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
+import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
 import { type MessagesRequest, readMessagesRequest, signatureOf } from "./messages-request.ts";
@@ -155,11 +155,7 @@ export const messages: Dialect = {
     }
     const request = readMessagesRequest(json);
     if ("kind" in request) return request;
-    return {
-      ask: request.ask,
-      whole: (answer, conduct) => whole(request, answer, conduct),
-      events: (answer, conduct) => events(request, answer, conduct),
-    };
+    return readingOf(request.ask, request, { whole, events });
   },
   error,
   errorEvent: (refusal) => event("closing", 0, error(refusal)),

@@ -1,6 +1,6 @@
 // The responses dialect: output items, the events that open, fill and close each of them, and errors as its vendor writes them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
-import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
+import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
 import { hasBearer } from "./chat-completions.ts";
@@ -141,11 +141,7 @@ export const responses: Dialect = {
   read(json): DialectReading | Refusal {
     const request = readResponsesRequest(json);
     if ("kind" in request) return request;
-    return {
-      ask: request.ask,
-      whole: (answer, conduct) => whole(request, answer, conduct),
-      events: (answer, conduct) => events(request, answer, conduct),
-    };
+    return readingOf(request.ask, request, { whole, events });
   },
   error,
   errorEvent,

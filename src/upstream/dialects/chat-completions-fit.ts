@@ -87,10 +87,10 @@ function schemaMessage(schema: unknown): Json {
 
 /** The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. */
 function nearest(word: string, known: readonly string[]): string | undefined {
+  if (known.includes(word)) return word;
   const at = EFFORT_WORDS.indexOf(word);
-  if (at < 0 || known.includes(word)) return known.includes(word) ? word : undefined;
   // Whoever wants no thinking does not want the least of it.
-  if (word === "none") return undefined;
+  if (at <= 0) return undefined;
   const off = (one: string) => Math.abs(EFFORT_WORDS.indexOf(one) - at);
   const thinking = known.filter((one) => one !== "none");
   return thinking.toSorted((a, b) => off(a) - off(b) || EFFORT_WORDS.indexOf(b) - EFFORT_WORDS.indexOf(a))[0];

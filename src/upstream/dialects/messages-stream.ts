@@ -1,9 +1,10 @@
 // Reads a stream of the messages wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import type { NeutralEvent, ReasoningBlock } from "../../neutral.ts";
+import type { ReasoningBlock } from "../../neutral.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
+import { OneChoice } from "./one-choice.ts";
 
 /** A content block that is being written. */
 type OpenBlock =
@@ -23,18 +24,17 @@ function keptBy(block: OpenBlock | undefined): number {
 
 class MessagesReader implements StreamReader {
   readonly #out: EventOut;
+  readonly #choice: OneChoice;
   readonly #format: string;
   readonly #open = new Map<unknown, OpenBlock>();
   #kept = 0;
   #usage: Json = {};
   #calls = 0;
-  #thoughts = 0;
-  #begun = false;
-  #delivered = false;
   #finished = false;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
+    this.#choice = new OneChoice(out);
     this.#format = formatOf(context);
   }
 
@@ -55,7 +55,7 @@ class MessagesReader implements StreamReader {
     switch (type) {
       case "message_start":
         this.#count(isRecord(data.message) ? data.message.usage : null);
-        this.#begin();
+        this.#choice.begin();
         return;
       case "content_block_start":
         this.#start(data.index, isRecord(data.content_block) ? data.content_block : {});
@@ -84,22 +84,6 @@ class MessagesReader implements StreamReader {
     if (counted !== null) this.#out.usage(counted);
   }
 
-  #begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
-    this.#out.event({ kind: "begin", choice: 0 });
-  }
-
-  #give(event: NeutralEvent): void {
-    this.#begin();
-    this.#delivered = true;
-    this.#out.event(event);
-  }
-
-  #say(kind: "text" | "reasoning", text: unknown): void {
-    if (typeof text === "string" && text !== "") this.#give({ kind, choice: 0, text });
-  }
-
   /** Keeps a block under an index, where one that was never closed may lie still. */
   #openBlock(index: unknown, block: OpenBlock): void {
     this.#kept -= keptBy(this.#open.get(index));
@@ -118,7 +102,7 @@ class MessagesReader implements StreamReader {
     switch (block.type) {
       case "text":
         this.#openBlock(index, { kind: "other" });
-        this.#say("text", block.text);
+        this.#choice.say("text", block.text);
         return;
       case "thinking":
         this.#openBlock(index, { kind: "thought", text: "", signature: stringOf(block.signature) ?? "" });
@@ -131,14 +115,14 @@ class MessagesReader implements StreamReader {
         const at = this.#calls++;
         this.#openBlock(index, { kind: "call", at, input: JSON.stringify(block.input ?? {}), written: false });
         const told = { id: wordOf(block.id), name: wordOf(block.name), arguments: "" };
-        this.#give({ kind: "tool-call", choice: 0, at, ...told });
+        this.#choice.give({ kind: "tool-call", choice: 0, at, ...told });
       }
     }
   }
 
   #delta(open: OpenBlock | undefined, delta: Json): void {
     if (delta.type === "text_delta") {
-      this.#say("text", delta.text);
+      this.#choice.say("text", delta.text);
     } else if (delta.type === "thinking_delta") {
       this.#think(open, delta.thinking);
     } else if (delta.type === "signature_delta" && open?.kind === "thought") {
@@ -153,11 +137,11 @@ class MessagesReader implements StreamReader {
   #write(call: OpenBlock & { kind: "call" }, fragment: string): void {
     if (fragment === "") return;
     call.written = true;
-    this.#give({ kind: "tool-arguments", choice: 0, at: call.at, text: fragment });
+    this.#choice.give({ kind: "tool-arguments", choice: 0, at: call.at, text: fragment });
   }
 
   #think(open: OpenBlock | undefined, text: unknown): void {
-    this.#say("reasoning", text);
+    this.#choice.say("reasoning", text);
     if (typeof text !== "string" || open?.kind !== "thought") return;
     open.text += text;
     this.#keep(text.length);
@@ -165,9 +149,7 @@ class MessagesReader implements StreamReader {
 
   /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
   #sign(told: Partial<ReasoningBlock>): void {
-    this.#begin();
-    const thought = thoughtOf(this.#format, told);
-    this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });
+    this.#choice.sign(thoughtOf(this.#format, told));
   }
 
   #stop(index: unknown): void {
@@ -188,13 +170,12 @@ class MessagesReader implements StreamReader {
     this.#finished = true;
     const finish = finishOf(native);
     const details = isRecord(delta.stop_details) ? delta.stop_details : {};
-    const failure = this.#delivered ? null : emptyAnswer(finish, native, details.explanation);
+    const failure = this.#choice.delivered ? null : emptyAnswer(finish, native, details.explanation);
     if (failure !== null) {
       this.#out.fail(failure);
       return;
     }
-    this.#begin();
-    this.#out.event({ kind: "finish", choice: 0, reason: finish, native });
+    this.#choice.finish({ reason: finish, native });
   }
 }
 

@@ -29,15 +29,15 @@ class InputBuilder {
   readonly items: Json[] = [];
   readonly #format: string;
   reason: string | null = null;
-  /** The message that is being filled; null: the next part begins one. */
-  #open: { readonly role: NeutralTurn["role"]; readonly content: Json[] } | null = null;
+  /** The content of the message that is being filled; null: the next part begins one. */
+  #content: Json[] | null = null;
 
   constructor(format: string) {
     this.#format = format;
   }
 
   add({ role, blocks }: NeutralTurn): void {
-    this.#open = null;
+    this.#content = null;
     for (const block of blocks) this.#block(role, block);
   }
 
@@ -46,16 +46,16 @@ class InputBuilder {
   }
 
   #item(item: Json): void {
-    this.#open = null;
+    this.#content = null;
     this.items.push(item);
   }
 
   #part(role: NeutralTurn["role"], part: Json): void {
-    if (this.#open === null) {
-      this.#open = { role, content: [] };
-      this.items.push(this.#open as unknown as Json);
+    if (this.#content === null) {
+      this.#content = [];
+      this.items.push({ role, content: this.#content });
     }
-    this.#open.content.push(part);
+    this.#content.push(part);
   }
 
   #block(role: NeutralTurn["role"], block: NeutralBlock): void {

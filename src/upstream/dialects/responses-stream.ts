@@ -1,8 +1,8 @@
 // Reads a stream of OpenAI's responses wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import type { NeutralEvent } from "../../neutral.ts";
 import { callName } from "./call-names.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { OneChoice } from "./one-choice.ts";
 import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
 /** A call that is being written; `written` says whether its arguments came in pieces. */
@@ -16,18 +16,17 @@ const OPEN_CALLS_MAX = 1_024;
 
 class ResponsesReader implements StreamReader {
   readonly #out: EventOut;
+  readonly #choice: OneChoice;
   readonly #context: ChatContext;
   readonly #open = new Map<unknown, OpenCall>();
   #calls = 0;
-  #thoughts = 0;
   #summaries = 0;
-  #begun = false;
-  #delivered = false;
   #over = false;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#context = context;
     this.#out = out;
+    this.#choice = new OneChoice(out);
   }
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
@@ -48,23 +47,23 @@ class ResponsesReader implements StreamReader {
     const item = isRecord(data.item) ? data.item : {};
     switch (type) {
       case "response.created":
-        this.#begin();
+        this.#choice.begin();
         return;
       case "response.output_item.added":
         if (item.type === "function_call") this.#openCall(data.output_index, item);
         return;
       case "response.output_text.delta":
-        this.#say("text", data.delta);
+        this.#choice.say("text", data.delta);
         return;
       case "response.refusal.delta":
-        this.#say("refusal", data.delta);
+        this.#choice.say("refusal", data.delta);
         return;
       case "response.reasoning_summary_part.added":
-        if (this.#summaries++ > 0) this.#say("reasoning", "\n\n");
+        if (this.#summaries++ > 0) this.#choice.say("reasoning", "\n\n");
         return;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        this.#say("reasoning", data.delta);
+        this.#choice.say("reasoning", data.delta);
         return;
       case "response.function_call_arguments.delta":
         this.#write(this.#open.get(data.output_index), data.delta);
@@ -84,35 +83,19 @@ class ResponsesReader implements StreamReader {
     }
   }
 
-  #begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
-    this.#out.event({ kind: "begin", choice: 0 });
-  }
-
-  #give(event: NeutralEvent): void {
-    this.#begin();
-    this.#delivered = true;
-    this.#out.event(event);
-  }
-
-  #say(kind: "text" | "reasoning" | "refusal", text: unknown): void {
-    if (typeof text === "string" && text !== "") this.#give({ kind, choice: 0, text });
-  }
-
   #openCall(index: unknown, item: Json): void {
     const at = this.#calls++;
     this.#open.set(index, { at, written: false });
     if (this.#open.size > OPEN_CALLS_MAX) return this.#malformed("the stream leaves too much open");
     const told = { id: wordOf(item.call_id) || callName(this.#context, at), name: wordOf(item.name), arguments: "" };
-    this.#give({ kind: "tool-call", choice: 0, at, ...told });
+    this.#choice.give({ kind: "tool-call", choice: 0, at, ...told });
     this.#write(this.#open.get(index), item.arguments);
   }
 
   #write(call: OpenCall | undefined, text: unknown): void {
     if (call === undefined || typeof text !== "string" || text === "") return;
     call.written = true;
-    this.#give({ kind: "tool-arguments", choice: 0, at: call.at, text });
+    this.#choice.give({ kind: "tool-arguments", choice: 0, at: call.at, text });
   }
 
   #done(index: unknown, item: Json): void {
@@ -126,9 +109,7 @@ class ResponsesReader implements StreamReader {
   /** The seal comes last: it is the one piece of a thought that a client has to carry back. */
   #sign(item: Json): void {
     const thought = sealOf(item, this.#context);
-    if (thought === null) return;
-    this.#begin();
-    this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });
+    if (thought !== null) this.#choice.sign(thought);
   }
 
   #end(response: Json): void {
@@ -137,10 +118,9 @@ class ResponsesReader implements StreamReader {
     if (usage !== null) this.#out.usage(usage);
     const end = endOf(response, this.#calls > 0);
     if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
-    const failure = this.#delivered ? null : emptyAnswer(end.reason, end.native);
+    const failure = this.#choice.delivered ? null : emptyAnswer(end.reason, end.native);
     if (failure !== null) return this.#out.fail(failure);
-    this.#begin();
-    this.#out.event({ kind: "finish", choice: 0, ...end });
+    this.#choice.finish(end);
     this.#out.end();
   }
 
