@@ -1,0 +1,16 @@
+// Real clients, from a lockfile of their own in test/clients: coding agents and SDKs against a gateway whose vendors are stand-ins.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/clients/*.test.ts"],
+    pool: "forks",
+    globalSetup: ["test/support/run-folder.ts"],
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    maxWorkers: 2,
+    // Bounds for what hangs: an agent starts in seconds on a quiet machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    passWithNoTests: true,
+  },
+});
