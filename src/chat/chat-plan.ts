@@ -1,6 +1,7 @@
 // Makes a Plan from a chat request: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Clock } from "../clock.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -186,10 +187,13 @@ export function chatPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayEr
   return {
     plan,
     keepAliveMs: keepAliveMs(call),
-    headers: droppedHeader(
-      chat.dropped,
-      tried.every(({ candidate }) => isOwnServer(candidate.offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(resolved.ends),
+      ...droppedHeader(
+        chat.dropped,
+        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+      ),
+    },
     frame: chatCompletionsWire.frame({
       completionId,
       createdS,
