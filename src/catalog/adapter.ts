@@ -93,6 +93,14 @@ export interface ChatWire {
  */
 export type Tokenizer = "o200k" | "unknown";
 
+/** The end of a model at a vendor. From a month before it is no longer listed; what it is asked for after it names the successor. */
+export interface ModelEnd {
+  /** The first day (`YYYY-MM-DD`, UTC) on which it is not served. */
+  readonly on: string;
+  /** The slug to ask for instead. */
+  readonly successor?: string;
+}
+
 export interface ModelSpec extends ChatWire {
   /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
   readonly slug?: string;
@@ -103,6 +111,8 @@ export interface ModelSpec extends ChatWire {
   readonly parts?: PartBounds;
   /** Default `unknown`. */
   readonly tokenizer?: Tokenizer;
+  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
+  readonly retires?: ModelEnd;
 }
 
 export interface ChatSpec extends ChatWire {
@@ -132,13 +142,13 @@ export interface ChatSpec extends ChatWire {
    * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and
    * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
    */
-  readonly anyModel?: Omit<ModelSpec, "slug">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "retires">;
 }
 
 export interface EmbeddingsSpec {
   /** Vendor's id -> price; only `input` is charged. */
   readonly models: Readonly<Record<string, Omit<ModelSpec, "outputTokensMax">>>;
-  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax" | "retires">;
 }
 
 export interface AdapterSpec {

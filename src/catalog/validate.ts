@@ -73,6 +73,7 @@ const anyModel = {
   tokenizer: z.enum(["o200k", "unknown"]).optional(),
   ...wire,
 };
+const retires = z.strictObject({ on: day, successor: slug.optional() });
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
 const chat = z.strictObject({
   ...wire,
@@ -86,11 +87,11 @@ const chat = z.strictObject({
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
   modelsPath: z.string().startsWith("/").optional(),
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
+  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), retires: retires.optional(), ...anyChatModel })),
   anyModel: z.strictObject(anyChatModel).optional(),
 });
 const embeddings = z.strictObject({
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyModel })),
+  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), retires: retires.optional(), ...anyModel })),
   anyModel: z.strictObject(anyModel).optional(),
 });
 

@@ -74,7 +74,7 @@ describe("an overlay", () => {
       sale: { input: 500_000, output: 1_500_000, version: "acme/one-2@2026-08-01" },
       offers: [{ upstreamModel: "one-2", adapter: { id: "acme", keys: ["k"], origin: "https://api.acme.example/v1" } }],
     });
-    expect(catalog.model("openai/gpt-5-mini", LIVE)).not.toBeNull();
+    expect(catalog.model("openai/gpt-5.4-mini", LIVE)).not.toBeNull();
   });
 
   test("replaces a shipped file of the same name", async () => {
