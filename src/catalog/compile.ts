@@ -64,11 +64,21 @@ interface CatalogSource {
   readonly env: AdapterEnv;
 }
 
-/** What a model of a server that serves any costs us; a price set by the environment is its own version. */
-function anyCost(adapterId: string, model: string, price: TokenPriceSpec, env: AdapterEnv): TokenPrice {
+/**
+ * What a model of a server that serves any costs us; a price set by the environment is its own version. Null: it has no price, because its
+ * vendor says none and the operator has set one for no model, or for another.
+ */
+function anyCost(
+  adapterId: string,
+  model: string,
+  day: string,
+  { prices, env }: { readonly prices: readonly TokenPriceSpec[]; readonly env: AdapterEnv },
+): TokenPrice | null {
   const name = `${adapterId}:${model}`;
-  const set = envPriceOf(adapterId, env, price);
-  if (set === null) return compilePrice(price, name);
+  const price = priceOn(day, prices);
+  if (price === null && model !== namedModelOf(adapterId, env)) return null;
+  const set = envPriceOf(adapterId, env, price, day);
+  if (set === null) return price === null ? null : compilePrice(price, name);
   return { ...compilePrice(set, name), version: `${name}@${set.input}/${set.output}` };
 }
 
@@ -80,11 +90,12 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   const split = splitSlug(slug);
   const adapter = split === null ? undefined : adapters.get(split.first);
   const spec = adapter?.spec[kind]?.anyModel;
-  const price = spec === undefined ? null : priceOn(day, spec.prices);
-  if (split === null || adapter === undefined || spec === undefined || price === null) return null;
+  if (split === null || adapter === undefined || spec === undefined) return null;
   if (!ANY_NAME.test(split.rest)) return null;
   const named = split.rest === NAMED_MODEL ? namedModelOf(adapter.id, env) : split.rest;
   const upstreamModel = named ?? NAMED_MODEL;
+  const cost = anyCost(adapter.id, upstreamModel, day, { prices: spec.prices, env });
+  if (cost === null) return null;
   return {
     kind,
     adapterId: adapter.id,
@@ -92,7 +103,7 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
     upstreamModel,
     spec,
     adapter: named === null ? { ...adapter, configured: false } : adapter,
-    cost: anyCost(adapter.id, upstreamModel, price, env),
+    cost,
   };
 }
 

@@ -106,6 +106,38 @@ describe.each(Object.entries(VENDORS))("with a key of %s alone", (id, { header, 
   });
 });
 
+describe("rows of the table of providers", () => {
+  it("are asked as files are: by their price list, or by a named model and its price", async () => {
+    const environment = {
+      ...configured("moonshot"),
+      ...configured("deepinfra"),
+      DEEPINFRA_MODEL: "lab/model-1",
+      DEEPINFRA_PROMPT_USD_PER_MILLION: "3",
+      DEEPINFRA_COMPLETION_USD_PER_MILLION: "7",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 100_000 });
+      const called = { id: "call_1", type: "function" as const, function: { name: "look", arguments: "{}" } };
+      const messages: OpenAI.ChatCompletionMessageParam[] = [
+        { role: "developer", content: "Be brief." },
+        { role: "user", content: "look" },
+        { role: "assistant", content: null, tool_calls: [called] },
+        { role: "tool", tool_call_id: "call_1", content: "{}" },
+      ];
+      const body = { model: "moonshotai/kimi-k3", messages, temperature: 0.5 };
+      expect((await client.chat.completions.create(body)).model).toBe("moonshotai/kimi-k3");
+      const [arrival] = vendor.arrivals;
+      expect(arrival?.path).toBe("/moonshot/v1/chat/completions");
+      expect(arrival?.body).not.toHaveProperty("temperature");
+      expect(arrival?.body.messages).toMatchObject([{ role: "system" }, {}, { reasoning_content: "" }, {}]);
+      expect((await bothWays(client, "deepinfra/lab/model-1")).slug).toBe("deepinfra/lab/model-1");
+      expect(vendor.arrivals.at(-1)?.body.model).toBe("lab/model-1");
+      const dear = client.chat.completions.create({ model: "deepinfra/lab/model-2", messages: HELLO });
+      await expect(dear).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+    });
+  });
+});
+
 describe("servers of the operator's own", () => {
   it("need no key, serve any model, and cost what the environment says", async () => {
     const environment = {
