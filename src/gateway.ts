@@ -10,7 +10,7 @@ import { type DoorDeps, listenAdmin, listenPublic } from "./gateway/listeners.ts
 import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
-import { openJobs } from "./gateway/open-jobs.ts";
+import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
@@ -100,7 +100,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     records: stores.records,
     catalog,
     publicUrl: url.get,
-    moreActions,
+    moreActions: [
+      ...jobActions({ records: stores.records, catalog: catalog.current, jobs: () => jobs }),
+      ...moreActions,
+    ],
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const failedCalls = openFailedCalls({
@@ -127,6 +130,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { keptBytesMax } = config;
   const parts = { stores, kinds: jobKinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
+  observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
     ...kernel,
@@ -161,7 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           readiness: () => readyWithRoom(readiness(), disk),
           metricsText,
           failedCalls,
-          operator,
+          operator: [...operator, jobsEndpoint(jobs)],
           unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.
