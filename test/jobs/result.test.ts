@@ -1,9 +1,9 @@
 // core/result and core/cancel over HTTP: jobs of ours and the vendors' own, whose they are, and what asking costs.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { RunningJob } from "../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../src/catalog/local-action.ts";
 import { run as runCommand } from "../../src/cli/run.ts";
-import type { RunningJob } from "../../src/jobs/job-kind.ts";
 import { nano } from "../../src/money.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";
