@@ -99,7 +99,19 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
     ),
   );
-  return [...tiers, ...composites, ...tables, ...rows];
+  const polls = [...files.adapters].flatMap(([id, { actions = {} }]) =>
+    Object.entries(actions).flatMap(([name, { issues = [] }]) =>
+      issues.flatMap(({ kind, poll }) =>
+        poll === undefined ||
+        actions[poll.action]?.requires?.some((one) => one.kind === kind && one.param === poll.param)
+          ? []
+          : [
+              `adapters/${id}.ts: actions.${name}.issues polls ${poll.action}, which requires no ${kind} as ${poll.param}`,
+            ],
+      ),
+    ),
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...polls];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

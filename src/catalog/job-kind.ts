@@ -11,6 +11,8 @@ export interface JobEnd {
   readonly chargeNano: Nano;
   /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
   readonly stopped?: Stopped;
+  /** Its payer wanted it no more: it ended with what it had. */
+  readonly cancelled?: true;
 }
 
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
@@ -26,7 +28,7 @@ export interface RunningJob extends InnerCalls {
   readonly start: unknown;
   /** What was saved last, here or in the process that ran it before; null: nothing. */
   readonly progress: unknown;
-  /** Aborted where this process must not go on with it. */
+  /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
   readonly signal: AbortSignal;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /** Keeps how far it has come. Rejects with LeaseLost where another process runs it by now. */
