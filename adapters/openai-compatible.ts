@@ -25,8 +25,8 @@ const openModels = {
   ],
   takes: { messageFields: ["name"], developerRole: "system" as const, efforts: [] },
 };
-/** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. */
-const named = { models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
+/** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. Unsure: who lists models. */
+const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
 
 /** Thinks in any case, and refuses every temperature, nucleus and penalty but its own. */
 const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
