@@ -186,6 +186,8 @@ export interface AdapterSpec {
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
+  /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
+  readonly several?: boolean;
   /** Reached only by sandbox accounts. */
   readonly sandboxOnly?: boolean;
   readonly headers?: Readonly<Record<string, string>>;

@@ -13,6 +13,7 @@ import type {
 } from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
+import { withNamedServers } from "./named-servers.ts";
 import { compilePrice, priceOn } from "./price.ts";
 import { hasEnded } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf, NAMED_MODEL, splitSlug } from "./slug.ts";
@@ -222,7 +223,8 @@ function sourcesOf(
  * Makes the catalog of files that have each passed their own check.
  * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
  */
-export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Catalog {
+export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Catalog {
+  const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
   const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
   if (problems.length > 0) throw new CatalogError(problems);
 
