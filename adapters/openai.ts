@@ -79,6 +79,8 @@ const gpt55Long = { ...long, input: "10", output: "45", cacheRead: "1" };
 const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
 const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 
+const free = { since };
+
 export default defineAdapter({
   name: "OpenAI",
   docs: "https://platform.openai.com/docs/api-reference/chat",
@@ -122,5 +124,8 @@ export default defineAdapter({
       "text-embedding-3-large": { contextTokens: 8_192, prices: [{ since, input: "0.13", output: "0" }] },
       "text-embedding-ada-002": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] },
     },
+  },
+  unitModels: {
+    "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

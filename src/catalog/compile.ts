@@ -1,7 +1,16 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
-import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice } from "./catalog.ts";
+import type {
+  Adapter,
+  Audience,
+  Catalog,
+  SoldEmbedding,
+  SoldModel,
+  SoldUnitModel,
+  Tier,
+  TokenPrice,
+} from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
 import { compilePrice, priceOn } from "./price.ts";
@@ -16,6 +25,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
+import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -40,6 +50,7 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  readonly unitModels: readonly SoldUnitModel[];
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
 }
@@ -118,6 +129,7 @@ function viewOf(day: string, source: CatalogSource): DayView {
     day,
     models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, source.rules)])),
     embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, source.rules)])),
+    unitModels: soldUnitModels(day, source.adapters.values(), source.rules),
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
   };
 }
@@ -202,6 +214,8 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
       return any === null ? null : soldEmbedding(any.slug, [any], sourceOf(audience).rules);
     },
+    unitModels: (audience) => view(audience).unitModels,
+    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
   };
 }
