@@ -8,6 +8,7 @@ import type {
   RetiredModel,
   SoldEmbedding,
   SoldModel,
+  SoldUnitModel,
   Tier,
   TokenPrice,
 } from "./catalog.ts";
@@ -27,6 +28,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
+import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -51,6 +53,7 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  readonly unitModels: readonly SoldUnitModel[];
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
@@ -169,6 +172,7 @@ function viewOf(day: string, source: CatalogSource): DayView {
   return {
     day,
     ...sold,
+    unitModels: soldUnitModels(day, source.adapters.values(), rules),
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
     listed: [...sold.models.values(), ...sold.embeddings.values()]
       .filter(({ listed }) => listed)
@@ -262,6 +266,8 @@ export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Cat
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
       return any === null ? null : soldEmbedding(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
+    unitModels: (audience) => view(audience).unitModels,
+    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
     listed: (audience) => view(audience).listed,
     retired: (name, kind, audience) => view(audience).retired[kind].get(name) ?? null,

@@ -4,6 +4,7 @@ import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
+import { parseUnitPrice } from "./unit-price.ts";
 import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
@@ -102,6 +103,54 @@ const embeddings = z.strictObject({
   anyModel: z.strictObject(anyModel).optional(),
 });
 
+const unitPrice = z
+  .string()
+  .refine((text) => parseUnitPrice("images", text) !== null, "is no decimal in USD with at most nine places");
+const tokenCounts = z.record(z.string(), z.record(z.string(), count));
+const unitModel = z.strictObject({
+  kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
+  dialect: z.enum(["cohere-rerank", "data-rerank", "openai-moderation"]),
+  slug: slug.optional(),
+  prices: z
+    .array(
+      z.strictObject({
+        since: day,
+        textIn: price.optional(),
+        cachedIn: price.optional(),
+        imageIn: price.optional(),
+        audioIn: price.optional(),
+        textOut: price.optional(),
+        imageOut: price.optional(),
+        audioOut: price.optional(),
+        characters: price.optional(),
+        hours: unitPrice.optional(),
+        searches: unitPrice.optional(),
+        megapixels: unitPrice.optional(),
+        images: z.record(z.string(), unitPrice).optional(),
+      }),
+    )
+    .min(1, "has no price, and what is not priced is not sold")
+    .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last"),
+  origin: z.string().optional(),
+  path: z.string().startsWith("/").optional(),
+  extraFields: z.record(z.string(), z.unknown()).optional(),
+  renamed: z.record(z.string(), z.string()).optional(),
+  refuses: z.array(z.string()).optional(),
+  inputTokensMax: count.optional(),
+  outputTokensMax: count.optional(),
+  charactersMax: count.optional(),
+  imagesMax: count.optional(),
+  imageTokens: tokenCounts.optional(),
+  imageInTokensMax: count.optional(),
+  streams: z.boolean().optional(),
+  translates: z.boolean().optional(),
+  formats: z.array(z.string()).optional(),
+  secondsMax: count.optional(),
+  secondsMin: count.optional(),
+  audioTokensPerSecond: count.optional(),
+  fillsIn: z.boolean().optional(),
+});
+
 const headerName = z.string().regex(/^[a-z0-9-]+$/);
 const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
 /** A host may have params in it: `https://{lang}.example.org`. */
@@ -156,6 +205,7 @@ const adapter = z.strictObject({
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
   embeddings: embeddings.optional(),
+  unitModels: z.record(z.string(), unitModel).optional(),
 });
 
 const tier = z.strictObject({

@@ -7,6 +7,7 @@ import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { ChatDeps } from "./model-plan.ts";
+import { unitEndpoints } from "./unit-endpoints.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -47,6 +48,7 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   return [
     { ...PAID, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...PAID, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
+    ...unitEndpoints(deps).map((spec) => ({ ...spec, ...at(spec.path), errors: chatErrors })),
     free("/models", ({ caller }) => answers.models(seenBy(caller))),
     free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),

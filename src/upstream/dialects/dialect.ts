@@ -3,7 +3,8 @@ import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
 import type { NeutralAnswer, NeutralEvent, NeutralRequest } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
+import type { FormBody } from "../form-body.ts";
 
 /** What a dialect needs to know beside the request. */
 export interface ChatContext {
@@ -29,6 +30,10 @@ export interface UpstreamBody {
   /** Below the adapter's origin, such as `/chat/completions`. */
   readonly path: string;
   readonly body: Json;
+  /** What is sent instead of the body, as the parts of a form. */
+  readonly form?: FormBody;
+  /** One of the adapter's other origins. */
+  readonly origin?: string;
 }
 
 /** Where a stream reader puts what it read, whichever way it reads. */
@@ -75,6 +80,8 @@ export type UnaryAnswer =
       readonly upstreamCostNano: Nano | null;
       /** The text that a token count needs where no usage came. */
       readonly text: string;
+      /** What a model that is sold by units has used. */
+      readonly counts?: Counts | null;
     }
   | AttemptFailure;
 
