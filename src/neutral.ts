@@ -251,3 +251,11 @@ export interface AnswerCodec {
   /** A whole answer as the JSON of the wire, without what its charge adds. */
   whole(answer: NeutralAnswer): Record<string, unknown>;
 }
+
+/** Keeps the thoughts of one payer sealed while the caller carries them from turn to turn. */
+export interface ThoughtSeal {
+  /** The thought as text that nobody else can read; null where it is too long to be carried. `maker` names who alone may have it back. */
+  seal(thought: ReasoningBlock, maker: string): string | null;
+  /** The thought again; null where it was not sealed here, for this payer, as a thought of `maker`. */
+  open(text: string, maker: string): ReasoningBlock | null;
+}
