@@ -4,8 +4,9 @@ import type { Audience } from "../catalog/catalog.ts";
 import type { Answer, Call, Endpoint } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
-import { type ChatDeps, chatPlan } from "./chat-plan.ts";
+import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
+import type { ChatDeps } from "./model-plan.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 

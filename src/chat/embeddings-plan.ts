@@ -18,8 +18,8 @@ import { maxCostOf } from "../wires/max-cost.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
 import { schemaError, unsifted } from "./chat-body.ts";
-import type { ChatDeps } from "./chat-plan.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import type { ChatDeps } from "./model-plan.ts";
 import { sift } from "./sift.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 

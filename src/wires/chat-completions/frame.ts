@@ -31,8 +31,8 @@ export interface ChatFrameOptions {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly trace: boolean;
-  /** What max_tokens was lowered to; null where it stands as asked. */
-  readonly loweredTo: number | null;
+  /** What max_tokens was lowered to for the one that served; null where it stands as asked. */
+  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 function streamHeaders(reply: Reply): void {
@@ -53,7 +53,8 @@ class ChatFrame implements Frame {
     const failed = attempts.filter(({ failure }) => failure !== null).length;
     reply.header("x-tollgate-model", served.model);
     reply.header("x-tollgate-attempts", String(failed + 1));
-    if (this.#options.loweredTo !== null) reply.header("x-tollgate-max-tokens", String(this.#options.loweredTo));
+    const loweredTo = this.#options.loweredTo(served);
+    if (loweredTo !== null) reply.header("x-tollgate-max-tokens", String(loweredTo));
     if (!this.#options.stream) {
       reply.header("content-type", "application/json");
       if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
