@@ -6,6 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
+import { messagesEndpoints } from "./messages-endpoints.ts";
 import type { ChatDeps } from "./model-plan.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
@@ -51,6 +52,6 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
     free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
     notYet("/responses"),
-    notYet("/messages"),
+    ...messagesEndpoints(deps),
   ];
 }

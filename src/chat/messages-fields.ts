@@ -19,7 +19,9 @@ const oneOf =
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 
-const cacheControl: PlaceSpec = { fields: { type: setting, ttl: setting } };
+const cacheControl: PlaceSpec = {
+  fields: { type: setting, ttl: refused("only the five-minute cache is sold", oneOf("5m")) },
+};
 const KEPT_FILES = "files that a provider keeps cannot be asked for; send the data";
 const SERVER_TOOLS = "tools that a provider runs are billed apart";
 
@@ -27,7 +29,7 @@ const source = (media: "image" | "file", content: PlaceSpec): PlaceSpec => ({
   by: {
     field: "type",
     cases: {
-      base64: { fields: { type: setting, media_type: setting, data: { media } } },
+      base64: { fields: { type: setting, media_type: setting, data: { media, typedBy: "media_type" } } },
       url: { fields: { type: setting, url: { media } } },
       text: { fields: { type: setting, media_type: setting, data: text } },
       content: { fields: { type: setting, content } },
@@ -43,7 +45,9 @@ const ofItsVendor: PlaceSpec = { free: true, read: true };
 const words: PlaceSpec = {
   fields: { type: setting, text, cache_control: cacheControl, citations: { free: true } },
 };
-const image: PlaceSpec = { fields: { type: setting, source: source("image", refused(KEPT_FILES)), cache_control: cacheControl } };
+const image: PlaceSpec = {
+  fields: { type: setting, source: source("image", refused(KEPT_FILES)), cache_control: cacheControl },
+};
 
 const listOf = (cases: Readonly<Record<string, PlaceSpec>>): PlaceSpec => ({
   read: true,
@@ -105,6 +109,8 @@ const content = listOf({
   thinking: { fields: { type: setting, thinking: text, signature: text } },
   redacted_thinking: { fields: { type: setting, data: text } },
   tool_reference: toolReference,
+  tool_addition: { fields: { type: setting, tool: json, cache_control: cacheControl } },
+  tool_removal: { fields: { type: setting, tool: json, cache_control: cacheControl } },
   server_tool_use: ofItsVendor,
   web_search_tool_result: ofItsVendor,
   web_fetch_tool_result: ofItsVendor,
@@ -122,6 +128,7 @@ const message: PlaceSpec = {
   fields: {
     role: setting,
     content,
+    clear_at: setting,
     // Of a turn of the system's within the conversation.
     output_config: { fields: { effort: setting } },
   },
@@ -192,7 +199,7 @@ const body: PlaceSpec = {
     cache_control: cacheControl,
     max_cost_cents: { ours: true },
     provider: { ours: true },
-    models: { ours: true },
+    models: { items: setting },
 
     service_tier: refused("only the standard tier is sold", oneOf("auto", "standard_only")),
     speed: refused("faster processing is billed apart", oneOf("standard")),

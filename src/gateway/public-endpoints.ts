@@ -6,10 +6,12 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
+import { ensureSigningSecret } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
@@ -62,8 +64,16 @@ function chatSettings(config: Config) {
 }
 
 function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
+  const secret = config.signingSecret ?? ensureSigningSecret(config.dataDir);
   return chatEndpoints(
-    { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) },
+    {
+      catalog: current,
+      upstream,
+      counter,
+      clock: systemClock,
+      settings: chatSettings(config),
+      seals: (payer) => thoughtSeal([secret], payer),
+    },
     {
       models: (audience) => modelsAnswer(current(), audience),
       model: (name, audience) => modelAnswer(current(), name, audience),

@@ -1,37 +1,8 @@
-// What answers of models say of how they were served, whatever the wire: headers before them, and a trace within for whoever asked.
+// What every answer of a model says of its call, whatever the wire: headers, and a trace where one was asked for.
 import type { Reply } from "../endpoint.ts";
 import { usdText } from "../money.ts";
 import type { Charge } from "../plan.ts";
 import type { Candidate, Leg } from "../route.ts";
-
-export interface HeadOptions {
-  readonly stream: boolean;
-  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
-}
-
-/** Headers of a stream of events, before anybody has served it. */
-export function streamHeaders(reply: Reply): void {
-  reply.header("content-type", "text/event-stream");
-  reply.header("cache-control", "no-cache");
-  reply.header("x-accel-buffering", "no");
-}
-
-/** Headers of a good answer: who served it after how many attempts, and what a whole one cost. */
-export function answerHead(
-  reply: Reply,
-  { stream, loweredTo }: HeadOptions,
-  { served, legs, charge }: { served: Candidate; legs: readonly Leg[]; charge: Charge | null },
-): void {
-  const failed = legs.filter(({ failure }) => failure !== null).length;
-  reply.header("x-tollgate-model", served.model);
-  reply.header("x-tollgate-attempts", String(failed + 1));
-  const lowered = loweredTo(served);
-  if (lowered !== null) reply.header("x-tollgate-max-tokens", String(lowered));
-  if (stream) return streamHeaders(reply);
-  reply.header("content-type", "application/json");
-  if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
-}
 
 /** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
 export function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
@@ -48,4 +19,32 @@ export function traceJson(attempts: readonly Leg[], charge: Charge): Record<stri
     transaction_id: charge.transactionId,
     charged_nano_usd: String(charge.chargedNano),
   };
+}
+
+/** The head of a stream of events (WHATWG HTML, 9.2). */
+export function streamHeaders(reply: Reply): void {
+  reply.header("content-type", "text/event-stream");
+  reply.header("cache-control", "no-cache");
+  reply.header("x-accel-buffering", "no");
+}
+
+export interface HeadParts {
+  readonly served: Candidate;
+  readonly attempts: readonly Leg[];
+  /** Known where the answer is sent whole. */
+  readonly charge: Charge | null;
+  readonly stream: boolean;
+  /** What the most output tokens were lowered to; null: they stand as asked. */
+  readonly loweredTo: number | null;
+}
+
+/** Headers of a good answer. */
+export function writeHead(reply: Reply, { served, attempts, charge, stream, loweredTo }: HeadParts): void {
+  const failed = attempts.filter(({ failure }) => failure !== null).length;
+  reply.header("x-tollgate-model", served.model);
+  reply.header("x-tollgate-attempts", String(failed + 1));
+  if (loweredTo !== null) reply.header("x-tollgate-max-tokens", String(loweredTo));
+  if (stream) return streamHeaders(reply);
+  reply.header("content-type", "application/json");
+  if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
 }

@@ -3,6 +3,8 @@ import type { ErrorCodec } from "../../endpoint.ts";
 import type { ErrorCode, GatewayError } from "../../errors.ts";
 
 export const WIRE = "messages";
+/** Where clients of this wire look for a request's id. */
+export const REQUEST_ID_HEADER = "request-id";
 
 const INVALID = "invalid_request_error";
 
@@ -46,7 +48,7 @@ function messageOf({ code, message, options }: GatewayError): string {
 }
 
 /** An error as it is answered, and as it stands in the last event of a stream that broke. */
-export function errorJson(error: GatewayError, requestId: string | null): Record<string, unknown> {
+export function errorJson(error: GatewayError, requestId: string): Record<string, unknown> {
   const { param, data } = error.options;
   return {
     type: "error",
@@ -58,11 +60,12 @@ export function errorJson(error: GatewayError, requestId: string | null): Record
       ...(param === undefined ? {} : { param }),
       ...(data === undefined ? {} : { metadata: data }),
     },
-    ...(requestId === null ? {} : { request_id: requestId }),
+    request_id: requestId,
   };
 }
 
 export const messagesErrors: ErrorCodec = {
   wire: WIRE,
-  body: (error) => errorJson(error, null),
+  requestIdHeader: REQUEST_ID_HEADER,
+  body: (error, _balance, requestId = "") => errorJson(error, requestId),
 };

@@ -4,12 +4,15 @@ import type { GatewayError } from "../../errors.ts";
 import { isRecord } from "../../json.ts";
 import type { Charge, Cost } from "../../plan.ts";
 import type { Candidate, FinalPart, Leg } from "../../route.ts";
-import { answerHead, type HeadOptions, streamHeaders, traceJson } from "../answer-head.ts";
+import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
 import { errorJson } from "./errors.ts";
 import { usageJson } from "./usage.ts";
 
-export interface MessagesFrameOptions extends HeadOptions {
+export interface MessagesFrameOptions {
+  readonly stream: boolean;
   readonly trace: boolean;
+  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
+  readonly loweredTo: (served: Candidate) => number | null;
   readonly requestId: string;
 }
 
@@ -24,8 +27,9 @@ class MessagesFrame implements Frame {
     this.#options = options;
   }
 
-  head(reply: Reply, served: Candidate, legs: readonly Leg[], charge: Charge | null): void {
-    answerHead(reply, this.#options, { served, legs, charge });
+  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
+    const { stream, loweredTo } = this.#options;
+    writeHead(reply, { served, attempts, charge, stream, loweredTo: loweredTo(served) });
   }
 
   /** A stream's tail is open inside of the usage of its last event; what is there already stays before our counts. */

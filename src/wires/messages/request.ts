@@ -22,23 +22,33 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function isFunction(tool: Json): boolean {
-  return tool.type === undefined || tool.type === null || tool.type === "custom";
+/** A tool of the caller's own making; every other type is one that a vendor has made. */
+const OWN_TOOL = /^custom$/;
+
+function isFunction({ type }: Json): boolean {
+  return type === undefined || type === null || OWN_TOOL.test(wordOf(type));
+}
+
+/** Tools that a turn of the system's brings in: from then on they are declared like the others. */
+function addedTools({ messages }: MessagesBody): readonly unknown[] {
+  const blocks = messages.filter(isRecord).flatMap(({ role, content }) => (role === "system" ? listOf(content) : []));
+  return blocks.filter(isRecord).flatMap((block) => (block.type === "tool_addition" ? [block.tool] : []));
 }
 
 /** The tools that the client runs. Every one is sent, those too that it would have had found first. */
-function toolsOf({ tools }: MessagesBody): NeutralTool[] {
-  return listOf(tools)
+function toolsOf(body: MessagesBody): NeutralTool[] {
+  const declared = [...listOf(body.tools), ...addedTools(body)]
     .filter(isRecord)
     .filter((tool) => isFunction(tool) && typeof tool.name === "string" && tool.name !== "")
-    .map((tool) => ({
-      kind: "function",
-      name: wordOf(tool.name),
-      description: stringOf(tool.description) ?? null,
-      parameters: isRecord(tool.input_schema) ? tool.input_schema : null,
-      strict: tool.strict === true,
-      cacheMark: isCacheMark(tool),
-    }));
+    .map((tool) => [wordOf(tool.name), tool] as const);
+  return [...new Map(declared)].map(([name, tool]) => ({
+    kind: "function",
+    name,
+    description: stringOf(tool.description) ?? null,
+    parameters: isRecord(tool.input_schema) ? tool.input_schema : null,
+    strict: tool.strict === true,
+    cacheMark: isCacheMark(tool),
+  }));
 }
 
 function toolChoiceOf({ tool_choice: choice }: MessagesBody): ToolChoice | null {

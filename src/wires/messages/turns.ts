@@ -51,6 +51,9 @@ class TurnReader {
         return this.#thought(block.signature, stringOf(block.thinking) ?? "");
       case "redacted_thinking":
         return this.#thought(block.data, "");
+      case "tool_addition":
+      case "tool_removal":
+        return [];
       case "tool_reference":
         return [textBlock(`Tool ${wordOf(block.tool_name)} is available.`)];
       default:
