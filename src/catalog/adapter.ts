@@ -93,6 +93,14 @@ export interface ChatWire {
  */
 export type Tokenizer = "o200k" | "unknown";
 
+/** The end of a model at a vendor. From a month before it is no longer listed; what it is asked for after it names the successor. */
+export interface ModelEnd {
+  /** The first day (`YYYY-MM-DD`, UTC) on which it is not served. */
+  readonly on: string;
+  /** The slug to ask for instead. */
+  readonly successor?: string;
+}
+
 export interface ModelSpec extends ChatWire {
   /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
   readonly slug?: string;
@@ -103,6 +111,8 @@ export interface ModelSpec extends ChatWire {
   readonly parts?: PartBounds;
   /** Default `unknown`. */
   readonly tokenizer?: Tokenizer;
+  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
+  readonly retires?: ModelEnd;
 }
 
 export interface ChatSpec extends ChatWire {
@@ -131,22 +141,36 @@ export interface ChatSpec extends ChatWire {
   /**
    * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and
    * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
+   * Without a price (`prices: []`) that model alone is served, and only while the environment sets both prices.
    */
-  readonly anyModel?: Omit<ModelSpec, "slug">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "retires">;
 }
 
 export interface EmbeddingsSpec {
   /** Vendor's id -> price; only `input` is charged. */
   readonly models: Readonly<Record<string, Omit<ModelSpec, "outputTokensMax">>>;
-  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax" | "retires">;
+}
+
+/** A part of an address that the operator sets. */
+export interface AddressSetting {
+  /** The names of its variable, the first that is set wins. */
+  readonly env: readonly string[];
+  /** What it is where none is set; without one the vendor is not configured then. */
+  readonly fallback?: string;
 }
 
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
   readonly docs: string;
-  /** The vendor's base address with its version path, without a slash at the end. `<ID>_BASE_URL` replaces it. */
+  /**
+   * The vendor's base address with its version path, without a slash at the end; `{name}` is one of `settings`.
+   * `<ID>_BASE_URL` replaces it.
+   */
   readonly origin: string;
+  /** Parts of the address, by their names in it. */
+  readonly settings?: Readonly<Record<string, AddressSetting>>;
   readonly auth: Auth;
   /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
   readonly maker?: string;
@@ -180,6 +204,16 @@ export interface AdapterSpec {
   readonly chat?: ChatSpec;
   /** OpenAI's wire at `/embeddings`. */
   readonly embeddings?: EmbeddingsSpec;
+}
+
+/** Adapters that differ in little, in one file: the id of each is its name here. */
+export interface AdapterTable {
+  readonly adapters: Readonly<Record<string, AdapterSpec>>;
+}
+
+/** Gives a table of adapters its types. Each row is checked when the catalog loads, as a file of its own would be. */
+export function defineAdapters(adapters: AdapterTable["adapters"]): AdapterTable {
+  return { adapters };
 }
 
 /** Gives an adapter its types. What it says is checked when the catalog loads. */

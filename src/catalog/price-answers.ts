@@ -61,6 +61,8 @@ function modelRow(model: Sold, catalog: Catalog) {
     context_length: model.contextTokens,
     max_output_tokens: model.outputTokensMax,
     pricing: pricingOf(model.sale),
+    expiration_date: model.retires?.on,
+    successor: model.retires?.successor,
   };
 }
 
@@ -122,13 +124,9 @@ function priceRow(model: Sold) {
   };
 }
 
-function allSold(catalog: Catalog, audience: Audience): readonly Sold[] {
-  return [...catalog.models(audience), ...catalog.embeddings(audience)].sort((a, b) => (a.slug < b.slug ? -1 : 1));
-}
-
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function modelsAnswer(catalog: Catalog, audience: Audience) {
-  const models = allSold(catalog, audience).map((model) => modelRow(model, catalog));
+  const models = catalog.listed(audience).map((model) => modelRow(model, catalog));
   return { object: "list", data: [...tierRows(catalog, audience), ...models] };
 }
 
@@ -146,5 +144,5 @@ export function pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = [...catalog.tiers.values()].map((tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
-  return { tiers: Object.fromEntries(tiers), models: allSold(catalog, audience).map(priceRow) };
+  return { tiers: Object.fromEntries(tiers), models: catalog.listed(audience).map(priceRow) };
 }

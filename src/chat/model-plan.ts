@@ -1,6 +1,7 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Clock } from "../clock.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -251,10 +252,13 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   return {
     plan,
     keepAliveMs: keepAliveMs(call),
-    headers: droppedHeader(
-      read.dropped,
-      tried.every(({ candidate }) => isOwnServer(candidate.offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(resolved.ends),
+      ...droppedHeader(
+        read.dropped,
+        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+      ),
+    },
     frame: read.frame({
       id,
       createdS,

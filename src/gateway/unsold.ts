@@ -24,7 +24,7 @@ export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
     const isService = (name: string) => actions.some(({ id, service }) => id === name || service === name);
     const model = models.find((name) => !isModel(name));
     if (model !== undefined) {
-      const slugs = [...sold.models(audience), ...sold.embeddings(audience)].map(({ slug }) => slug);
+      const slugs = sold.listed(audience).map(({ slug }) => slug);
       const names = [...sold.tiers.keys()].map((id) => TIER_PREFIX + id);
       return { list: "models", message: told(model, [...names, ...slugs]) };
     }
