@@ -94,7 +94,7 @@ async function priceListIn(path: string | undefined): Promise<PriceList> {
   const installed: { findProvider(by: { providerId: string }): { models: unknown[] } | undefined } | null =
     await import(PRICE_LIST_PACKAGE).catch(() => null);
   if (installed === null)
-    throw new CommandError("failed", `${PRICE_LIST_PACKAGE} is not installed here; name a list with --file.`);
+    throw new CommandError(`${PRICE_LIST_PACKAGE} is not installed here; name a list with --file.`);
   return (vendor) => installed.findProvider({ providerId: vendor })?.models ?? null;
 }
 
