@@ -8,11 +8,13 @@ import type {
   RetiredModel,
   SoldEmbedding,
   SoldModel,
+  SoldUnitModel,
   Tier,
   TokenPrice,
 } from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
+import { withNamedServers } from "./named-servers.ts";
 import { compilePrice, priceOn } from "./price.ts";
 import { hasEnded } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf, NAMED_MODEL, splitSlug } from "./slug.ts";
@@ -26,6 +28,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
+import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -50,6 +53,7 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  readonly unitModels: readonly SoldUnitModel[];
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
@@ -64,11 +68,21 @@ interface CatalogSource {
   readonly env: AdapterEnv;
 }
 
-/** What a model of a server that serves any costs us; a price set by the environment is its own version. */
-function anyCost(adapterId: string, model: string, price: TokenPriceSpec, env: AdapterEnv): TokenPrice {
+/**
+ * What a model of a server that serves any costs us; a price set by the environment is its own version. Null: it has no price, because its
+ * vendor says none and the operator has set one for no model, or for another.
+ */
+function anyCost(
+  adapterId: string,
+  model: string,
+  day: string,
+  { prices, env }: { readonly prices: readonly TokenPriceSpec[]; readonly env: AdapterEnv },
+): TokenPrice | null {
   const name = `${adapterId}:${model}`;
-  const set = envPriceOf(adapterId, env, price);
-  if (set === null) return compilePrice(price, name);
+  const price = priceOn(day, prices);
+  if (price === null && model !== namedModelOf(adapterId, env)) return null;
+  const set = envPriceOf(adapterId, env, price, day);
+  if (set === null) return price === null ? null : compilePrice(price, name);
   return { ...compilePrice(set, name), version: `${name}@${set.input}/${set.output}` };
 }
 
@@ -80,11 +94,12 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   const split = splitSlug(slug);
   const adapter = split === null ? undefined : adapters.get(split.first);
   const spec = adapter?.spec[kind]?.anyModel;
-  const price = spec === undefined ? null : priceOn(day, spec.prices);
-  if (split === null || adapter === undefined || spec === undefined || price === null) return null;
+  if (split === null || adapter === undefined || spec === undefined) return null;
   if (!ANY_NAME.test(split.rest)) return null;
   const named = split.rest === NAMED_MODEL ? namedModelOf(adapter.id, env) : split.rest;
   const upstreamModel = named ?? NAMED_MODEL;
+  const cost = anyCost(adapter.id, upstreamModel, day, { prices: spec.prices, env });
+  if (cost === null) return null;
   return {
     kind,
     adapterId: adapter.id,
@@ -92,7 +107,7 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
     upstreamModel,
     spec,
     adapter: named === null ? { ...adapter, configured: false } : adapter,
-    cost: anyCost(adapter.id, upstreamModel, price, env),
+    cost,
   };
 }
 
@@ -157,6 +172,7 @@ function viewOf(day: string, source: CatalogSource): DayView {
   return {
     day,
     ...sold,
+    unitModels: soldUnitModels(day, source.adapters.values(), rules),
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
     listed: [...sold.models.values(), ...sold.embeddings.values()]
       .filter(({ listed }) => listed)
@@ -211,7 +227,8 @@ function sourcesOf(
  * Makes the catalog of files that have each passed their own check.
  * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
  */
-export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Catalog {
+export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Catalog {
+  const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
   const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
   if (problems.length > 0) throw new CatalogError(problems);
 
@@ -230,6 +247,7 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
   return {
     adapters: (audience) => sourceOf(audience).adapters,
     tiers: tiersOf(files),
+    compositeTiers: files.compositeTiers,
     actions: (audience) => [...actions(audience).values()],
     action: (id, audience) => actions(audience).get(id) ?? null,
     models: (audience) => [...view(audience).models.values()],
@@ -248,6 +266,8 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
       return any === null ? null : soldEmbedding(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
+    unitModels: (audience) => view(audience).unitModels,
+    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
     listed: (audience) => view(audience).listed,
     retired: (name, kind, audience) => view(audience).retired[kind].get(name) ?? null,

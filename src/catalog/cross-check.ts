@@ -2,13 +2,15 @@
 import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
-import type { ActionTierSpec, TierSpec } from "./tier.ts";
+import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { actionsNamedBy } from "./validate-composite.ts";
 
 /** What the folders hold, by id. */
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
   readonly tiers: ReadonlyMap<string, TierSpec>;
   readonly actionTiers: ReadonlyMap<string, ActionTierSpec>;
+  readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** The tables beside the files of adapters, by adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
 }
@@ -67,7 +69,7 @@ function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly
   );
 }
 
-/** Tiers of actions name actions that are there; actions with a table have one. */
+/** Tiers of actions and of composites name actions that are there; actions with a table have one. */
 function actionProblems(files: CatalogFiles): readonly string[] {
   const known = (id: string) => {
     const [adapterId = "", name = ""] = id.split("/");
@@ -76,6 +78,11 @@ function actionProblems(files: CatalogFiles): readonly string[] {
   const tiers = [...files.actionTiers].flatMap(([id, spec]) =>
     spec.candidates.flatMap(({ action }, at) =>
       known(action) ? [] : [`tiers/${id}.ts: candidates.${at}.action names ${action}, which no adapter has`],
+    ),
+  );
+  const composites = [...files.compositeTiers].flatMap(([id, spec]) =>
+    actionsNamedBy(spec).flatMap(([field, action]) =>
+      known(action) ? [] : [`tiers/${id}.ts: ${field} names ${action}, which no adapter has`],
     ),
   );
   const tables = [...files.adapters].flatMap(([id, spec]) =>
@@ -92,7 +99,19 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
     ),
   );
-  return [...tiers, ...tables, ...rows];
+  const polls = [...files.adapters].flatMap(([id, { actions = {} }]) =>
+    Object.entries(actions).flatMap(([name, { issues = [] }]) =>
+      issues.flatMap(({ kind, poll }) =>
+        poll === undefined ||
+        actions[poll.action]?.requires?.some((one) => one.kind === kind && one.param === poll.param)
+          ? []
+          : [
+              `adapters/${id}.ts: actions.${name}.issues polls ${poll.action}, which requires no ${kind} as ${poll.param}`,
+            ],
+      ),
+    ),
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...polls];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

@@ -40,7 +40,7 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     variables: variablesOf(id, spec),
     waits_for: spec.waitsFor ?? null,
     sells_models: spec.chat !== undefined || spec.embeddings !== undefined,
-    serves_any: spec.chat?.anyModel !== undefined,
+    serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length,
   };
 }

@@ -162,6 +162,26 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
   };
 }
 
+/**
+ * Finds a vendor's models in the list, in small letters where they are not there as they are; null: the list does not know it. A `*` in
+ * the vendor's id there is what stands behind the colon of a model, `model:route`.
+ */
+function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
+  const known = new Map<string, readonly ListedModel[]>();
+  const modelsOf = (vendor: string) => {
+    const models = known.get(vendor) ?? listedModels.parse(list(vendor) ?? []);
+    known.set(vendor, models);
+    return models;
+  };
+  const named = (vendor: string, name: string) => modelsOf(vendor).find(({ match }) => matches(match, name));
+  const find = (vendor: string, name: string) => named(vendor, name) ?? named(vendor, name.toLowerCase());
+  if (!pricedAs.includes("*")) return list(pricedAs) === null ? null : (name) => find(pricedAs, name);
+  return (upstreamModel) => {
+    const [name = "", route = ""] = upstreamModel.split(":");
+    return find(pricedAs.replace("*", route), name);
+  };
+}
+
 /** Holds what every adapter's models cost on a day (`YYYY-MM-DD`) against a list. What has ended by then is left out. */
 export function checkPrices(
   adapters: ReadonlyMap<string, AdapterSpec>,
@@ -173,14 +193,13 @@ export function checkPrices(
   const unknown: string[] = [];
   let compared = 0;
   for (const [id, spec] of adapters) {
-    const models = list(spec.pricedAs ?? id);
-    if (models === null) continue;
-    const listedHere = listedModels.parse(models);
+    const find = finder(list, spec.pricedAs ?? id);
+    if (find === null) continue;
     for (const listing of (["chat", "embeddings"] as const satisfies readonly Kind[]).flatMap((kind) =>
       listingsOf(id, spec, kind),
     )) {
       if (hasEnded(listing.spec.retires, day)) continue;
-      const found = listedHere.find(({ match }) => matches(match, listing.upstreamModel));
+      const found = find(listing.upstreamModel);
       if (found === undefined) {
         unknown.push(`${id}/${listing.upstreamModel}`);
         continue;

@@ -95,6 +95,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     contextTokens: model.contextTokens,
     outputTokensMax,
     clocks,
+    seal: read.seal,
   };
   return model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
@@ -124,13 +125,17 @@ function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): str
   return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
 }
 
-function promptOf(read: ModelRequest, { request, audience }: PlanCall): QuotedPrompt {
+function promptBytes(read: ModelRequest, { request }: PlanCall): number {
+  return request.body.length + (read.keptBytes ?? 0);
+}
+
+function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
   return {
     shape: read.shape,
-    bodyBytes: request.body.length,
+    bodyBytes: promptBytes(read, call),
     text: () => read.sentText(),
     choices: read.choices,
-    strict: audience.strictBounds,
+    strict: call.audience.strictBounds,
   };
 }
 
@@ -246,7 +251,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length, atMs),
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
     prepare: null,
   };
   return {

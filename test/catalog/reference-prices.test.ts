@@ -1,6 +1,7 @@
 // What models cost us is held against a list that others keep: each price equals it, or its adapter says why not; neither may be old.
 import { findProvider } from "@pydantic/genai-prices";
 import { describe, expect, it } from "vitest";
+import table from "../../adapters/openai-compatible.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { checkPrices, isFault, priceListOf } from "../../src/catalog/price-check.ts";
 import { manualClock } from "../../src/clock.ts";
@@ -26,6 +27,11 @@ describe("the shipped catalog", () => {
     const { found, adapters } = await shipped(TODAY);
     expect(found.differences.filter(isFault)).toEqual([]);
     expect(found.compared).toBeGreaterThan(100);
+    const { adapters: rows } = table;
+    expect(
+      found.unknown.filter((name) => Object.hasOwn(rows, name.split("/")[0] ?? "")),
+      "rows of the table sell what the list knows",
+    ).toEqual([]);
     const differing = new Set(found.differences.map((one) => `${one.provider}/${one.upstream_model}`));
     const noted = [...adapters].flatMap(([id, { chat }]) =>
       Object.entries(chat?.models ?? {})
