@@ -200,7 +200,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const id = request.id.replace(/^req_/, read.idPrefix);
-  const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const atMs = deps.clock.epochMs();
+  const createdS = Math.floor(atMs / 1000);
   const make: Make = { deps, read, requestId: request.id, id, createdS };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
@@ -229,6 +230,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     effect: "read",
     quote: quoteOf(models, promptOf(read, call), {
       counter: deps.counter,
+      fromMs: atMs,
+      untilMs: atMs + settings.wholeMsMax,
       routeOf,
       withOutput: read.output.shared ? withOutput : null,
     }),
@@ -249,9 +252,10 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call)),
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
     prepare: null,
   };
   return {
