@@ -19,6 +19,7 @@ const LINES: Record<string, number> = {
   "src/web": 6,
   "src/chat": 5,
   "src/run": 5,
+  "src/composites": 5,
   "src/jobs": 5,
   "src/kernel": 4,
   "src/files": 3,
@@ -99,7 +100,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   stock: "source of the catalog",
   desk: "lifecycle, or the parts it needs",
   wish: "request, options or order",
-  speech: "dialect",
   strikes: "scripted faults, or when one applies",
   scene: "scenario",
   turnEnd: "tick: a turn is a chat's",
@@ -110,8 +110,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
 const PRIVATE_WORDS_LEFT = [
   // Its names are still to be looked through.
   "src/ledger",
-  // Names a field of a vendor's, `speechConfig`.
-  "src/sandbox/dialects/generate-content-request.ts",
 ];
 
 const VAGUE = /(^|[-/])(utils?|common|helpers?|managers?|services?|base)(\.ts|\/|-|$)/;

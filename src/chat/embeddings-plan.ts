@@ -3,6 +3,7 @@ import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
 import { findEmbedding } from "../catalog/find-model.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { readFields } from "../field-issues.ts";
@@ -152,10 +153,13 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   return {
     plan,
     keepAliveMs: null,
-    headers: droppedHeader(
-      sifted.dropped,
-      candidates.every(({ offer }) => isOwnServer(offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+      ...droppedHeader(
+        sifted.dropped,
+        candidates.every(({ offer }) => isOwnServer(offer)),
+      ),
+    },
     frame,
   };
 }

@@ -1,11 +1,13 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Clock } from "../clock.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
@@ -44,6 +46,8 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
+  /** The seal of a payer's thoughts. */
+  readonly seals: (payer: string) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
@@ -253,10 +257,13 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   return {
     plan,
     keepAliveMs: keepAliveMs(call),
-    headers: droppedHeader(
-      read.dropped,
-      tried.every(({ candidate }) => isOwnServer(candidate.offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(resolved.ends),
+      ...droppedHeader(
+        read.dropped,
+        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+      ),
+    },
     frame: read.frame({
       id,
       createdS,
