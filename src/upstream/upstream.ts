@@ -209,7 +209,9 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
         seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
         passed: answers.passed,
       };
-      const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
+      // A vendor that speaks the caller's own wire is spoken to in it.
+      const other = usesTools || offer.wire.toolsDialect === order.asked.wire ? offer.wire.toolsDialect : undefined;
+      const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
