@@ -78,7 +78,7 @@ const SCRIPT: AskedCall = {
 };
 
 test.each([
-  ["a model whose vendor speaks its wire", "openai/gpt-5.6-luna", SHELL, "/v1/responses"],
+  ["a model whose vendor speaks its wire", "openai/gpt-5.4-nano", SHELL, "/v1/responses"],
   ["a model that it knows by name", "gpt-5.6-luna", SCRIPT, "/v1/responses"],
   ["a model of another wire", "anthropic/claude-haiku-4.5", SHELL, "/v1/messages"],
 ])("%s", async (_, model, call, path) => {
