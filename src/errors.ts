@@ -25,6 +25,18 @@ export const ERRORS = {
     message: "The URL {detail}.",
     hint: "Send an http or https address that anybody on the internet can open. Nothing was charged.",
   },
+  onescrape_social: {
+    status: 400,
+    retry: false,
+    message: "The URL {detail}.",
+    hint: "Posts and profiles are read by actions of their own: ask core/discover for the platform. Nothing was charged.",
+  },
+  onescrape_document: {
+    status: 400,
+    retry: false,
+    message: "The URL {detail}.",
+    hint: "Only pages are read here: files/upload_from_url fetches a document as it is. Nothing was charged.",
+  },
   unsupported_field: {
     status: 400,
     retry: false,
@@ -256,6 +268,12 @@ export const ERRORS = {
     retry: false,
     message: "No provider could answer: {detail}",
     hint: "Nothing was charged. Try again later, or choose another model or action.",
+  },
+  all_blocked: {
+    status: 502,
+    retry: false,
+    message: "No page could be read: {detail}",
+    hint: "Nothing was charged. core/onescrape-deep goes on where this stopped: it gets past walls.",
   },
   internal_error: {
     status: 500,

@@ -1,6 +1,7 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
 import { join } from "node:path";
 import type { Readiness } from "./accounts/admin-endpoints.ts";
+import type { JobKind } from "./catalog/job-kind.ts";
 import type { LocalAction } from "./catalog/local-action.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
@@ -10,6 +11,7 @@ import { type DoorDeps, listenAdmin, listenPublic } from "./gateway/listeners.ts
 import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
+import { openComposites } from "./gateway/open-composites.ts";
 import { openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
@@ -20,7 +22,6 @@ import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
-import type { JobKind } from "./jobs/job-kind.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
@@ -94,13 +95,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
+  const composites = openComposites({ config, log, records: stores.records, catalog });
   const actionCatalog = await openActions({
     config,
     log,
     records: stores.records,
     catalog,
     publicUrl: url.get,
-    moreActions,
+    moreActions: [...composites.actions, ...moreActions],
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const failedCalls = openFailedCalls({
@@ -125,7 +127,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { leases, owner } = await openLeases(stores, log);
   const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
-  const parts = { stores, kinds: jobKinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
+  const kinds = [...composites.jobKinds, ...jobKinds];
+  const parts = { stores, kinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
@@ -169,6 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
+    await composites.close();
     actionCatalog.close();
     await leases.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);

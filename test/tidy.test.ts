@@ -19,6 +19,7 @@ const LINES: Record<string, number> = {
   "src/web": 6,
   "src/chat": 5,
   "src/run": 5,
+  "src/composites": 5,
   "src/jobs": 5,
   "src/kernel": 4,
   "src/files": 3,

@@ -3,6 +3,7 @@ import type { PicoPerToken } from "../money.ts";
 import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
 import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds, Tokenizer } from "./adapter.ts";
 import type { Kind } from "./slug.ts";
+import type { CompositeTierSpec } from "./tier.ts";
 
 /** What each of the four disjoint buckets of tokens costs. */
 export interface TokenRates {
@@ -134,6 +135,8 @@ export interface Catalog {
   /** By id. The objects stay the same for as long as the catalog does. */
   adapters(audience: Audience): ReadonlyMap<string, Adapter>;
   readonly tiers: ReadonlyMap<string, Tier>;
+  /** What our composites go by, by the names of the files. */
+  readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** Every model with a price today. Of a server that serves any, only the one that the operator names is among them. */
   models(audience: Audience): readonly SoldModel[];
   embeddings(audience: Audience): readonly SoldEmbedding[];

@@ -184,6 +184,7 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
   return {
     adapters: (audience) => sourceOf(audience).adapters,
     tiers: tiersOf(files),
+    compositeTiers: files.compositeTiers,
     actions: (audience) => [...actions(audience).values()],
     action: (id, audience) => actions(audience).get(id) ?? null,
     models: (audience) => [...view(audience).models.values()],

@@ -2,13 +2,15 @@
 import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
-import type { ActionTierSpec, TierSpec } from "./tier.ts";
+import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { actionsNamedBy } from "./validate-composite.ts";
 
 /** What the folders hold, by id. */
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
   readonly tiers: ReadonlyMap<string, TierSpec>;
   readonly actionTiers: ReadonlyMap<string, ActionTierSpec>;
+  readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** The tables beside the files of adapters, by adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
 }
@@ -57,7 +59,7 @@ function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly
   );
 }
 
-/** Tiers of actions name actions that are there; actions with a table have one. */
+/** Tiers of actions and of composites name actions that are there; actions with a table have one. */
 function actionProblems(files: CatalogFiles): readonly string[] {
   const known = (id: string) => {
     const [adapterId = "", name = ""] = id.split("/");
@@ -66,6 +68,11 @@ function actionProblems(files: CatalogFiles): readonly string[] {
   const tiers = [...files.actionTiers].flatMap(([id, spec]) =>
     spec.candidates.flatMap(({ action }, at) =>
       known(action) ? [] : [`tiers/${id}.ts: candidates.${at}.action names ${action}, which no adapter has`],
+    ),
+  );
+  const composites = [...files.compositeTiers].flatMap(([id, spec]) =>
+    actionsNamedBy(spec).flatMap(([field, action]) =>
+      known(action) ? [] : [`tiers/${id}.ts: ${field} names ${action}, which no adapter has`],
     ),
   );
   const tables = [...files.adapters].flatMap(([id, spec]) =>
@@ -82,7 +89,7 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
     ),
   );
-  return [...tiers, ...tables, ...rows];
+  return [...tiers, ...composites, ...tables, ...rows];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

@@ -8,7 +8,7 @@ import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import type { Catalog } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
-import type { ActionTierSpec, TierSpec } from "./tier.ts";
+import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
@@ -116,8 +116,11 @@ async function readTables(root: string, shownAs: string, ids: Iterable<string>, 
   return tables;
 }
 
-function isActionTier(spec: TierSpec | ActionTierSpec): spec is ActionTierSpec {
-  return "sells" in spec;
+type AnyTierSpec = TierSpec | ActionTierSpec | CompositeTierSpec;
+
+/** The tiers of one sort, by the field that only it has. */
+function tiersWith<Spec extends AnyTierSpec>(specs: ReadonlyMap<string, AnyTierSpec>, field: keyof Spec) {
+  return new Map([...specs].filter((entry): entry is [string, Spec] => field in entry[1]));
 }
 
 async function readRoot(root: string, shownAs: string, problems: string[]) {
@@ -125,14 +128,13 @@ async function readRoot(root: string, shownAs: string, problems: string[]) {
   const tiers = await listFolder(root, "tiers", shownAs);
   if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
   const adapterSpecs = await readFiles<AdapterSpec>(adapters, checkAdapter, problems);
-  const tierSpecs = [...(await readFiles<TierSpec | ActionTierSpec>(tiers, checkTier, problems))];
+  const tierSpecs = await readFiles<AnyTierSpec>(tiers, checkTier, problems);
   return {
     adapters: adapterSpecs,
     tables: await readTables(root, shownAs, adapterSpecs.keys(), problems),
-    tiers: tierSpecs.flatMap(([id, spec]): [string, TierSpec][] => (isActionTier(spec) ? [] : [[id, spec]])),
-    actionTiers: tierSpecs.flatMap(([id, spec]): [string, ActionTierSpec][] =>
-      isActionTier(spec) ? [[id, spec]] : [],
-    ),
+    tiers: tiersWith<TierSpec>(tierSpecs, "firstTokenMsMax"),
+    actionTiers: tiersWith<ActionTierSpec>(tierSpecs, "sells"),
+    compositeTiers: tiersWith<CompositeTierSpec>(tierSpecs, "kind"),
   };
 }
 
@@ -155,6 +157,7 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
       tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
       tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
       actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),
+      compositeTiers: new Map([...shipped.compositeTiers, ...(overlay?.compositeTiers ?? [])]),
     },
     options,
   );

@@ -1,4 +1,4 @@
-// All that a file in tiers/ may import: an alias we sell and its candidates in order of preference.
+// All that a file in tiers/ may import: an alias we sell and its candidates in order of preference, and what our composites try in which order.
 import type { ActionFacts, JsonObject } from "./action.ts";
 
 export { z } from "zod";
@@ -48,3 +48,67 @@ export function defineTier(spec: TierSpec): TierSpec {
 export function defineActionTier<P>(spec: ActionTierSpec<P>): ActionTierSpec {
   return spec as unknown as ActionTierSpec;
 }
+
+/** What one call of a rung is to read. */
+export interface PagesWanted {
+  readonly urls: readonly string[];
+  readonly format: "markdown" | "html";
+  /** Without navigation and what else is on every page of the site. */
+  readonly mainContent: boolean;
+}
+
+/** Where the answer of a rung's action has what a page row says: JSON pointers, from the item of the page where there is a list. */
+export interface RungAnswer {
+  /** The list of pages, each with its address at `urlAt`; left out where the answer is of one page. */
+  readonly listAt?: string;
+  readonly urlAt?: string;
+  readonly contentAt: string;
+  /** What is there: `page` is the HTML as it came, of which we give the text where markdown was asked for. */
+  readonly holds: "markdown" | "html" | "text" | "page";
+  readonly titleAt?: string;
+  readonly finalUrlAt?: string;
+}
+
+/** One way to read a page. */
+export interface RungSpec {
+  /** What rows name it by. */
+  readonly tag: string;
+  /** What a deep job pays for a page that this rung has read; of several pages in one call, for the call. */
+  readonly cents: number;
+  /** It gets past walls, and only deep jobs go so far. */
+  readonly hard?: true;
+  /** How many pages one call reads at the most. Default 1. */
+  readonly pagesMax?: number;
+  /** The action for each format that it has; neither: our own fetch. */
+  readonly markdown?: RungCall;
+  readonly html?: RungCall;
+}
+
+export interface RungCall {
+  /** `<adapter id>/<action>`. */
+  readonly action: string;
+  params(wanted: PagesWanted): JsonObject;
+  readonly answer: RungAnswer;
+}
+
+/** How pages are read: rung by rung, until one gives what is readable. */
+export interface PageLadderSpec {
+  readonly kind: "page-ladder";
+  readonly rungs: readonly [RungSpec, ...RungSpec[]];
+  /** The action that lists the pages of a site; where nobody serves it, we read the site's own map. */
+  readonly map: { readonly action: string; readonly cents: number; readonly linksAt: string; readonly urlAt: string };
+  /** Domains, with all below them, whose pages are posts and profiles: other actions sell those. */
+  readonly socialDomains: readonly string[];
+  /** Endings of paths that are documents and no pages. */
+  readonly documentEndings: readonly string[];
+  /** Media types that are. */
+  readonly documentTypes: readonly string[];
+}
+
+/** Gives a ladder of rungs its types. */
+export function definePageLadder(spec: Omit<PageLadderSpec, "kind">): PageLadderSpec {
+  return { kind: "page-ladder", ...spec };
+}
+
+/** What one of our composites goes by; `kind` tells them apart. */
+export type CompositeTierSpec = PageLadderSpec;

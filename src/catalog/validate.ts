@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
 import { SLUG } from "./slug.ts";
+import type { CompositeTierSpec } from "./tier.ts";
 import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
+import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
 export class CatalogError extends Error {
@@ -146,6 +148,10 @@ const tier = z.strictObject({
   firstTokenMsMax: count,
 });
 
+const unknownKind = z.strictObject({
+  kind: z.enum(Object.keys(COMPOSITE_TIER_SCHEMAS), "is no kind of tier that there is"),
+});
+
 function ascending(values: readonly (string | number)[]): boolean {
   return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
 }
@@ -162,10 +168,16 @@ export function checkAdapter(file: string, value: unknown): readonly string[] {
   return checked.success ? [] : problemsOf(file, checked.error);
 }
 
+/** The schema of what a tier is meant to be: what a composite goes by, an action under a name of ours, or models. */
+function tierSchemaOf(value: unknown): z.ZodType {
+  if (typeof value !== "object" || value === null) return tier;
+  if ("kind" in value) return COMPOSITE_TIER_SCHEMAS[value.kind as CompositeTierSpec["kind"]] ?? unknownKind;
+  return "sells" in value ? actionTierSchema : tier;
+}
+
 /** Checks one tier file's default export. */
 export function checkTier(file: string, value: unknown): readonly string[] {
-  const sells = typeof value === "object" && value !== null && "sells" in value;
-  const checked = (sells ? actionTierSchema : tier).safeParse(value);
+  const checked = tierSchemaOf(value).safeParse(value);
   return checked.success ? [] : problemsOf(file, checked.error);
 }
 

@@ -1,6 +1,7 @@
 // Jobs, and the running of actions that they are made of.
+
+import type { JobKind } from "../catalog/job-kind.ts";
 import { systemClock } from "../clock.ts";
-import type { JobKind } from "../jobs/job-kind.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";

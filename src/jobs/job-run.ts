@@ -1,11 +1,19 @@
 // One job while it runs in this process: its calls, its progress, and the one end that its hold comes to.
+
+import {
+  type JobEnd,
+  type JobKind,
+  LeaseLost,
+  NoLongerPaid,
+  type RunningJob,
+  type Stopped,
+} from "../catalog/job-kind.ts";
 import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
-import { type JobEnd, type JobKind, LeaseLost, NoLongerPaid, type RunningJob, type Stopped } from "./job-kind.ts";
 import type { JobRecord, StoredJob } from "./job-record.ts";
 import { payJob } from "./pay-job.ts";
 import { ProvenJob } from "./proven-job.ts";

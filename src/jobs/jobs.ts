@@ -1,8 +1,9 @@
 // Work that outlives its request: launched with a kept hold, run here, and adopted by another process where this one dies.
+
+import type { JobKind } from "../catalog/job-kind.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
 import type { Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
-import type { JobKind } from "./job-kind.ts";
 import { findJob, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
 import { Launches } from "./launches.ts";

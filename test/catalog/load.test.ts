@@ -97,6 +97,34 @@ describe("an overlay", () => {
     expect(catalog.tiers.get("mid")?.models).toEqual(before.tiers.get("mid")?.models);
   });
 
+  const ladder = (action: string) =>
+    `import { definePageLadder } from "#tier";
+     export default definePageLadder({
+       rungs: [{ tag: "direct", cents: 1 }, {
+         tag: "ours", cents: 1,
+         html: { action: "${action}", params: ({ urls }) => ({ url: urls[0] ?? "" }), answer: { contentAt: "/html", holds: "html" } },
+       }],
+       map: { action: "firecrawl/map", cents: 1, linksAt: "/links", urlAt: "/url" },
+       socialDomains: [], documentEndings: [], documentTypes: [],
+     });`;
+
+  test("replaces what a composite of ours goes by", async () => {
+    const before = await load({ overlayDir: null });
+    expect(before.compositeTiers.get("onescrape")?.kind).toBe("page-ladder");
+    write("tiers/onescrape.ts", ladder("firecrawl/scrape"));
+    const after = (await load()).compositeTiers.get("onescrape");
+    expect(after?.rungs.map(({ tag }) => tag)).toEqual(["direct", "ours"]);
+  });
+
+  test("may name no action in it that is not there, nor a kind of tier that there is none of", async () => {
+    write("tiers/onescrape.ts", ladder("firecrawl/nothing"));
+    expect(await problemsOf(load())).toEqual([
+      "tiers/onescrape.ts: rungs ours names firecrawl/nothing, which no adapter has",
+    ]);
+    write("tiers/onescrape.ts", 'export default { kind: "stairs" };');
+    expect(String(await problemsOf(load()))).toContain("onescrape.ts: kind is no kind of tier that there is");
+  });
+
   test("names the row of a table whose host its adapter has not", async () => {
     write(
       "adapters/rows.ts",

@@ -1,7 +1,8 @@
 // Jobs over real stores, with calls that a test sees, and launches as the kernel makes them.
+
+import type { JobKind, RunningJob } from "../../src/catalog/job-kind.ts";
 import { jobIdOf } from "../../src/catalog/local-action.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { JobKind, RunningJob } from "../../src/jobs/job-kind.ts";
 import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
 import { nano, ZERO } from "../../src/money.ts";

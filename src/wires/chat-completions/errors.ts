@@ -10,6 +10,8 @@ const INVALID = "invalid_request_error";
 export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   bad_request: INVALID,
   bad_url: INVALID,
+  onescrape_social: INVALID,
+  onescrape_document: INVALID,
   unsupported_field: INVALID,
   upstream_rejected: INVALID,
   context_length_exceeded: INVALID,
@@ -46,6 +48,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   too_many_inflight: "rate_limit_error",
   inference_cap: "insufficient_quota",
   upstream_error: "upstream_error",
+  all_blocked: "upstream_error",
   internal_error: "server_error",
   upstream_not_configured: "upstream_error",
   ledger_unavailable: "server_error",
