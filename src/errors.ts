@@ -170,8 +170,12 @@ export const ERRORS = {
   gone: {
     status: 410,
     retry: false,
-    message: "This was retired on {sunset}. {instead}",
+    message: "{what} was retired on {sunset}. {instead}",
     hint: "Use what the Link header names; GET /api/run lists every action there is.",
+    hints: {
+      model:
+        "Ask for the `successor` that the error names; GET /api/llm/v1/models lists every model and tier there is.",
+    },
   },
   request_timeout: {
     status: 408,

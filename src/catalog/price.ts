@@ -80,7 +80,7 @@ export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
 }
 
 /** The price of a day (`YYYY-MM-DD`): the last that has begun; null before the first. */
-export function priceOn(day: string, prices: readonly TokenPriceSpec[]): TokenPriceSpec | null {
+export function priceOn<Price extends { readonly since: string }>(day: string, prices: readonly Price[]): Price | null {
   return prices.findLast((price) => price.since <= day) ?? null;
 }
 

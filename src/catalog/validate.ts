@@ -1,8 +1,10 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
+import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
+import { parseUnitPrice } from "./unit-price.ts";
 import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
@@ -26,7 +28,11 @@ const day = z.iso.date("is no day as YYYY-MM-DD");
 const count = z.int().positive();
 const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 const pointers = z.array(pointer).min(1);
-const origin = z.url({ protocol: /^https?$/, error: "is no http address" }).regex(/[^/]$/, "must not end in a slash");
+const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
+const origin = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
+  .regex(/[^/]$/, "must not end in a slash");
 const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
 const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
@@ -73,7 +79,10 @@ const anyModel = {
   tokenizer: z.enum(["o200k", "unknown"]).optional(),
   ...wire,
 };
+const retires = z.strictObject({ on: day, successor: slug.optional() });
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
+/** Of a model that the operator names, who may set its price as well. */
+const unpriced = z.union([z.tuple([]), prices]);
 const chat = z.strictObject({
   ...wire,
   dialect,
@@ -86,12 +95,60 @@ const chat = z.strictObject({
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
   modelsPath: z.string().startsWith("/").optional(),
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
-  anyModel: z.strictObject(anyChatModel).optional(),
+  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), retires: retires.optional(), ...anyChatModel })),
+  anyModel: z.strictObject({ ...anyChatModel, prices: unpriced }).optional(),
 });
 const embeddings = z.strictObject({
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyModel })),
+  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), retires: retires.optional(), ...anyModel })),
   anyModel: z.strictObject(anyModel).optional(),
+});
+
+const unitPrice = z
+  .string()
+  .refine((text) => parseUnitPrice("images", text) !== null, "is no decimal in USD with at most nine places");
+const tokenCounts = z.record(z.string(), z.record(z.string(), count));
+const unitModel = z.strictObject({
+  kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
+  dialect: z.enum(["cohere-rerank", "data-rerank", "openai-moderation"]),
+  slug: slug.optional(),
+  prices: z
+    .array(
+      z.strictObject({
+        since: day,
+        textIn: price.optional(),
+        cachedIn: price.optional(),
+        imageIn: price.optional(),
+        audioIn: price.optional(),
+        textOut: price.optional(),
+        imageOut: price.optional(),
+        audioOut: price.optional(),
+        characters: price.optional(),
+        hours: unitPrice.optional(),
+        searches: unitPrice.optional(),
+        megapixels: unitPrice.optional(),
+        images: z.record(z.string(), unitPrice).optional(),
+      }),
+    )
+    .min(1, "has no price, and what is not priced is not sold")
+    .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last"),
+  origin: z.string().optional(),
+  path: z.string().startsWith("/").optional(),
+  extraFields: z.record(z.string(), z.unknown()).optional(),
+  renamed: z.record(z.string(), z.string()).optional(),
+  refuses: z.array(z.string()).optional(),
+  inputTokensMax: count.optional(),
+  outputTokensMax: count.optional(),
+  charactersMax: count.optional(),
+  imagesMax: count.optional(),
+  imageTokens: tokenCounts.optional(),
+  imageInTokensMax: count.optional(),
+  streams: z.boolean().optional(),
+  translates: z.boolean().optional(),
+  formats: z.array(z.string()).optional(),
+  secondsMax: count.optional(),
+  secondsMin: count.optional(),
+  audioTokensPerSecond: count.optional(),
+  fillsIn: z.boolean().optional(),
 });
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/);
@@ -101,10 +158,17 @@ const otherOrigin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
 
+const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
+const settings = z.record(
+  z.string().regex(/^[a-z]+$/),
+  z.strictObject({ env: envNames, fallback: z.string().optional() }),
+);
+
 const adapter = z.strictObject({
   name: z.string().min(1),
   docs: z.string().min(1),
   origin,
+  settings: settings.optional(),
   auth: z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
     z.strictObject({
@@ -136,10 +200,12 @@ const adapter = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   local: z.boolean().optional(),
+  several: z.boolean().optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
   embeddings: embeddings.optional(),
+  unitModels: z.record(z.string(), unitModel).optional(),
 });
 
 const tier = z.strictObject({
@@ -162,10 +228,31 @@ function problemsOf(file: string, error: z.ZodError): readonly string[] {
   );
 }
 
-/** Checks one adapter file's default export. The file's name is only for the complaints. */
+const adapterTable = z.strictObject({ adapters: z.record(adapterId, adapter) });
+
+/** Parts of an address that nobody can fill in. */
+function unfilled(spec: unknown): readonly string[] {
+  const { origin, settings = {} } = spec as z.infer<typeof adapter>;
+  const names = [...origin.matchAll(/\{([a-z]+)\}/g)].map(([, name = ""]) => name);
+  return names.filter((name) => settings[name] === undefined);
+}
+
+/** Checks one adapter file's default export: an adapter, or a table of them. The file's name is only for the complaints. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
-  const checked = adapter.safeParse(value);
-  return checked.success ? [] : problemsOf(file, checked.error);
+  const isTable = isAdapterTable(value);
+  const checked = (isTable ? adapterTable : adapter).safeParse(value);
+  if (!checked.success) return problemsOf(file, checked.error);
+  const rows: readonly (readonly [string, unknown])[] = isTable
+    ? Object.entries(value.adapters).map(([id, row]) => [`${file}: adapters.${id}.`, row])
+    : [[`${file}: `, value]];
+  return rows.flatMap(([at, row]) =>
+    unfilled(row).map((name) => `${at}origin has {${name}}, which is none of settings`),
+  );
+}
+
+/** Whether a file holds several adapters. */
+export function isAdapterTable(value: unknown): value is AdapterTable {
+  return typeof value === "object" && value !== null && "adapters" in value;
 }
 
 /** The schema of what a tier is meant to be: what a composite goes by, an action under a name of ours, or models. */

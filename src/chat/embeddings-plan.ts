@@ -3,6 +3,7 @@ import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
 import { findEmbedding } from "../catalog/find-model.ts";
 import { boundOf, ratesOf } from "../catalog/price.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { readFields } from "../field-issues.ts";
@@ -18,8 +19,8 @@ import { maxCostOf } from "../wires/max-cost.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
 import { schemaError, unsifted } from "./chat-body.ts";
-import type { ChatDeps } from "./chat-plan.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import type { ChatDeps } from "./model-plan.ts";
 import { sift } from "./sift.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 
@@ -152,10 +153,13 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   return {
     plan,
     keepAliveMs: null,
-    headers: droppedHeader(
-      sifted.dropped,
-      candidates.every(({ offer }) => isOwnServer(offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+      ...droppedHeader(
+        sifted.dropped,
+        candidates.every(({ offer }) => isOwnServer(offer)),
+      ),
+    },
     frame,
   };
 }

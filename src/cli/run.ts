@@ -6,6 +6,7 @@ import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient } from "./admin-client.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
@@ -16,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...USAGE_COMMANDS,
+  jobs,
   ...STORE_COMMANDS,
   check,
   ...LOCAL_COMMANDS,

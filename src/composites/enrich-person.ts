@@ -1,5 +1,5 @@
 // The steps by which a deep job learns the rest of a person: by what identifies them, in the tier's order, each paid only for what it tells.
-import { NoLongerPaid, type RunningJob, type Stopped } from "../catalog/job-kind.ts";
+import { CANCELLED, NoLongerPaid, type RunningJob, type Stopped } from "../catalog/job-kind.ts";
 import type { InnerAnswer } from "../catalog/local-action.ts";
 import type { EnrichSpec, PeopleFinderSpec } from "../catalog/people-finder.ts";
 import type { Budget } from "./budget.ts";
@@ -8,7 +8,7 @@ import { type Identifier, isWebmail } from "./identifier.ts";
 import { type Hop, type Person, readPerson } from "./person-row.ts";
 
 /** Why a person's steps did not go to their end. */
-export type Cut = "over budget" | "timeout" | "stopped";
+export type Cut = "over budget" | "timeout" | "cancelled" | "stopped";
 
 export interface EnrichDeps {
   readonly job: Pick<RunningJob, "call" | "signal">;
@@ -29,6 +29,12 @@ function unasked({ tag, action }: Pick<EnrichSpec, "tag" | "action">, skipped: N
   return { provider: tag, action: name, ok: false, charged_cents: 0, latency_ms: 0, skipped };
 }
 
+/** Why a job is to end with what it has; null: it goes on. */
+export function endedBy({ aborted, reason }: AbortSignal): "timeout" | "cancelled" | null {
+  if (!aborted) return null;
+  return reason === CANCELLED ? "cancelled" : "timeout";
+}
+
 /** Takes a step within the budget; null of `work`: what it costs us has no room. Where it is not taken, the row says so. */
 async function take(
   person: Person,
@@ -36,11 +42,12 @@ async function take(
   work: () => Promise<Taken | null>,
   { job, budget, onStopped }: EnrichDeps,
 ): Promise<Cut | null> {
-  const cut = (skipped: "timeout" | "over_budget", why: Cut) => {
+  const cut = (skipped: NonNullable<Hop["skipped"]>, why: Cut) => {
     person.hop(unasked(step, skipped));
     return why;
   };
-  if (job.signal.aborted) return cut("timeout", "timeout");
+  const ended = endedBy(job.signal);
+  if (ended !== null) return cut(ended, ended);
   if (!(await budget.setAside(step.cents))) return cut("over_budget", "over budget");
   let cents = 0;
   try {

@@ -7,7 +7,7 @@ import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
 import { centsDown, nanoFromCents, ZERO } from "../money.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import { Budget } from "./budget.ts";
-import { type Cut, type EnrichDeps, enrichBy, enrichFound } from "./enrich-person.ts";
+import { type Cut, type EnrichDeps, endedBy, enrichBy, enrichFound } from "./enrich-person.ts";
 import { findError, findPeople } from "./find-people.ts";
 import { type Identifier, identifierKey, readIdentifier } from "./identifier.ts";
 import { LIMIT_DEFAULT, limit, query, shownQuery } from "./onefind.ts";
@@ -207,7 +207,7 @@ class PeopleJob {
     };
     const cut = await learn(person, deps);
     if (cut === "stopped" && !person.wasAsked) return;
-    const error = errorOf(person, cut, this.#job.signal.aborted);
+    const error = errorOf(person, cut, endedBy(this.#job.signal));
     const told = person.row(error);
     const name = await this.#deps.rows.put(this.#job.payer.id, told);
     const done: Done = {
@@ -276,9 +276,9 @@ function failed(error: string, message: string): JobEnd {
 }
 
 /** What a row says that was not looked up, or not to its end. */
-function errorOf(person: Person, cut: Cut | null, isOverdue: boolean): PersonRow["error"] {
+function errorOf(person: Person, cut: Cut | null, ended: "timeout" | "cancelled" | null): PersonRow["error"] {
   if (cut === "over budget") return person.wasAsked ? undefined : "over budget";
-  return isOverdue && !person.isEnriched ? "timeout" : undefined;
+  return ended === null || person.isEnriched ? undefined : ended;
 }
 
 export function onefindDeepJob(deps: OnefindDeepDeps): JobKind {

@@ -12,7 +12,7 @@ export interface Hop {
   readonly charged_cents: number;
   readonly latency_ms: number;
   /** Why it was not made. */
-  readonly skipped?: "not_configured" | "webmail" | "nothing_missing" | "over_budget" | "timeout";
+  readonly skipped?: "not_configured" | "webmail" | "nothing_missing" | "over_budget" | "timeout" | "cancelled";
 }
 
 type Known = Readonly<Record<PersonField, string | null>>;
@@ -27,7 +27,7 @@ export interface PersonRow extends Known {
   readonly enriched: boolean;
   readonly hops: readonly Hop[];
   readonly charged_cents: number;
-  readonly error?: "over budget" | "timeout";
+  readonly error?: "over budget" | "timeout" | "cancelled";
 }
 
 /** Where what a caller wrote is only how they wrote it, a vendor knows it better. */

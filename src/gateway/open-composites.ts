@@ -7,7 +7,7 @@ import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
 import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
-import { createJobRows } from "../records/job-rows.ts";
+import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 
@@ -27,6 +27,8 @@ export interface OpenCompositesParts {
 export interface OpenComposites {
   readonly actions: readonly LocalAction[];
   readonly jobKinds: readonly JobKind[];
+  /** The rows of what they have found. */
+  readonly rows: JobRows;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export function openComposites({ records, catalog }: OpenCompositesParts): OpenC
   return {
     actions: [onefind(finder), onefindDeep(finder)],
     jobKinds: [onefindDeepJob({ finder, rows, places })],
+    rows,
     async close() {},
   };
 }

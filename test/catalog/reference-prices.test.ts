@@ -1,8 +1,9 @@
 // What models cost us is held against a list that others keep: each price equals it, or stands here with the reason; neither may be old.
 import { findProvider, type ModelInfo } from "@pydantic/genai-prices";
 import { expect, it } from "vitest";
-import type { AdapterSpec, TokenPriceSpec } from "../../src/catalog/adapter.ts";
+import type { AdapterSpec, AdapterTable, TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import { priceOn } from "../../src/catalog/price.ts";
+import { hasEnded } from "../../src/catalog/retirement.ts";
 
 /** The day on which the shipped prices were last held against the vendors' own pages and the list. */
 const LOOKED_AT = "2026-11-22";
@@ -101,14 +102,46 @@ it.each(VENDORS)("%s: every model lives, at the price of the list", async (vendo
   const spec = ((await import(`../../adapters/${vendor}.ts`)) as { default: AdapterSpec }).default;
   const list = findProvider({ providerId: LISTED[vendor] ?? vendor })?.models ?? [];
   const wrong: string[] = [];
-  for (const [id, { prices }] of Object.entries(spec.chat?.models ?? {})) {
+  for (const [id, { prices, retires }] of Object.entries(spec.chat?.models ?? {})) {
     const name = `${vendor}/${id}`;
     const found = list.find(({ match }) => matches(match as Match, id));
     if (found === undefined) continue;
-    if (found.deprecated === true) wrong.push(`${name} is no more`);
+    const ended = hasEnded(retires, TODAY);
+    if (found.deprecated === true && !ended) wrong.push(`${name} is no more: it needs \`retires\``);
+    if (ended) continue;
     const same = ours(prices) === listed(found);
     if (!same && REASONS[name] === undefined) wrong.push(`${name}: ${ours(prices)}, in the list ${listed(found)}`);
     if (same && REASONS[name] !== undefined) wrong.push(`${name}: equals the list, and needs no reason`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+/** What the list calls the rows of the table, and what it calls their models. */
+const ROWS: Readonly<Record<string, (id: string) => readonly [vendor: string, model: string]>> = {
+  moonshot: (id) => ["moonshotai", id],
+  zhipu: (id) => ["zhipuai", id],
+  huggingface: (id) => [`huggingface_${id.split(":")[1]}`, id.split(":")[0] ?? ""],
+};
+
+/** The first that is called so, or else in small letters. */
+function listedModel(vendor: string, id: string): ModelInfo | undefined {
+  const models = findProvider({ providerId: vendor })?.models ?? [];
+  const named = (name: string) => models.find(({ match }) => matches(match as Match, name));
+  return named(id) ?? named(id.toLowerCase());
+}
+
+it("a row of the table sells a model only where the list has its price, and at that price", async () => {
+  const { adapters } = ((await import("../../adapters/openai-compatible.ts")) as { default: AdapterTable }).default;
+  const wrong: string[] = [];
+  for (const [row, spec] of Object.entries(adapters)) {
+    for (const [id, { prices }] of Object.entries(spec.chat?.models ?? {})) {
+      const [vendor, model] = ROWS[row]?.(id) ?? [row, id];
+      const found = listedModel(vendor, model);
+      const name = `${row}/${id}`;
+      if (found === undefined) wrong.push(`${name} is not on the list`);
+      else if (found.deprecated === true) wrong.push(`${name} is no more`);
+      else if (ours(prices) !== listed(found)) wrong.push(`${name}: ${ours(prices)}, in the list ${listed(found)}`);
+    }
   }
   expect(wrong).toEqual([]);
 });

@@ -63,7 +63,7 @@ describe("a live key, and nobody's", () => {
     for (const key of [undefined, liveKey]) {
       const rows = await models(key);
       const row = (id: string) => rows.find((one) => one.id === id);
-      expect(row("openai/gpt-5-nano")).toMatchObject({ available: true, sandbox: true });
+      expect(row("openai/gpt-5.4-nano")).toMatchObject({ available: true, sandbox: true });
       expect(row("anthropic/claude-haiku-4.5")).toMatchObject({ available: false, sandbox: true });
       const index = await actions(key);
       const brave = index.find(({ endpoint }) => endpoint === "/api/run/brave/news");
