@@ -103,7 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     catalog,
     publicUrl: url.get,
     moreActions: [
-      ...jobActions({ records: stores.records, catalog: catalog.current, jobs: () => jobs }),
+      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
       ...composites.actions,
       ...moreActions,
     ],

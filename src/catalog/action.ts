@@ -281,6 +281,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly timeoutMs?: number;
   /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
   readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
+  /** What the vendor answers to calls that have these params, for the sandbox: the first that fits. */
+  readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
 }
 
 /**

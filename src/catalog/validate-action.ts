@@ -157,6 +157,7 @@ const action = z
     rate: rateSchema.optional(),
     timeoutMs: count.optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
+    otherExamples: z.array(z.strictObject({ when: jsonObject, answers: z.array(json).min(1) })).optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],
