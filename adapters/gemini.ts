@@ -30,6 +30,9 @@ const flash = [
   { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
 ];
 
+// An image is 1,120 tokens at 1K (1,290 with 2.5); the bound on what is said, which goes with every request, has room for three and for thoughts.
+const images = { kind: "images", dialect: "gemini-images", imagesMax: 1, outputTokensMax: 4_096 } as const;
+
 export default defineAdapter({
   name: "Google Gemini",
   docs: "https://ai.google.dev/api/generate-content",
@@ -55,6 +58,20 @@ export default defineAdapter({
       "gemini-2.5-pro": { ...gemini2, reasoning: "budget-always", prices: [{ ...pro2, steps: [pro2Long] }] },
       "gemini-2.5-flash": { ...gemini2, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
       "gemini-2.5-flash-lite": { ...gemini2, prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.01" }] },
+    },
+  },
+  unitModels: {
+    "gemini-3-pro-image-preview": {
+      ...images,
+      prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
+    },
+    "gemini-3.1-flash-image-preview": {
+      ...images,
+      prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
+    },
+    "gemini-2.5-flash-image": {
+      ...images,
+      prices: [{ since, textIn: "0.3", imageIn: "0.3", textOut: "2.5", imageOut: "30" }],
     },
   },
 });

@@ -99,7 +99,14 @@ const unitPrice = z
 const tokenCounts = z.record(z.string(), z.record(z.string(), count));
 const unitModel = z.strictObject({
   kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
-  dialect: z.enum(["cohere-rerank", "data-rerank", "openai-moderation"]),
+  dialect: z.enum([
+    "openai-images",
+    "gemini-images",
+    "fal-images",
+    "cohere-rerank",
+    "data-rerank",
+    "openai-moderation",
+  ]),
   slug: slug.optional(),
   prices: z
     .array(

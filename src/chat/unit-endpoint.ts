@@ -29,6 +29,8 @@ export interface UnitFit {
   readonly body: Record<string, unknown>;
   /** The vendor is asked for events, whatever the caller gets. */
   readonly stream: boolean;
+  /** The unit of the price that each thing is which is made, where it has a price of its own. */
+  readonly unit?: string;
 }
 
 export interface UnitEndpoint<Body> {

@@ -7,6 +7,7 @@ import { parseJson } from "../wires/parse-json.ts";
 import type { ChatDeps } from "./chat-plan.ts";
 import type { UnitEndpoint } from "./unit-endpoint.ts";
 import { type UnitDeps, unitPlan } from "./unit-plan.ts";
+import { imageGenerations } from "./units/images.ts";
 import { moderations } from "./units/moderations.ts";
 import { rerank } from "./units/rerank.ts";
 
@@ -36,5 +37,9 @@ function json<Body extends Modelled>(
 
 export function unitEndpoints(chat: ChatDeps): readonly EndpointSpec[] {
   const deps = { ...chat, freeWindows: createRequestWindows({ clock: chat.clock }) };
-  return [json("/rerank", 8 * MIB, rerank, deps), json("/moderations", 2 * MIB, moderations, deps)];
+  return [
+    json("/images/generations", MIB, imageGenerations, deps),
+    json("/rerank", 8 * MIB, rerank, deps),
+    json("/moderations", 2 * MIB, moderations, deps),
+  ];
 }

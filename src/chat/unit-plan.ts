@@ -96,7 +96,7 @@ function fitsOf<Body>(
         lastFirstTokenMsMax: endpoint.answerMsMax,
         gapMsMax: Math.max(deps.settings.gapMsMax, endpoint.answerMsMax),
       },
-      asked: { task: endpoint.task, body: fit.body, files: ask.files, stream: fit.stream },
+      asked: { ...fit, task: endpoint.task, files: ask.files },
     });
     fits.set(candidate, fit);
   }

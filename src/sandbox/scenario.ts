@@ -5,6 +5,7 @@ import type { Dialect, DialectReading, Target } from "./dialect.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
+import { falImages, geminiImages, openaiImageEdits, openaiImages } from "./dialects/images.ts";
 import { messages } from "./dialects/messages.ts";
 import { moderation } from "./dialects/moderation.ts";
 import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
@@ -40,11 +41,15 @@ const DIALECTS: readonly Dialect[] = [
   chatCompletions,
   embeddings,
   messages,
+  geminiImages,
   generateContent,
   responses,
   cohereRerank,
   dataRerank,
   moderation,
+  openaiImages,
+  openaiImageEdits,
+  falImages,
 ];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
