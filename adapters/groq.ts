@@ -16,6 +16,13 @@ const gptOss = {
   },
 };
 
+const hears = {
+  kind: "transcription",
+  dialect: "openai-audio",
+  formats: ["json", "text", "srt", "verbose_json", "vtt"],
+  secondsMin: 10,
+} as const;
+
 export default defineAdapter({
   name: "Groq",
   docs: "https://console.groq.com/docs/openai",
@@ -53,5 +60,15 @@ export default defineAdapter({
       "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.075", output: "0.3", cacheRead: "0.0375" }] },
       "qwen/qwen3-32b": { ...context, outputTokensMax: 40_960, prices: [{ since, input: "0.29", output: "0.59" }] },
     },
+  },
+  // Sound of less than ten seconds is charged as ten.
+  unitModels: {
+    "whisper-large-v3": {
+      ...hears,
+      slug: "openai/whisper-large-v3",
+      translates: true,
+      prices: [{ since, hours: "0.111" }],
+    },
+    "whisper-large-v3-turbo": { ...hears, slug: "openai/whisper-large-v3-turbo", prices: [{ since, hours: "0.04" }] },
   },
 });

@@ -98,6 +98,23 @@ const gptImage = { ...images, imageTokens, imageInTokensMax: 7_000, streams: tru
 const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
 const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
 
+const hears = { kind: "transcription", dialect: "openai-audio" } as const;
+const whisper = {
+  ...hears,
+  formats: ["json", "text", "srt", "verbose_json", "vtt"],
+  refuses: ["include", "chunking_strategy"],
+};
+// Ten tokens are a second of sound, and some more to be safe; sound of more than 1,500 seconds is refused.
+const gptHears = {
+  ...hears,
+  formats: ["json", "text"],
+  refuses: ["timestamp_granularities"],
+  streams: true,
+  audioTokensPerSecond: 12,
+  secondsMax: 1_500,
+};
+const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096 } as const;
+
 const free = { since };
 
 export default defineAdapter({
@@ -178,6 +195,12 @@ export default defineAdapter({
         "1024x1024 standard": "0.02",
       }),
     },
+    "whisper-1": { ...whisper, translates: true, prices: [{ since, hours: "0.36" }] },
+    "gpt-4o-transcribe": { ...gptHears, prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }] },
+    "gpt-4o-mini-transcribe": { ...gptHears, prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }] },
+    "tts-1": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "15" }] },
+    "tts-1-hd": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "30" }] },
+    "gpt-4o-mini-tts": { ...speaks, streams: true, prices: [{ since, textIn: "0.6", audioOut: "12" }] },
     "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

@@ -149,6 +149,8 @@ export type UnitDialectName =
   | "openai-images"
   | "gemini-images"
   | "fal-images"
+  | "openai-audio"
+  | "openai-voice"
   | "cohere-rerank"
   | "data-rerank"
   | "openai-moderation";

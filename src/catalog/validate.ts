@@ -103,6 +103,8 @@ const unitModel = z.strictObject({
     "openai-images",
     "gemini-images",
     "fal-images",
+    "openai-audio",
+    "openai-voice",
     "cohere-rerank",
     "data-rerank",
     "openai-moderation",

@@ -3,7 +3,9 @@ import type { UnitDialectName } from "../catalog/adapter.ts";
 import { falImages } from "./unit-dialects/fal-images.ts";
 import { geminiImages } from "./unit-dialects/gemini-images.ts";
 import { moderation } from "./unit-dialects/moderation.ts";
+import { openaiAudio } from "./unit-dialects/openai-audio.ts";
 import { openaiImages } from "./unit-dialects/openai-images.ts";
+import { openaiVoice } from "./unit-dialects/openai-voice.ts";
 import { cohereRerank, dataRerank } from "./unit-dialects/rerank.ts";
 import type { UnitDialect } from "./unit-dialects/unit-dialect.ts";
 
@@ -13,6 +15,8 @@ export const UNIT_DIALECTS: Readonly<Record<UnitDialectName, UnitDialect>> = {
   "openai-images": openaiImages,
   "gemini-images": geminiImages,
   "fal-images": falImages,
+  "openai-audio": openaiAudio,
+  "openai-voice": openaiVoice,
   "cohere-rerank": cohereRerank,
   "data-rerank": dataRerank,
   "openai-moderation": moderation,
