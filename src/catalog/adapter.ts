@@ -180,7 +180,15 @@ export interface AddressSetting {
 export type UnitKind = "images" | "transcription" | "speech" | "rerank" | "moderation" | "completion";
 
 /** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
-export type UnitDialectName = "cohere-rerank" | "data-rerank" | "openai-moderation";
+export type UnitDialectName =
+  | "openai-images"
+  | "gemini-images"
+  | "fal-images"
+  | "openai-audio"
+  | "openai-voice"
+  | "cohere-rerank"
+  | "data-rerank"
+  | "openai-moderation";
 
 /** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
 export interface UnitPriceSpec {
@@ -202,7 +210,7 @@ export interface UnitPriceSpec {
   readonly searches?: string;
   /** Per million pixels begun, of each image. */
   readonly megapixels?: string;
-  /** Per image, by `<size>` or `<size> <quality>`, or `*` where neither matters. */
+  /** Per image, by `<size>` or `<size> <quality>`. */
   readonly images?: Readonly<Record<string, string>>;
 }
 

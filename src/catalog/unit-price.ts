@@ -37,7 +37,7 @@ function picoOf(listed: Listed, text: string): PicoPerToken {
 
 /** The unit of one image of a size and a quality, as a price lists it: the nearest word that it has; null: it lists none that fits. */
 export function imageUnit({ rates }: UnitPrice, size: string, quality: string): string | null {
-  return [`image ${size} ${quality}`, `image ${size}`, "image *"].find((unit) => rates.has(unit)) ?? null;
+  return [`image ${size} ${quality}`, `image ${size}`].find((unit) => rates.has(unit)) ?? null;
 }
 
 /** Compiles a price that has passed validation. `name` begins its version. */
@@ -94,7 +94,7 @@ export function unitPriceText({ rates }: UnitPrice): Readonly<Record<string, str
     const isImage = unit.startsWith("image ");
     const snake = unit.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const [name, per] = names[unit] ?? (isImage ? [unit, 1] : [`million_${snake}_tokens`, 1_000_000]);
-    return [name.replace(/ \*$/, "").replaceAll(" ", "_"), usdPerText(per, price)] as const;
+    return [name.replaceAll(" ", "_"), usdPerText(per, price)] as const;
   });
   return Object.fromEntries(rows);
 }

@@ -135,7 +135,16 @@ const unitPrice = z
 const tokenCounts = z.record(z.string(), z.record(z.string(), count));
 const unitModel = z.strictObject({
   kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
-  dialect: z.enum(["cohere-rerank", "data-rerank", "openai-moderation"]),
+  dialect: z.enum([
+    "openai-images",
+    "gemini-images",
+    "fal-images",
+    "openai-audio",
+    "openai-voice",
+    "cohere-rerank",
+    "data-rerank",
+    "openai-moderation",
+  ]),
   slug: slug.optional(),
   prices: z
     .array(
