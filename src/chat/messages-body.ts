@@ -75,7 +75,7 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
   const kept = sifted.body as MessagesBody;
   const stream = body.stream === true;
   const promptTokens = Math.ceil((request.body.length - sifted.dataChars) / BYTES_PER_TOKEN);
-  const asked = messagesRequest(kept, seal);
+  const asked = messagesRequest(kept);
   return {
     operation: "messages",
     idPrefix: "msg_",
@@ -98,7 +98,8 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
     output: { asked: body.max_tokens ?? null, fallback: null, cap: null, shared: true },
     sentText: () => sentText(kept, MESSAGES_FIELDS),
     readText: () => readText(kept, MESSAGES_FIELDS),
-    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept), seal }),
+    seal,
+    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept) }),
     frame: ({ trace, loweredTo }) => createMessagesFrame({ stream, trace, loweredTo, requestId: request.id }),
   };
 }

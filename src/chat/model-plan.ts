@@ -7,7 +7,6 @@ import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
-import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
@@ -46,8 +45,6 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
-  /** The seal of a payer's thoughts. */
-  readonly seals: (payer: string) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
@@ -98,6 +95,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     contextTokens: model.contextTokens,
     outputTokensMax,
     clocks,
+    seal: read.seal,
   };
   return model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
@@ -127,13 +125,17 @@ function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): str
   return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
 }
 
-function promptOf(read: ModelRequest, { request, audience }: PlanCall): QuotedPrompt {
+function promptBytes(read: ModelRequest, { request }: PlanCall): number {
+  return request.body.length + (read.keptBytes ?? 0);
+}
+
+function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
   return {
     shape: read.shape,
-    bodyBytes: request.body.length,
+    bodyBytes: promptBytes(read, call),
     text: () => read.sentText(),
     choices: read.choices,
-    strict: audience.strictBounds,
+    strict: call.audience.strictBounds,
   };
 }
 
@@ -246,7 +248,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call)),
     prepare: null,
   };
   return {

@@ -6,7 +6,8 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
-import { thoughtSeal } from "../chat/seal.ts";
+import { messagesEndpoints } from "../chat/messages-endpoints.ts";
+import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -63,23 +64,20 @@ function chatSettings(config: Config) {
   };
 }
 
+/** The newest secret first. */
+function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
+  return (signingSecret ?? ensureSigningSecret(dataDir)).split(",");
+}
+
 function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
-  const secret = config.signingSecret ?? ensureSigningSecret(config.dataDir);
-  return chatEndpoints(
-    {
-      catalog: current,
-      upstream,
-      counter,
-      clock: systemClock,
-      settings: chatSettings(config),
-      seals: (payer) => thoughtSeal([secret], payer),
-    },
-    {
-      models: (audience) => modelsAnswer(current(), audience),
-      model: (name, audience) => modelAnswer(current(), name, audience),
-      pricing: (audience) => pricingAnswer(current(), audience),
-    },
-  );
+  const deps = { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) };
+  const chat = chatEndpoints(deps, {
+    models: (audience) => modelsAnswer(current(), audience),
+    model: (name, audience) => modelAnswer(current(), name, audience),
+    pricing: (audience) => pricingAnswer(current(), audience),
+  });
+  const sealed = { ...deps, sealSecrets: sealSecrets(config) };
+  return [...chat, ...responsesEndpoints(sealed), ...messagesEndpoints(sealed)];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {

@@ -4,11 +4,12 @@ import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
-import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
+import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
@@ -91,6 +92,15 @@ function contextOf(
     spec,
     wire,
   };
+}
+
+/** The vendor, and the maker of the model: a thought is of no use to anybody else. */
+function makerOf({ id }: Adapter, { servedSlug }: ModelOrder): string {
+  return `${id} ${servedSlug.split("/", 1)[0]}`;
+}
+
+function ownSeal(seal: ThoughtSeal, maker: string): OwnSeal {
+  return { seal: (thought) => seal.seal(thought, maker), open: (text) => seal.open(text, maker) };
 }
 
 /** A vendor has refused a key of ours, for what it is or for what is left on it. */
@@ -178,7 +188,12 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
-      const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
+      const { seal, answers } = order;
+      const context: ChatContext = {
+        ...contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty }),
+        seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
+        passed: answers.passed,
+      };
       const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
