@@ -10,7 +10,7 @@ export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: string | Buffer | null;
 }
 
 /** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */

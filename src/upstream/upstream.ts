@@ -201,7 +201,10 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, {
+        lane: passingLane(embeddings, { body: order.body }, context),
+        readOnMsMax: 0,
+      });
     },
     close: () => dispatcher.destroy(),
   };
@@ -231,11 +234,11 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
 function exchangeRequest(
   vendor: Vendor,
   key: string,
-  { path, body }: UpstreamBody,
+  { path, body, bytes, headers: more }: UpstreamBody,
   requestId: string,
 ): ExchangeRequest {
   const { origin, basePath, auth } = vendor;
-  const headers: Record<string, string> = { ...vendor.headers, "x-request-id": requestId };
+  const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
   if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
-  return { origin, path: basePath + path, headers, body: JSON.stringify(body) };
+  return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
 }
