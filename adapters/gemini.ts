@@ -41,6 +41,7 @@ export default defineAdapter({
   auth: keyHeader("x-goog-api-key"),
   maker: "google",
   alsoCalled: ["google-ai-studio"],
+  pricedAs: "google",
   otelName: "gcp.gemini",
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {

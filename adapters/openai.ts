@@ -82,6 +82,7 @@ const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 // Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
 const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
+const free = { since };
 
 export default defineAdapter({
   name: "OpenAI",
@@ -150,5 +151,8 @@ export default defineAdapter({
       "text-embedding-3-large": { contextTokens: 8_192, prices: [{ since, input: "0.13", output: "0" }] },
       "text-embedding-ada-002": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] },
     },
+  },
+  unitModels: {
+    "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

@@ -279,11 +279,3 @@ export interface ThoughtSeal {
   /** The thought again; null where it was not sealed here, for this payer, as a thought of `maker`. */
   open(text: string, maker: string): ReasoningBlock | null;
 }
-
-/** Keeps the thoughts of one payer sealed while the caller carries them from turn to turn. */
-export interface ThoughtSeal {
-  /** The thought as text that nobody else can read; null where it is too long to be carried. `maker` names who alone may have it back. */
-  seal(thought: ReasoningBlock, maker: string): string | null;
-  /** The thought again; null where it was not sealed here, for this payer, as a thought of `maker`. */
-  open(text: string, maker: string): ReasoningBlock | null;
-}

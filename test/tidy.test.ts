@@ -101,7 +101,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   stock: "source of the catalog",
   desk: "lifecycle, or the parts it needs",
   wish: "request, options or order",
-  speech: "dialect",
   strikes: "scripted faults, or when one applies",
   scene: "scenario",
   turnEnd: "tick: a turn is a chat's",
@@ -112,8 +111,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
 const PRIVATE_WORDS_LEFT = [
   // Its names are still to be looked through.
   "src/ledger",
-  // Names a field of a vendor's, `speechConfig`.
-  "src/sandbox/dialects/generate-content-request.ts",
 ];
 
 const VAGUE = /(^|[-/])(utils?|common|helpers?|managers?|services?|base)(\.ts|\/|-|$)/;

@@ -6,8 +6,10 @@ import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
+import { messagesEndpoints } from "./messages-endpoints.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
+import { unitEndpoints } from "./unit-endpoints.ts";
 
 /** Builders of the free answers, from the catalog as whoever asks sees it. */
 export interface PriceAnswers {
@@ -35,8 +37,10 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   return [
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
+    ...unitEndpoints(deps).map((spec) => ({ ...spec, ...at(spec.path), errors: chatErrors })),
     free("/models", ({ caller }) => answers.models(seenBy(caller))),
     free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
+    ...messagesEndpoints(deps),
   ];
 }

@@ -5,23 +5,18 @@ import { messagesErrors, REQUEST_ID_HEADER } from "../wires/messages/errors.ts";
 import { readMessages } from "./messages-body.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
-import { thoughtSeal } from "./seal.ts";
 
-export interface MessagesDeps extends ChatDeps {
-  /** What thoughts are sealed with: the newest first, and older ones that still open. */
-  readonly sealSecrets: readonly string[];
-}
+const paid = { ...PAID, errors: messagesErrors } as const;
 
 /** Checks a request and makes its plan, or says what is wrong with it. */
-function messagesPlan(call: PlanCall, deps: MessagesDeps): FramedPlan | GatewayError {
+function messagesPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
-  const read = readMessages(call, thoughtSeal(deps.sealSecrets, audience.payer?.id ?? ""));
+  const read = readMessages(call, deps.seals(audience.payer?.id ?? "stranger"));
   const made = read instanceof GatewayError ? read : modelPlan(call, read, deps);
   if (made instanceof GatewayError) return made;
   return { ...made, headers: { ...made.headers, [REQUEST_ID_HEADER]: request.id } };
 }
 
-export function messagesEndpoints(deps: MessagesDeps): readonly Endpoint[] {
-  const paid = { ...PAID, errors: messagesErrors } as const;
+export function messagesEndpoints(deps: ChatDeps): readonly Endpoint[] {
   return [{ ...paid, ...at("/messages"), plan: (call) => messagesPlan(call, deps) }];
 }

@@ -7,6 +7,7 @@ import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
@@ -45,6 +46,8 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
+  /** The seal of a payer's thoughts. */
+  readonly seals: (payer: string) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
@@ -202,7 +205,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const id = request.id.replace(/^req_/, read.idPrefix);
-  const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const atMs = deps.clock.epochMs();
+  const createdS = Math.floor(atMs / 1000);
   const make: Make = { deps, read, requestId: request.id, id, createdS };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
@@ -231,6 +235,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     effect: "read",
     quote: quoteOf(models, promptOf(read, call), {
       counter: deps.counter,
+      fromMs: atMs,
+      untilMs: atMs + settings.wholeMsMax,
       routeOf,
       withOutput: read.output.shared ? withOutput : null,
     }),
@@ -251,9 +257,10 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call)),
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
     prepare: null,
   };
   return {

@@ -6,6 +6,8 @@ import { chatCompletions } from "./dialects/chat-completions.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
+import { moderation } from "./dialects/moderation.ts";
+import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
 import { responses } from "./dialects/responses.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
@@ -34,7 +36,16 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent, responses];
+const DIALECTS: readonly Dialect[] = [
+  chatCompletions,
+  embeddings,
+  messages,
+  generateContent,
+  responses,
+  cohereRerank,
+  dataRerank,
+  moderation,
+];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;

@@ -19,6 +19,8 @@ export interface Lane {
   reader(out: HeldStream): StreamReader;
   answer(json: unknown): UnaryAnswer;
   error(body: unknown): VendorError;
+  /** An answer that is neither JSON nor events is passed on as it comes. */
+  readonly passesBytes?: boolean;
 }
 
 /** The caller's side of a call. */

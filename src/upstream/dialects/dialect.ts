@@ -10,7 +10,8 @@ import type {
   ReasoningBlock,
   SentRequest,
 } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
+import type { FormBody } from "../form-body.ts";
 
 /** Seals the thoughts of the vendor and the family of models that a call goes to, and opens those that came back. */
 export interface OwnSeal {
@@ -52,6 +53,10 @@ export interface UpstreamBody {
   readonly bytes?: Buffer;
   /** In place of the adapter's, or beside them. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** What is sent instead of the body, as the parts of a form. */
+  readonly form?: FormBody;
+  /** One of the adapter's other origins. */
+  readonly origin?: string;
 }
 
 /** Where a stream reader puts what it read, whichever way it reads. */
@@ -98,6 +103,8 @@ export type UnaryAnswer =
       readonly upstreamCostNano: Nano | null;
       /** The text that a token count needs where no usage came. */
       readonly text: string;
+      /** What a model that is sold by units has used. */
+      readonly counts?: Counts | null;
     }
   | AttemptFailure;
 
