@@ -41,6 +41,7 @@ const LINES: Record<string, number> = {
   "src/neutral.ts": 0,
   "src/field-issues.ts": 0,
   "src/json.ts": 0,
+  "src/json-bytes.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,
   "src/money.ts": 0,

@@ -33,6 +33,7 @@ export const BODY_HEADERS = [
   "content-encoding",
   "transfer-encoding",
   "x-tollgate-tags",
+  "anthropic-beta",
 ] as const;
 
 /** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */
