@@ -188,7 +188,8 @@ export type UnitDialectName =
   | "openai-voice"
   | "cohere-rerank"
   | "data-rerank"
-  | "openai-moderation";
+  | "openai-moderation"
+  | "openai-completion";
 
 /** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
 export interface UnitPriceSpec {
@@ -230,6 +231,8 @@ export interface UnitModelSpec {
   readonly extraFields?: Readonly<Record<string, unknown>>;
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields that it refuses, and that its answer does not depend on: they are left out. */
+  readonly omits?: readonly string[];
   /** Fields of the caller's that it refuses; those who send them are told so. */
   readonly refuses?: readonly string[];
   /** The longest prompt, and the longest answer, in tokens. */

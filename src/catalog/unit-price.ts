@@ -46,7 +46,11 @@ export function compileUnitPrice({ since, images = {}, ...listed }: UnitPriceSpe
     return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;
   });
   const sized = Object.entries(images).map(([size, text]) => [`image ${size}`, picoOf("images", text)] as const);
-  return { rates: new Map([...plain, ...sized]), since, version: `${name}@${since}` };
+  const rates = new Map([...plain, ...sized]);
+  const { textIn } = listed;
+  // As of a chat's price: what a cache gives costs what is read, unless it has a price of its own.
+  if (textIn !== undefined && !rates.has("cachedIn")) rates.set("cachedIn", picoOf("textIn", textIn));
+  return { rates, since, version: `${name}@${since}` };
 }
 
 /** Whether everything that was counted has a price. */

@@ -144,6 +144,7 @@ const unitModel = z.strictObject({
     "cohere-rerank",
     "data-rerank",
     "openai-moderation",
+    "openai-completion",
   ]),
   slug: slug.optional(),
   prices: z
@@ -170,6 +171,7 @@ const unitModel = z.strictObject({
   path: z.string().startsWith("/").optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  omits: z.array(z.string()).optional(),
   refuses: z.array(z.string()).optional(),
   inputTokensMax: count.optional(),
   outputTokensMax: count.optional(),

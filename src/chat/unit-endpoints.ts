@@ -10,6 +10,7 @@ import { parseJson } from "../wires/parse-json.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import type { UnitEndpoint } from "./unit-endpoint.ts";
 import { type UnitDeps, unitPlan } from "./unit-plan.ts";
+import { completions } from "./units/completions.ts";
 import { imageEdits, imageGenerations } from "./units/images.ts";
 import { moderations } from "./units/moderations.ts";
 import { rerank } from "./units/rerank.ts";
@@ -96,6 +97,7 @@ export function unitEndpoints(chat: ChatDeps): readonly EndpointSpec[] {
     form("/audio/transcriptions", sound, transcriptions, spooling),
     form("/audio/translations", sound, translations, spooling),
     json("/audio/speech", MIB, spoken, deps),
+    json("/completions", 8 * MIB, completions, deps),
     json("/rerank", 8 * MIB, rerank, deps),
     json("/moderations", 2 * MIB, moderations, deps),
   ];

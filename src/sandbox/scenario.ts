@@ -11,6 +11,7 @@ import { messages } from "./dialects/messages.ts";
 import { moderation } from "./dialects/moderation.ts";
 import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
 import { responses } from "./dialects/responses.ts";
+import { fillInTheMiddle, textCompletions } from "./dialects/text-completions.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import { readForm } from "./form.ts";
 import type { Refusal } from "./refusals.ts";
@@ -55,6 +56,8 @@ const DIALECTS: readonly Dialect[] = [
   audioTranscription,
   audioTranslation,
   audioVoice,
+  textCompletions,
+  fillInTheMiddle,
 ];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */

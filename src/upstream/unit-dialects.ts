@@ -1,5 +1,6 @@
 // The dialects of models that are sold by units, by the names that adapters have for them.
 import type { UnitDialectName } from "../catalog/adapter.ts";
+import { completions } from "./unit-dialects/completions.ts";
 import { falImages } from "./unit-dialects/fal-images.ts";
 import { geminiImages } from "./unit-dialects/gemini-images.ts";
 import { moderation } from "./unit-dialects/moderation.ts";
@@ -20,4 +21,5 @@ export const UNIT_DIALECTS: Readonly<Record<UnitDialectName, UnitDialect>> = {
   "cohere-rerank": cohereRerank,
   "data-rerank": dataRerank,
   "openai-moderation": moderation,
+  "openai-completion": completions,
 };

@@ -248,3 +248,71 @@ describe("images", () => {
     expect((await gateway.record(response.headers.get("x-request-id"))).attempts).toBeUndefined();
   });
 });
+
+describe("completions", () => {
+  it.each([
+    ["mistralai/codestral-2508", 300, 900],
+    ["deepseek/deepseek-v4-flash", 440, 1_320],
+    ["qwen/qwen3.7-plus", 400, 1_600],
+  ])("of %s come whole, with what they cost", async (model, inNano, outNano) => {
+    const suffix = model.startsWith("qwen") ? {} : { suffix: "return sum" };
+    const { data, response } = await account.client.completions
+      .create({ model, prompt: "def add(a, b):", max_tokens: 20, ...suffix })
+      .withResponse();
+    expect(data).toMatchObject({ object: "text_completion", model, usage: { completion_tokens: 20 } });
+    expect(data.choices[0]).toMatchObject({ index: 0, finish_reason: "length" });
+    expect(data.choices[0]?.text).toMatch(/\S/);
+    const nano = (data.usage?.prompt_tokens ?? 0) * inNano + 20 * outNano;
+    expect(data.usage).toMatchObject({ cost: nano / 1e9 });
+    expect(await transactionOf(response.headers.get("x-request-id"))).toMatchObject({
+      endpoint: "text_completion",
+      charged_nano_usd: nano,
+    });
+  });
+
+  it.each(["mistralai/codestral-2508", "deepseek/deepseek-v4-pro"])("of %s come in events", async (model) => {
+    const asked = { model, prompt: "def add(a, b):", suffix: "return", max_tokens: 20, user: "me" };
+    const whole = await account.client.completions.create(asked);
+    const stream = await account.client.completions.create({
+      ...asked,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let text = "";
+    let usage: unknown;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.text ?? "";
+      usage = chunk.usage ?? usage;
+    }
+    expect(text).toBe(whole.choices[0]?.text);
+    expect(usage).toEqual(whole.usage);
+  });
+
+  it("that are left in mid-stream cost the prompt and what was delivered", async () => {
+    const leaving = new AbortController();
+    const { data: stream, response } = await account.client.completions
+      .create(
+        { model: "qwen/qwen3.7-plus", prompt: "on [[words: 4000]] [[pace: 100]]", stream: true },
+        { signal: leaving.signal },
+      )
+      .withResponse();
+    await stream[Symbol.asyncIterator]().next();
+    leaving.abort();
+    const record = await gateway.record(response.headers.get("x-request-id"));
+    expect(record).toMatchObject({ outcome: "left_after_content", estimated: true });
+    expect(record.charged_nano_usd).toBeLessThan(1_000_000);
+    expect(record.charged_nano_usd).toBeGreaterThan(16 * 400);
+  });
+
+  it.each([
+    [{ model: "qwen/qwen3.7-plus", suffix: "x" }, "suffix", "bad_request"],
+    [{ model: "mistralai/codestral-2508", n: 2 }, "n", "bad_request"],
+    [{ model: "mistralai/codestral-2508", best_of: 4 }, "best_of", "unsupported_field"],
+    [{ model: "mistralai/codestral-2508", echo: true }, "echo", "unsupported_field"],
+    [{ model: "mistralai/codestral-2508", transforms: ["middle-out"] }, "transforms", "unsupported_field"],
+    [{ model: "mistralai/codestral-2508", plugins: [{ id: "web" }] }, "plugins", "unsupported_field"],
+  ])("%j is refused by name", async (more, param, code) => {
+    const { response, json } = await post("/completions", { prompt: "def", ...more });
+    expect([response.status, json.error?.param, json.error?.code]).toEqual([400, param, code]);
+  });
+});
