@@ -179,12 +179,20 @@ describe("an email address", () => {
         hops: [
           {
             provider: "contactout",
-            action: "person-from-email",
+            action: "contactout/person-from-email",
             ok: true,
             charged_cents: 10,
             latency_ms: expect.any(Number),
+            transaction_id: expect.stringMatching(/^tx_.+\.1$/),
           },
-          { provider: "tomba", action: "enrich", ok: true, charged_cents: 4, latency_ms: expect.any(Number) },
+          {
+            provider: "tomba",
+            action: "tomba/enrich",
+            ok: true,
+            charged_cents: 4,
+            latency_ms: expect.any(Number),
+            transaction_id: expect.stringMatching(/^tx_.+\.2$/),
+          },
         ],
         charged_cents: 14,
       },
@@ -272,7 +280,7 @@ describe("a name with a company", () => {
       company: "Example Ltd",
       sources: { name: "exa", company: "exa", linkedin: "exa", email: "contactout" },
       hops: [
-        { provider: "exa", action: "search", charged_cents: 1 },
+        { provider: "exa", action: "exa/search", charged_cents: 1 },
         { charged_cents: 10 },
         { skipped: "nothing_missing" },
       ],
