@@ -247,6 +247,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
   upstreamCents: number | ((params: P) => number);
   readonly mayCostMore?: string;
+  /** What it takes where it has found nothing. Default: the same. */
+  readonly upstreamMissCents?: number;
   /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
   readonly request?: RequestSpec<P>;
   readonly steps?: readonly StepSpec<P>[];

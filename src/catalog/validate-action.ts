@@ -144,6 +144,7 @@ const action = z
     ...facts,
     upstreamCents: z.union([cents, fn]),
     mayCostMore: words.optional(),
+    upstreamMissCents: cents.optional(),
     request: request.optional(),
     steps: z.array(step).optional(),
     run: fn.optional(),

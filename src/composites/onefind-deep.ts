@@ -7,12 +7,12 @@ import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
 import { centsDown, nanoFromCents, ZERO } from "../money.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import { Budget } from "./budget.ts";
-import { type Cut, type EnrichDeps, endedBy, enrichBy, enrichFound } from "./enrich-person.ts";
-import { findError, findPeople } from "./find-people.ts";
-import { type Identifier, identifierKey, readIdentifier } from "./identifier.ts";
 import { LIMIT_DEFAULT, limit, query, shownQuery } from "./onefind.ts";
-import { personIn } from "./person-query.ts";
-import { type Hop, Person, type PersonRow } from "./person-row.ts";
+import { type Cut, type EnrichDeps, endedBy, enrichBy, enrichFound } from "./people/enrich-person.ts";
+import { findError, findPeople } from "./people/find-people.ts";
+import { type Identifier, identifierKey, readIdentifier } from "./people/identifier.ts";
+import { personIn } from "./people/person-query.ts";
+import { type Hop, Person, type PersonRow } from "./people/person-row.ts";
 import { inOrder, type RowPlaces } from "./row-places.ts";
 
 const NAME = "onefind-deep";
@@ -266,8 +266,9 @@ interface Task {
   readonly learn: Learn;
 }
 
-function foundBy({ provider, action, ok, latency_ms }: Hop) {
-  return { service: provider, action, ok, latency_ms };
+function foundBy({ action: id, ok, latency_ms }: Hop) {
+  const [service, action] = id.split("/");
+  return { service, action, ok, latency_ms };
 }
 
 /** Nobody was found, and nothing is charged. */

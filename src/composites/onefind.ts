@@ -3,9 +3,9 @@ import { z } from "zod";
 import { type LocalAction, localAction } from "../catalog/local-action.ts";
 import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
 import { GatewayError } from "../errors.ts";
-import { findError, findPeople } from "./find-people.ts";
-import { identifierIn } from "./identifier.ts";
-import { personIn } from "./person-query.ts";
+import { findError, findPeople } from "./people/find-people.ts";
+import { identifierIn } from "./people/identifier.ts";
+import { personIn } from "./people/person-query.ts";
 
 const LIMIT_MAX = 25;
 export const LIMIT_DEFAULT = 15;

@@ -49,7 +49,16 @@ describe("in the sandbox", () => {
       person: false,
       row_count: 3,
       enriched: false,
-      calls: [{ provider: "exa", action: "search", ok: true, charged_cents: 1, latency_ms: expect.any(Number) }],
+      calls: [
+        {
+          provider: "exa",
+          action: "exa/search",
+          ok: true,
+          charged_cents: 1,
+          latency_ms: expect.any(Number),
+          transaction_id: `${answer.json.transaction_id}.1`,
+        },
+      ],
     });
     expect(String(data.next)).toContain("core/onefind-deep");
     expect(data.rows[0]).toEqual({

@@ -1,8 +1,8 @@
 // One search for people by words: those who were found, or the one whom the words name.
-import type { InnerAnswer, InnerCalls } from "../catalog/local-action.ts";
-import type { FindSpec, PeopleFinderSpec } from "../catalog/people-finder.ts";
-import type { GatewayError } from "../errors.ts";
-import { atPointer } from "../upstream/json-pointer.ts";
+import type { InnerAnswer, InnerCalls } from "../../catalog/local-action.ts";
+import type { FindSpec, PeopleFinderSpec } from "../../catalog/people-finder.ts";
+import type { GatewayError } from "../../errors.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
 import type { NamedPerson } from "./identifier.ts";
 import { isNamedBy, likeness } from "./person-query.ts";
 import { type Hop, Person, readPerson } from "./person-row.ts";
@@ -21,9 +21,9 @@ export interface Found {
 
 /** The call of a step, as rows tell it. */
 export function hopOf({ tag, action }: Pick<FindSpec, "tag" | "action">, answer: InnerAnswer, cents: number): Hop {
-  const hop = { provider: tag, action: action.slice(action.indexOf("/") + 1), charged_cents: cents };
+  const hop = { provider: tag, action, charged_cents: cents };
   if (isUnasked(answer)) return { ...hop, ok: false, latency_ms: 0, skipped: "not_configured" };
-  return { ...hop, ok: answer.ok, latency_ms: Math.round(answer.ms) };
+  return { ...hop, ok: answer.ok, latency_ms: Math.round(answer.ms), transaction_id: answer.id };
 }
 
 /** Nobody was asked, because nobody serves that action here. */

@@ -1,16 +1,19 @@
 // A row of people: what is known of one person, who has said so, and what was asked.
-import { PERSON_FIELDS, type PersonAnswer, type PersonField } from "../catalog/people-finder.ts";
-import { atPointer } from "../upstream/json-pointer.ts";
+import { PERSON_FIELDS, type PersonAnswer, type PersonField } from "../../catalog/people-finder.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
 import { profileUrl } from "./identifier.ts";
 import { nameOf } from "./person-query.ts";
 
 /** One call of a vendor, or one that was not made. */
 export interface Hop {
   readonly provider: string;
+  /** `<service>/<action>`. */
   readonly action: string;
   readonly ok: boolean;
   readonly charged_cents: number;
   readonly latency_ms: number;
+  /** Of the vendor's call. */
+  readonly transaction_id?: string;
   /** Why it was not made. */
   readonly skipped?: "not_configured" | "webmail" | "nothing_missing" | "over_budget" | "timeout" | "cancelled";
 }
