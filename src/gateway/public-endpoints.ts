@@ -6,6 +6,7 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -61,15 +62,23 @@ function chatSettings(config: Config) {
   };
 }
 
-function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
-  return chatEndpoints(
-    { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) },
-    {
-      models: (audience) => modelsAnswer(current(), audience),
-      model: (name, audience) => modelAnswer(current(), name, audience),
-      pricing: (audience) => pricingAnswer(current(), audience),
-    },
-  );
+/** What calls of models need, whoever makes them. */
+export function chatDeps({
+  config,
+  catalog,
+  upstream,
+  counter,
+}: Pick<PublicEndpointsParts, "config" | "catalog" | "upstream" | "counter">): ChatDeps {
+  return { catalog: catalog.current, upstream, counter, clock: systemClock, settings: chatSettings(config) };
+}
+
+function modelEndpoints(parts: PublicEndpointsParts) {
+  const { current } = parts.catalog;
+  return chatEndpoints(chatDeps(parts), {
+    models: (audience) => modelsAnswer(current(), audience),
+    model: (name, audience) => modelAnswer(current(), name, audience),
+    pricing: (audience) => pricingAnswer(current(), audience),
+  });
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {
