@@ -6,6 +6,7 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import { createKeptResponses } from "../chat/kept-responses.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
@@ -69,7 +70,7 @@ function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
   return (signingSecret ?? ensureSigningSecret(dataDir)).split(",");
 }
 
-function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
+function modelEndpoints({ config, stores, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
   const secrets = sealSecrets(config);
   const deps = {
     catalog: current,
@@ -84,7 +85,7 @@ function modelEndpoints({ config, catalog: { current }, upstream, counter }: Pub
     model: (name, audience) => modelAnswer(current(), name, audience),
     pricing: (audience) => pricingAnswer(current(), audience),
   });
-  return [...chat, ...responsesEndpoints(deps)];
+  return [...chat, ...responsesEndpoints({ ...deps, kept: createKeptResponses(stores.records) })];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {
