@@ -8,6 +8,7 @@ import { messagesError } from "./messages-wire.ts";
 export const messages: Dialect = {
   wire: "messages",
   passing: null,
+  fetches: "https",
   request: messagesRequest,
   reader: messagesReader,
   answer: messagesAnswer,
