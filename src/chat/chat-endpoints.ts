@@ -6,6 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
+import { messagesEndpoints } from "./messages-endpoints.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
@@ -32,12 +33,6 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
-function notYet(path: string): Endpoint {
-  const served = at(path);
-  const detail = `${served.path} is not offered yet; use POST /api/llm/v1/chat/completions.`;
-  return { ...paid, ...served, answer: () => new GatewayError("not_found", { of: "path", detail: { detail } }) };
-}
-
 export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
   return [
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
@@ -46,6 +41,6 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
     free("/models", ({ caller }) => answers.models(seenBy(caller))),
     free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
-    notYet("/messages"),
+    ...messagesEndpoints(deps),
   ];
 }

@@ -7,6 +7,7 @@ import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
@@ -45,6 +46,8 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
+  /** The seal of a payer's thoughts. */
+  readonly seals: (payer: string) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
@@ -66,6 +69,11 @@ interface Make {
   readonly requestId: string;
   readonly id: string;
   readonly createdS: number;
+}
+
+/** Whether a body goes to an offer as it was sent. */
+function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
+  return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
 }
 
 function ownMax(model: SoldModel): number {
@@ -100,7 +108,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
   return model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
     .map((offer) =>
-      upstream.chatCandidate(offer, { ...order, asked: isOwnServer(offer) ? read.unsifted() : read.asked }),
+      upstream.chatCandidate(offer, { ...order, asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked }),
     );
 }
 
@@ -115,7 +123,7 @@ function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitMod
     const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
-  const unsifted = read.dropped.length > 0 && model.offers.some(isOwnServer);
+  const unsifted = read.dropped.length > 0 && model.offers.some((offer) => takesUnsifted(offer, read));
   return { model, place, firstTokenMsMax, candidates, partTokens, outputTokensMax, unsifted };
 }
 
@@ -262,7 +270,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       ...modelEndHeaders(resolved.ends),
       ...droppedHeader(
         read.dropped,
-        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+        tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
       ),
     },
     frame: read.frame({

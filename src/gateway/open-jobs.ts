@@ -6,9 +6,10 @@ import type { LocalAction } from "../catalog/local-action.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
-import { jobRow, jobView } from "../jobs/job-view.ts";
+import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
+import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -40,20 +41,29 @@ export interface OpenJobs {
 
 export interface JobActionsParts {
   readonly records: Records;
+  /** Of jobs that keep the rows of their results apart. */
+  readonly rows: JobRows;
   readonly catalog: () => Catalog;
   /** Asked at each call: the jobs are made after the actions that they run. */
   readonly jobs: () => Jobs;
 }
 
+/** What is told of a job that is over, with the rows that are kept apart; null: they have left. */
+async function withRows(view: JobView, names: readonly string[] | undefined, rows: JobRows): Promise<JobView | null> {
+  if (names === undefined || typeof view.result !== "object") return view;
+  const read = await rows.read(names);
+  return read === null ? null : { ...view, result: { ...view.result, rows: read } };
+}
+
 /** The actions on jobs: core/result and core/cancel. */
-export function jobActions({ records, catalog, jobs }: JobActionsParts): readonly LocalAction[] {
+export function jobActions({ records, rows, catalog, jobs }: JobActionsParts): readonly LocalAction[] {
   const result = resultAction({
     records,
     clock: systemClock,
     sold: (id, audience) => catalog().action(id, audience),
     async ownJob(id, payer) {
       const job = await jobs().find(id, payer);
-      return job === null ? null : jobView(job);
+      return job === null ? null : withRows(jobView(job), job.end?.rows, rows);
     },
   });
   return [result, cancelAction(jobs)];

@@ -7,6 +7,7 @@ import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answe
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
+import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -69,13 +70,21 @@ function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
 }
 
 function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
-  const deps = { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) };
+  const secrets = sealSecrets(config);
+  const deps = {
+    catalog: current,
+    upstream,
+    counter,
+    clock: systemClock,
+    settings: chatSettings(config),
+    seals: (payer: string) => thoughtSeal(secrets, payer),
+  };
   const chat = chatEndpoints(deps, {
     models: (audience) => modelsAnswer(current(), audience),
     model: (name, audience) => modelAnswer(current(), name, audience),
     pricing: (audience) => pricingAnswer(current(), audience),
   });
-  return [...chat, ...responsesEndpoints({ ...deps, sealSecrets: sealSecrets(config) })];
+  return [...chat, ...responsesEndpoints(deps)];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {

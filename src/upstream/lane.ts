@@ -34,12 +34,16 @@ export interface CallerSide {
   readonly seal?: ThoughtSeal | undefined;
 }
 
-export function passingLane(passing: Passing, body: CallerRequest["body"], context: ChatContext): Lane {
+export function passingLane(
+  passing: Passing,
+  { body, sent }: Pick<CallerRequest, "body" | "sent">,
+  context: ChatContext,
+): Lane {
   const links = passing.links?.(body, context) ?? [];
   return {
     links,
     request: (media) =>
-      passing.request(media === undefined ? body : (passing.withMedia?.(body, media) ?? body), context),
+      passing.request(media === undefined ? body : (passing.withMedia?.(body, media) ?? body), context, sent),
     reader: (out) => passing.reader(context, out),
     answer: (json) => passing.answer(json, context),
     error: (json) => passing.error(json),
@@ -100,7 +104,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
     const why = dialect.unsupported(withMedia(asked.neutral(), links, null), context);
     return why ?? translatingLane(dialect, side, context, links);
   }
-  const lane = passingLane(passing, asked.body, context);
+  const lane = passingLane(passing, asked, context);
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
   if (context.wire.answersInParts !== true) return lane;
   return { ...translatingLane(dialect, side, context, lane.links ?? []), request: lane.request };

@@ -2,7 +2,14 @@
 import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
-import type { NeutralAnswer, NeutralEvent, NeutralRequest, PassedAnswer, ReasoningBlock } from "../../neutral.ts";
+import type {
+  NeutralAnswer,
+  NeutralEvent,
+  NeutralRequest,
+  PassedAnswer,
+  ReasoningBlock,
+  SentRequest,
+} from "../../neutral.ts";
 import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
 import type { FormBody } from "../form-body.ts";
 import type { FetchedMedia, MediaLink } from "../media-links.ts";
@@ -43,6 +50,10 @@ export interface UpstreamBody {
   /** Below the adapter's origin, such as `/chat/completions`. */
   readonly path: string;
   readonly body: Json;
+  /** What is sent in place of `body` written as JSON. */
+  readonly bytes?: Buffer;
+  /** In place of the adapter's, or beside them. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** What is sent instead of the body, as the parts of a form. */
   readonly form?: FormBody;
   /** One of the adapter's other origins. */
@@ -112,7 +123,7 @@ export interface VendorError {
 
 /** How bytes pass where the caller speaks the vendor's own wire: changed only where our names stand for the vendor's. */
 export interface Passing {
-  request(body: Json, context: ChatContext): UpstreamBody;
+  request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody;
   /** The links in a body that the vendor cannot open; absent: the wire has none that we know. */
   links?(body: Json, context: ChatContext): readonly MediaLink[];
   /** The body with what stands at those links in their place. */

@@ -13,7 +13,7 @@ export interface EventTemplate {
   readonly outTail: string;
 }
 
-const TEXT_KEY = /"(?:content|reasoning|reasoning_content|arguments)":\s*"/g;
+const TEXT_KEY = /"(?:content|reasoning|reasoning_content|arguments|text|thinking|partial_json)":\s*"/g;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
