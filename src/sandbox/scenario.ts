@@ -3,6 +3,7 @@ import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
 import type { Dialect, DialectReading, Target } from "./dialect.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { converse } from "./dialects/converse.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
@@ -34,7 +35,7 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent, responses];
+const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent, responses, converse];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;

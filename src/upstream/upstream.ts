@@ -1,13 +1,16 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
+import type { ChatSpec, ChatWire, DialectName, ModelPaths } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
+import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
+import { authorized } from "./authorize.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
@@ -25,6 +28,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   responses,
   messages,
   "generate-content": generateContent,
+  converse,
 };
 
 /** How long an answer is read on after its caller has left, where reasoning that nobody sees may cost more than what was seen. */
@@ -104,6 +108,7 @@ export interface RefusedKey {
 /** Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. */
 export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey) => void = () => {}): Upstream {
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const tokens = createAccessTokens(clock, dispatcher);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -119,7 +124,8 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
   function restKey(adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
-    const { ring } = vendorOf(adapter);
+    const { ring, signs } = vendorOf(adapter);
+    if (auth && signs) tokens.forget(adapter, key);
     if (auth && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     return { ...failure, spareKey: ring.rest(key, restMs) };
@@ -128,7 +134,7 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
   function candidateOf(
     offer: Offer | EmbeddingOffer,
     order: ModelOrder,
-    { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
+    { lane, wire, readOnMsMax }: { readonly lane: Lane; readonly wire: ChatWire; readonly readOnMsMax: number },
   ): ModelCandidate {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
@@ -148,11 +154,14 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const key = ring.take();
+        const sent =
+          wire.paths === undefined ? lane.request() : placed(lane.request(), wire.paths, offer, order.stream);
+        const request = exchangeRequest(vendor, key, sent, order.requestId);
         return openChatAttempt(
           {
             lane,
             stream: order.stream,
-            request: exchangeRequest(vendor, key, lane.request(), order.requestId),
+            request: vendor.signs ? authorized(request, { adapter: offer.adapter, key, tokens, clock }) : request,
             firstTokenMsMax,
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
@@ -182,11 +191,16 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
       const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
-      return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
+      const readOnMsMax = offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
+      return candidateOf(offer, order, { lane, wire: offer.wire, readOnMsMax });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, {
+        lane: passingLane(embeddings, order.body, context),
+        wire: {},
+        readOnMsMax: 0,
+      });
     },
     close: () => dispatcher.destroy(),
   };
@@ -200,6 +214,21 @@ interface Vendor {
   readonly basePath: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: Adapter["spec"]["auth"];
+  /** A request is ready only once it is signed, or a token has been fetched for it. */
+  readonly signs: boolean;
+}
+
+/** A request at the path that names its model, without what the path says already. */
+function placed(
+  { body }: UpstreamBody,
+  paths: ModelPaths,
+  offer: Offer | EmbeddingOffer,
+  stream: boolean,
+): UpstreamBody {
+  const path = (stream ? paths.stream : paths.whole).replace(/\{([a-z]+)\}/g, (_, name: string) =>
+    encodeURIComponent(name === "model" ? offer.upstreamModel : (offer.adapter.settings[name] ?? "")),
+  );
+  return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
 }
 
 function readyVendor(adapter: Adapter, clock: Clock): Vendor {
@@ -210,6 +239,7 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
     basePath: new URL(adapter.origin).pathname.replace(/\/$/, ""),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
     auth: adapter.spec.auth,
+    signs: adapter.signs,
   };
 }
 

@@ -114,21 +114,26 @@ it.each(VENDORS)("%s: every model lives, at the price of the list", async (vendo
 });
 
 /** What the list calls the rows of the table, and what it calls their models. */
+const TABLES = ["openai-compatible", "vertex", "bedrock"];
 const ROWS: Readonly<Record<string, (id: string) => readonly [vendor: string, model: string]>> = {
+  vertex: (id) => ["google", id],
+  "vertex-anthropic": (id) => ["google", id],
+  bedrock: (id) => ["aws", id],
+  "bedrock-anthropic": (id) => ["aws", id],
   moonshot: (id) => ["moonshotai", id],
   zhipu: (id) => ["zhipuai", id],
   huggingface: (id) => [`huggingface_${id.split(":")[1]}`, id.split(":")[0] ?? ""],
 };
 
-/** The first that is called so, or else in small letters. */
+/** The last that is called so, or else in small letters: of those that match, what is global comes after what is regional. */
 function listedModel(vendor: string, id: string): ModelInfo | undefined {
   const models = findProvider({ providerId: vendor })?.models ?? [];
   const named = (name: string) => models.find(({ match }) => matches(match as Match, name));
   return named(id) ?? named(id.toLowerCase());
 }
 
-it("a row of the table sells a model only where the list has its price, and at that price", async () => {
-  const { adapters } = ((await import("../../adapters/openai-compatible.ts")) as { default: AdapterTable }).default;
+it.each(TABLES)("a row of %s sells a model only where the list has its price, and at that price", async (table) => {
+  const { adapters } = ((await import(`../../adapters/${table}.ts`)) as { default: AdapterTable }).default;
   const wrong: string[] = [];
   for (const [row, spec] of Object.entries(adapters)) {
     for (const [id, { prices }] of Object.entries(spec.chat?.models ?? {})) {

@@ -37,6 +37,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
     } as Adapter,
     upstreamModel: "m",
     spec: { contextTokens: 1, prices: [] },
+    weight: 1,
     cost: price,
     healthKey: "vendor:m",
     chat: { dialect: "chat-completions", models: {} },
