@@ -177,6 +177,27 @@ export default defineAdapters({
       },
     },
   },
+  "cohere-chat": {
+    name: "Cohere",
+    docs: "https://docs.cohere.com/docs/compatibility-api",
+    // Cohere's own wire has citations and documents beside; this is the address where it speaks OpenAI's.
+    origin: "https://api.cohere.ai/compatibility/v1",
+    auth: bearer,
+    keyEnv: ["COHERE_API_KEY", "CO_API_KEY"],
+    alsoCalled: ["cohere"],
+    otelName: "cohere",
+    chat: {
+      ...openModels,
+      // Unsure: which of its models think, and at which words of effort.
+      takes: { messageFields: ["name"], efforts: [] },
+      models: {
+        "command-a-03-2025": sold("cohere/command-a", 256_000, "2.5", "10"),
+        "command-r-08-2024": sold("cohere/command-r-08-2024", 128_000, "0.15", "0.6"),
+        "command-r-plus-08-2024": sold("cohere/command-r-plus-08-2024", 128_000, "2.5", "10"),
+        "command-r7b-12-2024": sold("cohere/command-r7b-12-2024", 128_000, "0.0375", "0.15"),
+      },
+    },
+  },
   huggingface: {
     name: "Hugging Face router",
     docs: "https://huggingface.co/docs/inference-providers",

@@ -30,8 +30,12 @@ export interface TokenPriceSpec {
   readonly cacheRead?: string;
   /** Prompt tokens written to the vendor's cache; without it they cost `input`. */
   readonly cacheWrite?: string;
+  /** What a thousand calls cost beside their tokens, such as the searches that a model makes for each; in USD. */
+  readonly thousandCalls?: string;
   /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
-  readonly steps?: readonly (Omit<TokenPriceSpec, "since" | "steps"> & { readonly promptTokens: number })[];
+  readonly steps?: readonly (Omit<TokenPriceSpec, "since" | "steps" | "thousandCalls"> & {
+    readonly promptTokens: number;
+  })[];
 }
 
 /** What can be put into a prompt beside text, with the most tokens one such part can count for. */

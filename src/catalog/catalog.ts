@@ -11,6 +11,8 @@ export interface TokenRates {
   readonly output: PicoPerToken;
   readonly cacheRead: PicoPerToken;
   readonly cacheWrite: PicoPerToken;
+  /** A call costs a thousand of these beside its tokens. */
+  readonly thousandth: PicoPerToken;
 }
 
 /** Rates of the whole call once its prompt (input + cache read + cache write) is longer than `promptTokens`. */

@@ -37,7 +37,7 @@ const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
 const step = z.strictObject({ promptTokens: count, ...rates });
 const prices = z
-  .array(z.strictObject({ since: day, ...rates, steps: z.array(step).optional() }))
+  .array(z.strictObject({ since: day, ...rates, thousandCalls: price.optional(), steps: z.array(step).optional() }))
   .min(1, "has no price, and what is not priced is not sold")
   .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
   .refine(

@@ -119,6 +119,7 @@ const ROWS: Readonly<Record<string, (id: string) => readonly [vendor: string, mo
   vertex: (id) => ["google", id],
   "vertex-anthropic": (id) => ["google", id],
   bedrock: (id) => ["aws", id],
+  "cohere-chat": (id) => ["cohere", id],
   "bedrock-anthropic": (id) => ["aws", id],
   moonshot: (id) => ["moonshotai", id],
   zhipu: (id) => ["zhipuai", id],

@@ -17,6 +17,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
     output: 1,
     cacheRead: 1,
     cacheWrite: 1,
+    thousandth: 0,
     steps: [],
     since: "2026-01-01",
     version: "v",
