@@ -38,6 +38,7 @@ export default defineAdapters({
     docs: "https://platform.moonshot.ai/docs/api/chat",
     origin: "https://api.moonshot.ai/v1",
     auth: bearer,
+    pricedAs: "moonshotai",
     alsoCalled: ["moonshotai"],
     otelName: "moonshot_ai",
     // It names no `maker`: several others sell its models cheaper, but their cached tokens dearer, and a maker's price would take them off.
@@ -71,6 +72,7 @@ export default defineAdapters({
     // The address within China, whose prices in yuan the list has in USD.
     origin: "https://open.bigmodel.cn/api/paas/v4",
     auth: bearer,
+    pricedAs: "zhipuai",
     keyEnv: ["ZHIPU_API_KEY", "ZHIPUAI_API_KEY"],
     chat: {
       ...openModels,
@@ -177,32 +179,12 @@ export default defineAdapters({
       },
     },
   },
-  "cohere-chat": {
-    name: "Cohere",
-    docs: "https://docs.cohere.com/docs/compatibility-api",
-    // Cohere's own wire has citations and documents beside; this is the address where it speaks OpenAI's.
-    origin: "https://api.cohere.ai/compatibility/v1",
-    auth: bearer,
-    keyEnv: ["COHERE_API_KEY", "CO_API_KEY"],
-    alsoCalled: ["cohere"],
-    otelName: "cohere",
-    chat: {
-      ...openModels,
-      // Unsure: which of its models think, and at which words of effort.
-      takes: { messageFields: ["name"], efforts: [] },
-      models: {
-        "command-a-03-2025": sold("cohere/command-a", 256_000, "2.5", "10"),
-        "command-r-08-2024": sold("cohere/command-r-08-2024", 128_000, "0.15", "0.6"),
-        "command-r-plus-08-2024": sold("cohere/command-r-plus-08-2024", 128_000, "2.5", "10"),
-        "command-r7b-12-2024": sold("cohere/command-r7b-12-2024", 128_000, "0.0375", "0.15"),
-      },
-    },
-  },
   huggingface: {
     name: "Hugging Face router",
     docs: "https://huggingface.co/docs/inference-providers",
     origin: "https://router.huggingface.co/v1",
     auth: bearer,
+    pricedAs: "huggingface_*",
     keyEnv: ["HF_TOKEN", "HUGGINGFACE_API_KEY"],
     // What follows the colon is the provider that it sends the call to, whose price it passes on.
     chat: {

@@ -12,7 +12,7 @@ import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
 import { openComposites } from "./gateway/open-composites.ts";
-import { openJobs } from "./gateway/open-jobs.ts";
+import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
@@ -102,7 +102,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     records: stores.records,
     catalog,
     publicUrl: url.get,
-    moreActions: [...composites.actions, ...moreActions],
+    moreActions: [
+      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
+      ...composites.actions,
+      ...moreActions,
+    ],
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const failedCalls = openFailedCalls({
@@ -130,6 +134,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const kinds = [...composites.jobKinds, ...jobKinds];
   const parts = { stores, kinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
+  observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
     ...kernel,
@@ -164,7 +169,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           readiness: () => readyWithRoom(readiness(), disk),
           metricsText,
           failedCalls,
-          operator,
+          operator: [...operator, jobsEndpoint(jobs)],
           unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.

@@ -1,12 +1,23 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
-import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice } from "./catalog.ts";
+import type {
+  Adapter,
+  Audience,
+  Catalog,
+  RetiredModel,
+  SoldEmbedding,
+  SoldModel,
+  SoldUnitModel,
+  Tier,
+  TokenPrice,
+} from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
 import { withNamedServers } from "./named-servers.ts";
 import { compilePrice, priceOn } from "./price.ts";
-import { type Kind, NAMED_MODEL, splitSlug } from "./slug.ts";
+import { hasEnded } from "./retirement.ts";
+import { type Kind, type Listing, listingsOf, NAMED_MODEL, splitSlug } from "./slug.ts";
 import {
   type AudienceRules,
   type Group,
@@ -17,6 +28,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
+import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -41,14 +53,18 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  readonly unitModels: readonly SoldUnitModel[];
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
+  readonly listed: readonly (SoldModel | SoldEmbedding)[];
+  /** Models that nobody serves any more, by slug and by their names without a maker. */
+  readonly retired: Readonly<Record<Kind, ReadonlyMap<string, RetiredModel>>>;
 }
 
 /** What the views of one audience are built from. */
 interface CatalogSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
-  readonly rules: AudienceRules;
+  readonly rules: Omit<AudienceRules, "day">;
   readonly env: AdapterEnv;
 }
 
@@ -96,6 +112,12 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   };
 }
 
+/** What a name without a maker is read from. */
+interface OfAdapter {
+  readonly adapter: Adapter;
+  readonly upstreamModel: string;
+}
+
 function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: string, group: Group])[] {
   return [...Map.groupBy(listings, (listing) => listing.slug)].flatMap(([slug, [first, ...rest]]) =>
     first === undefined ? [] : [[slug, [first, ...rest]] as const],
@@ -103,7 +125,7 @@ function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: 
 }
 
 /** What clients that know one maker alone call its models: `gpt-4o-mini`, or `claude-haiku-4-5` where we sell `anthropic/claude-haiku-4.5`. */
-function namesWithoutMaker(slug: string, group: Group): readonly string[] {
+function namesWithoutMaker(slug: string, group: readonly OfAdapter[]): readonly string[] {
   const firstHand = group.filter(({ adapter }) => adapter.spec.maker !== undefined);
   const names = [splitSlug(slug)?.rest ?? slug, ...firstHand.map(({ upstreamModel }) => upstreamModel)];
   return [...new Set(names)].filter((name) => !name.includes("/"));
@@ -117,6 +139,22 @@ function slugsByName(groups: readonly (readonly [slug: string, group: Group])[])
   return slugs;
 }
 
+/** The models that were sold by somebody, and are by nobody now. */
+function retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
+  const ended = [...adapters.values()].flatMap((adapter) =>
+    listingsOf(adapter.id, adapter.spec, kind)
+      .filter(({ slug, spec }) => hasEnded(spec.retires, day) && !served.has(slug))
+      .map((listing): Listing & OfAdapter => ({ ...listing, adapter })),
+  );
+  const retired = new Map<string, RetiredModel>();
+  for (const [slug, group] of Map.groupBy(ended, (listing) => listing.slug)) {
+    const [retires] = group.flatMap(({ spec }) => spec.retires ?? []).toSorted((a, b) => (a.on > b.on ? -1 : 1));
+    if (retires === undefined) continue;
+    for (const name of [slug, ...namesWithoutMaker(slug, group)]) retired.set(name, { slug, retires });
+  }
+  return retired;
+}
+
 function viewOf(day: string, source: CatalogSource): DayView {
   const groups = (kind: Kind) => {
     const named = [...source.adapters.keys()]
@@ -127,11 +165,23 @@ function viewOf(day: string, source: CatalogSource): DayView {
   };
   const chat = groups("chat");
   const embeddings = groups("embeddings");
+  const rules = { ...source.rules, day };
+  const sold = {
+    models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, rules)])),
+    embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, rules)])),
+  };
   return {
     day,
-    models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, source.rules)])),
-    embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, source.rules)])),
+    ...sold,
+    unitModels: soldUnitModels(day, source.adapters.values(), rules),
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
+    listed: [...sold.models.values(), ...sold.embeddings.values()]
+      .filter(({ listed }) => listed)
+      .sort((a, b) => (a.slug < b.slug ? -1 : 1)),
+    retired: {
+      chat: retiredOf("chat", day, new Set(sold.models.keys()), source),
+      embeddings: retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source),
+    },
   };
 }
 
@@ -208,15 +258,19 @@ export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Cat
       const listed = today.models.get(slug);
       if (listed !== undefined) return listed;
       const any = anyListing("chat", slug, today.day, sourceOf(audience));
-      return any === null ? null : soldModel(any.slug, [any], sourceOf(audience).rules);
+      return any === null ? null : soldModel(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
     embedding(slug, audience) {
       const today = view(audience);
       const listed = today.embeddings.get(slug);
       if (listed !== undefined) return listed;
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
-      return any === null ? null : soldEmbedding(any.slug, [any], sourceOf(audience).rules);
+      return any === null ? null : soldEmbedding(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
+    unitModels: (audience) => view(audience).unitModels,
+    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
+    listed: (audience) => view(audience).listed,
+    retired: (name, kind, audience) => view(audience).retired[kind].get(name) ?? null,
   };
 }

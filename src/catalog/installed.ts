@@ -61,5 +61,5 @@ export function installedOf(catalog: Catalog): Installed {
 export function firstModelOf(catalog: Catalog): string | null {
   const [tier] = installedOf(catalog).tiers.toSorted((a, b) => b.on - a.on);
   if (tier !== undefined && tier.on > 0) return `core/${tier.id}`;
-  return catalog.models(LIVE).find(({ offers }) => offers.length > 0)?.slug ?? null;
+  return catalog.models(LIVE).find(({ listed, offers }) => listed && offers.length > 0)?.slug ?? null;
 }

@@ -1,11 +1,13 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Clock } from "../clock.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
@@ -44,6 +46,8 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
+  /** The seal of a payer's thoughts. */
+  readonly seals: (payer: string) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
@@ -94,6 +98,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     contextTokens: model.contextTokens,
     outputTokensMax,
     clocks,
+    seal: read.seal,
   };
   return model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
@@ -123,13 +128,17 @@ function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): str
   return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
 }
 
-function promptOf(read: ModelRequest, { request, audience }: PlanCall): QuotedPrompt {
+function promptBytes(read: ModelRequest, { request }: PlanCall): number {
+  return request.body.length + (read.keptBytes ?? 0);
+}
+
+function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
   return {
     shape: read.shape,
-    bodyBytes: request.body.length,
+    bodyBytes: promptBytes(read, call),
     text: () => read.sentText(),
     choices: read.choices,
-    strict: audience.strictBounds,
+    strict: call.audience.strictBounds,
   };
 }
 
@@ -191,7 +200,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const id = request.id.replace(/^req_/, read.idPrefix);
-  const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const atMs = deps.clock.epochMs();
+  const createdS = Math.floor(atMs / 1000);
   const make: Make = { deps, read, requestId: request.id, id, createdS };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
@@ -220,6 +230,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     effect: "read",
     quote: quoteOf(models, promptOf(read, call), {
       counter: deps.counter,
+      fromMs: atMs,
+      untilMs: atMs + settings.wholeMsMax,
       routeOf,
       withOutput: read.output.shared ? withOutput : null,
     }),
@@ -240,18 +252,22 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
     prepare: null,
   };
   return {
     plan,
     keepAliveMs: keepAliveMs(call),
-    headers: droppedHeader(
-      read.dropped,
-      tried.every(({ candidate }) => isOwnServer(candidate.offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(resolved.ends),
+      ...droppedHeader(
+        read.dropped,
+        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+      ),
+    },
     frame: read.frame({
       id,
       createdS,

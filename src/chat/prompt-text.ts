@@ -3,7 +3,7 @@ import { type Place, placeOf } from "./allow-list.ts";
 import { readMedia } from "./media.ts";
 
 function isData(value: string, place: Place): boolean {
-  return place.media !== null && readMedia(value, place.media).isData;
+  return place.media !== null && (place.typedBy !== null || readMedia(value, place.media).isData);
 }
 
 /** Adds every string, number and key that is sent. What has no place is counted too: nothing can be missed by being new. */

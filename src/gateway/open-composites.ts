@@ -1,10 +1,20 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
+import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
+import { onefind } from "../composites/onefind.ts";
+import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
+import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
+import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+
+/** Rows of jobs that run at once. */
+const ROWS_AT_ONCE = 256;
+/** What the rows of an account's results share. */
+const ROWS_BYTES_MAX = 16 * 1_048_576;
 
 export interface OpenCompositesParts {
   readonly config: Config;
@@ -17,13 +27,26 @@ export interface OpenCompositesParts {
 export interface OpenComposites {
   readonly actions: readonly LocalAction[];
   readonly jobKinds: readonly JobKind[];
+  /** The rows of what they have found. */
+  readonly rows: JobRows;
   close(): Promise<void>;
 }
 
-export function openComposites(_parts: OpenCompositesParts): OpenComposites {
+export function openComposites({ records, catalog }: OpenCompositesParts): OpenComposites {
+  const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX });
+  const places = new RowPlaces(ROWS_AT_ONCE);
+  const finder = () => peopleFinder(catalog);
   return {
-    actions: [],
-    jobKinds: [],
+    actions: [onefind(finder), onefindDeep(finder)],
+    jobKinds: [onefindDeepJob({ finder, rows, places })],
+    rows,
     async close() {},
   };
+}
+
+/** What core/onefind goes by, as the catalog in force has it. */
+function peopleFinder(catalog: OpenCatalog): PeopleFinderSpec {
+  const spec = catalog.current().compositeTiers.get("onefind");
+  if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
+  return spec;
 }

@@ -7,6 +7,8 @@ import { converse } from "./dialects/converse.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
+import { moderation } from "./dialects/moderation.ts";
+import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
 import { responses } from "./dialects/responses.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
@@ -35,7 +37,17 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent, responses, converse];
+const DIALECTS: readonly Dialect[] = [
+  chatCompletions,
+  embeddings,
+  messages,
+  generateContent,
+  responses,
+  converse,
+  cohereRerank,
+  dataRerank,
+  moderation,
+];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;

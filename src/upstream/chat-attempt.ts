@@ -7,6 +7,7 @@ import { classify } from "./classify.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream, type Framing, framingOf } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
@@ -41,7 +42,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
   /** Made when the head says that a stream comes. */
-  #stream: EventStream | null = null;
+  #stream: EventStream | HeldBytes | null = null;
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
@@ -94,8 +95,9 @@ class ChatAttempt implements Attempt, ExchangeListener {
   reading(): Reading {
     if (this.#stream !== null) return this.#stream.reading();
     if (this.#unary === null) return NOTHING_READ;
-    const { usage, text, upstreamCostNano } = this.#unary;
-    return { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
+    const { usage, text, upstreamCostNano, counts } = this.#unary;
+    const reading = { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
+    return counts == null ? reading : { ...reading, counts };
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
@@ -105,6 +107,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
       this.#isError = true;
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
       this.#body = new UnaryBody(ERROR_BYTES_MAX);
+    } else if (this.#options.lane.passesBytes === true && !type.startsWith("application/json")) {
+      this.#stream = new HeldBytes(this.#listener);
     } else {
       const framing = this.#options.stream ? framingOf(type) : null;
       if (framing === null) this.#body = new UnaryBody(ANSWER_BYTES_MAX);
@@ -141,7 +145,12 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   #openStream(framing: Framing): EventStream {
-    const sink: AnswerSink = {
+    return new EventStream(this.#options.lane, this.#listener, framing);
+  }
+
+  /** What a stream of either sort tells. */
+  get #listener(): AnswerSink {
+    return {
       content: (bytes) => {
         this.#exchange.answering();
         this.#sink.content(bytes);
@@ -154,7 +163,6 @@ class ChatAttempt implements Attempt, ExchangeListener {
       },
       failed: (failure) => this.#fail(failure),
     };
-    return new EventStream(this.#options.lane, sink, framing);
   }
 
   #readBody(json: unknown): void {

@@ -74,7 +74,7 @@ describe("an overlay", () => {
       sale: { input: 500_000, output: 1_500_000, version: "acme/one-2@2026-08-01" },
       offers: [{ upstreamModel: "one-2", adapter: { id: "acme", keys: ["k"], origin: "https://api.acme.example/v1" } }],
     });
-    expect(catalog.model("openai/gpt-5-mini", LIVE)).not.toBeNull();
+    expect(catalog.model("openai/gpt-5.4-mini", LIVE)).not.toBeNull();
   });
 
   test("adds several providers with one file, and replaces single rows of a shipped one", async () => {
@@ -145,7 +145,7 @@ describe("an overlay", () => {
     expect(before.compositeTiers.get("onescrape")?.kind).toBe("page-ladder");
     write("tiers/onescrape.ts", ladder("firecrawl/scrape"));
     const after = (await load()).compositeTiers.get("onescrape");
-    expect(after?.rungs.map(({ tag }) => tag)).toEqual(["direct", "ours"]);
+    expect(after?.kind === "page-ladder" && after.rungs.map(({ tag }) => tag)).toEqual(["direct", "ours"]);
   });
 
   test("may name no action in it that is not there, nor a kind of tier that there is none of", async () => {

@@ -97,7 +97,7 @@ describe.each(Object.entries(VENDORS))("with a key of %s alone", (id, { header, 
           await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
         } else expect((await call).model).toBe(expected);
       }
-      const other = id === "openai" ? "anthropic/claude-haiku-4.5" : "openai/gpt-5-nano";
+      const other = id === "openai" ? "anthropic/claude-haiku-4.5" : "openai/gpt-5.4-nano";
       if (!available.has(other)) {
         const call = client.chat.completions.create({ model: other, messages: HELLO });
         await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
@@ -225,7 +225,7 @@ describe("named servers of the operator's own", () => {
 });
 
 describe("several keys of one vendor", () => {
-  const MODEL = "openai/gpt-5-nano";
+  const MODEL = "openai/gpt-5.4-nano";
   const keysSeen = () => vendor.arrivals.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
 
   it.each([
@@ -286,7 +286,7 @@ describe("with every vendor configured", () => {
       });
       vendor.refuse("key-of-openrouter", 402);
       const third = await ask();
-      expect(third.model).toBe("google/gemini-3-flash-preview");
+      expect(third.model).toBe("google/gemini-3.6-flash");
       expect(third.tried).toHaveLength(3);
     });
   });
@@ -295,7 +295,7 @@ describe("with every vendor configured", () => {
     const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
     await withGateway(all, async (gateway) => {
       const play = await gateway.account();
-      for (const model of ["core/cheap", "core/mid", "core/best", "openai/gpt-5-nano", "ollama/any", "sandbox/ok"]) {
+      for (const model of ["core/cheap", "core/mid", "core/best", "openai/gpt-5.4-nano", "ollama/any", "sandbox/ok"]) {
         await bothWays(play.client, model);
       }
       await play.client.embeddings.create({ model: "openai/text-embedding-3-small", input: "x" });
