@@ -1,5 +1,5 @@
 // Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
-import { existsSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
@@ -55,10 +55,14 @@ function keyWords({ id, spec }: Adapter): string {
     spec.keyParts?.map(code).join(" and ") ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or ");
   if (spec.waitsFor !== undefined) return "cannot be paid yet";
   const contact = spec.contact === "required" ? code("CONTACT") : "none";
+  const logins = (spec.otherLogins ?? []).map(({ keyParts, keyEnv = [] }) =>
+    (keyParts ?? keyEnv).map(code).join(" and "),
+  );
+  const named = spec.deployments === true ? ` and ${code(envName(id, "DEPLOYMENTS"))}` : "";
   const address = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
   const parts = address.map(({ env }) => ` and ${code(env[0] ?? "")}`).join("");
   if (spec.auth.kind === "none") return contact;
-  return spec.keyOptional === true ? `${names}, optional` : names + parts;
+  return spec.keyOptional === true ? `${names}, optional` : [names, ...logins].join(", or ") + parts + named;
 }
 
 /** Everything that can be called as an action. Of those served by the gateway itself only what they say of themselves is read. */
@@ -110,9 +114,13 @@ async function catalogTables() {
   };
 }
 
-/** Where an adapter stands: in a file of its own, or in the table. */
+/** Where an adapter stands: in a file of its own, or in a table. */
 function fileLink(id: string): string {
-  const file = existsSync(new URL(`adapters/${id}.ts`, ROOT)) ? `${id}.ts` : "openai-compatible.ts";
+  const row = new RegExp(`^  "?${id}"?: \\{$`, "m");
+  const folder = new URL("adapters/", ROOT);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+  const table = names.find((name) => row.test(readFileSync(new URL(name, folder), "utf8")));
+  const file = names.includes(`${id}.ts`) ? `${id}.ts` : table;
   return `[${file}](../adapters/${file})`;
 }
 

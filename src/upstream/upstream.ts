@@ -1,15 +1,18 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
+import type { ChatSpec, ChatWire, DialectName, ModelPaths } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
+import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
+import { authorized } from "./authorize.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
@@ -33,6 +36,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   responses,
   messages,
   "generate-content": generateContent,
+  converse,
 };
 
 /** How long an answer is read on after its caller has left, where reasoning that nobody sees may cost more than what was seen. */
@@ -138,6 +142,7 @@ export function createUpstream(
 ): Upstream {
   const mediaFetcher = createMediaFetcher(publicFetch.open);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const tokens = createAccessTokens(clock, dispatcher);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -153,20 +158,27 @@ export function createUpstream(
   function restKey(adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
-    const { ring } = vendorOf(adapter);
+    const { ring, signs } = vendorOf(adapter);
+    if (auth && signs) tokens.forget(adapter, key);
     if (auth && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey">>(
+  function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey" | "upstreamModel">>(
     offer: AnOffer,
     order: Pick<ModelOrder, "requestId" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
     {
       lane,
+      wire,
       readOnMsMax,
       asked = null,
-    }: { readonly lane: Lane; readonly readOnMsMax: number; readonly asked?: CallerRequest | null },
+    }: {
+      readonly lane: Lane;
+      readonly wire: ChatWire;
+      readonly readOnMsMax: number;
+      readonly asked?: CallerRequest | null;
+    },
   ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
@@ -187,14 +199,14 @@ export function createUpstream(
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const attempt = (to: AnswerSink, media?: FetchedMedia): Attempt => {
           const key = ring.take();
+          const body = lane.request(media);
+          const sent = wire.paths === undefined ? body : placed(body, wire.paths, offer, order.stream);
+          const request = exchangeRequest(vendor, key, sent, { adapter: offer.adapter, requestId: order.requestId });
           return openChatAttempt(
             {
               lane,
               stream: order.stream,
-              request: exchangeRequest(vendor, key, lane.request(media), {
-                adapter: offer.adapter,
-                requestId: order.requestId,
-              }),
+              request: vendor.signs ? authorized(request, { adapter: offer.adapter, key, tokens, clock }) : request,
               firstTokenMsMax,
               gapMsMax: order.clocks.gapMsMax,
               dispatcher,
@@ -242,12 +254,13 @@ export function createUpstream(
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       const readOnMsMax = offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
-      return candidateOf(offer, order, { lane, readOnMsMax, asked: order.asked });
+      return candidateOf(offer, order, { lane, wire: offer.wire, readOnMsMax, asked: order.asked });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
       return candidateOf(offer, order, {
         lane: passingLane(embeddings, { body: order.body }, context),
+        wire: {},
         readOnMsMax: 0,
       });
     },
@@ -255,7 +268,7 @@ export function createUpstream(
       const { upstreamModel, spec } = offer;
       const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
       const stream = order.asked.stream;
-      return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, readOnMsMax: 0 });
+      return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 });
     },
     close() {
       publicFetch.close();
@@ -272,6 +285,21 @@ interface Vendor {
   readonly basePath: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: Adapter["spec"]["auth"];
+  /** A request is ready only once it is signed, or a token has been fetched for it. */
+  readonly signs: boolean;
+}
+
+/** A request at the path that names its model, without what the path says already. */
+function placed(
+  { body }: UpstreamBody,
+  paths: ModelPaths,
+  offer: Pick<Offer, "adapter" | "upstreamModel">,
+  stream: boolean,
+): UpstreamBody {
+  const path = (stream ? paths.stream : paths.whole).replace(/\{([a-z]+)\}/g, (_, name: string) =>
+    encodeURIComponent(name === "model" ? offer.upstreamModel : (offer.adapter.settings[name] ?? "")),
+  );
+  return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
 }
 
 /** What stands before every path below an address. */
@@ -287,6 +315,7 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
     basePath: pathOf(new URL(adapter.origin)),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
     auth: adapter.spec.auth,
+    signs: adapter.signs,
   };
 }
 
