@@ -27,6 +27,7 @@ import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
+import type { PublicFetchOptions } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
 /** A running gateway. */
@@ -73,11 +74,13 @@ export interface GatewayOptions {
   /** Actions and kinds of jobs beside our own. */
   readonly actions?: readonly LocalAction[];
   readonly jobKinds?: readonly JobKind[];
+  /** How the pages of the internet are reached in tests. */
+  readonly internet?: PublicFetchOptions;
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
+  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [], internet = {} } = options;
   const clock = systemClock;
   const log = createLog({
     level: config.logLevel,
@@ -95,7 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
-  const composites = openComposites({ config, log, records: stores.records, catalog });
+  const composites = openComposites({ config, log, records: stores.records, catalog, internet });
   const actionCatalog = await openActions({
     config,
     log,

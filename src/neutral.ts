@@ -3,11 +3,21 @@ import type { TokenUsage } from "./route.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A request as it came, for a vendor of the same wire that is to get the very bytes. */
+export interface SentRequest {
+  /** Valid JSON without a key that is there twice. */
+  readonly bytes: Buffer;
+  /** The headers that go with them, by the names that the wire has for them. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** A caller's request as its wire has read it. */
 export interface CallerRequest {
   /** The wire's name: a vendor that speaks the same one is sent `body` as it came. */
   readonly wire: string;
   readonly body: JsonObject;
+  /** Absent: a vendor of the same wire is sent `body`, written anew. */
+  readonly sent?: SentRequest;
   /** The caller's own stop sequences can end an answer before its first word; otherwise an empty one has failed. */
   readonly mayBeEmpty: boolean;
   /** The model may call tools. */

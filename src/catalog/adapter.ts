@@ -20,6 +20,18 @@ export {
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
+/** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
+type RatesSpec = Omit<TokenPriceSpec, "since" | "steps" | "hours">;
+
+/** Other prices at some hours of the day, in UTC, as the minute in which a call is admitted has it. */
+export interface HoursSpec extends RatesSpec {
+  /** `HH:MM`, and the first minute that is no longer within. */
+  readonly from: string;
+  readonly until: string;
+  /** Not on Saturdays and Sundays. */
+  readonly weekdaysOnly?: boolean;
+}
+
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
 export interface TokenPriceSpec {
   /** `YYYY-MM-DD`, UTC. */
@@ -31,7 +43,9 @@ export interface TokenPriceSpec {
   /** Prompt tokens written to the vendor's cache; without it they cost `input`. */
   readonly cacheWrite?: string;
   /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
-  readonly steps?: readonly (Omit<TokenPriceSpec, "since" | "steps"> & { readonly promptTokens: number })[];
+  readonly steps?: readonly (RatesSpec & { readonly promptTokens: number })[];
+  /** Prices at some hours of the day; a price has these or steps. At other hours it is what stands above. */
+  readonly hours?: readonly HoursSpec[];
 }
 
 /** What can be put into a prompt beside text, with the most tokens one such part can count for. */
@@ -111,6 +125,8 @@ export interface ModelSpec extends ChatWire {
   readonly parts?: PartBounds;
   /** Default `unknown`. */
   readonly tokenizer?: Tokenizer;
+  /** Why its price is another than the one in the list that `tollgate prices check` reads. */
+  readonly priceNote?: string;
   /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
   readonly retires?: ModelEnd;
 }
@@ -143,13 +159,13 @@ export interface ChatSpec extends ChatWire {
    * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
    * Without a price (`prices: []`) that model alone is served, and only while the environment sets both prices.
    */
-  readonly anyModel?: Omit<ModelSpec, "slug" | "retires">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "retires" | "priceNote">;
 }
 
 export interface EmbeddingsSpec {
   /** Vendor's id -> price; only `input` is charged. */
   readonly models: Readonly<Record<string, Omit<ModelSpec, "outputTokensMax">>>;
-  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax" | "retires">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax" | "retires" | "priceNote">;
 }
 
 /** A part of an address that the operator sets. */
@@ -164,7 +180,16 @@ export interface AddressSetting {
 export type UnitKind = "images" | "transcription" | "speech" | "rerank" | "moderation" | "completion";
 
 /** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
-export type UnitDialectName = "cohere-rerank" | "data-rerank" | "openai-moderation";
+export type UnitDialectName =
+  | "openai-images"
+  | "gemini-images"
+  | "fal-images"
+  | "openai-audio"
+  | "openai-voice"
+  | "cohere-rerank"
+  | "data-rerank"
+  | "openai-moderation"
+  | "openai-completion";
 
 /** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
 export interface UnitPriceSpec {
@@ -186,7 +211,7 @@ export interface UnitPriceSpec {
   readonly searches?: string;
   /** Per million pixels begun, of each image. */
   readonly megapixels?: string;
-  /** Per image, by `<size>` or `<size> <quality>`, or `*` where neither matters. */
+  /** Per image, by `<size>` or `<size> <quality>`. */
   readonly images?: Readonly<Record<string, string>>;
 }
 
@@ -206,6 +231,8 @@ export interface UnitModelSpec {
   readonly extraFields?: Readonly<Record<string, unknown>>;
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields that it refuses, and that its answer does not depend on: they are left out. */
+  readonly omits?: readonly string[];
   /** Fields of the caller's that it refuses; those who send them are told so. */
   readonly refuses?: readonly string[];
   /** The longest prompt, and the longest answer, in tokens. */
@@ -250,6 +277,8 @@ export interface AdapterSpec {
   readonly maker?: string;
   /** What other gateways call it, in lower case, where a caller names providers. */
   readonly alsoCalled?: readonly string[];
+  /** Its id in the list of prices that `tollgate prices check` reads, where that is not ours; `*` is what a model has behind a colon. */
+  readonly pricedAs?: string;
   /** Its `gen_ai.provider.name` in OpenTelemetry's conventions, where that is not the id. */
   readonly otelName?: string;
   /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`, a digit at its beginning as a word. */

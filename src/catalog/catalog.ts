@@ -28,9 +28,20 @@ export interface PriceStep extends TokenRates {
   readonly promptTokens: number;
 }
 
+/** Another price at some hours of the day, UTC. */
+export interface PriceHours {
+  /** Minutes of the day; the last is no longer within. */
+  readonly fromMinute: number;
+  readonly untilMinute: number;
+  readonly weekdaysOnly: boolean;
+  readonly price: TokenPrice;
+}
+
 export interface TokenPrice extends TokenRates {
   /** Shortest prompt first. */
   readonly steps: readonly PriceStep[];
+  /** The first that a moment is in holds; without one the price is this itself. Those within have none. */
+  readonly hours: readonly PriceHours[];
   /** The day it came into force, `YYYY-MM-DD`. */
   readonly since: string;
   /**

@@ -4,10 +4,12 @@ import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { readFields } from "../field-issues.ts";
 import { isRecord } from "../json.ts";
+import { keysIn } from "../json-bytes.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import { messagesAnswers } from "../wires/messages/answers.ts";
 import type { MessagesBody } from "../wires/messages/body.ts";
 import { createMessagesFrame } from "../wires/messages/frame.ts";
+import { wireHeaders } from "../wires/messages/headers.ts";
 import { messagesRequest, thoughtsShown } from "../wires/messages/request.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { schemaError } from "./chat-body.ts";
@@ -55,6 +57,40 @@ export interface CheckedMessages {
   readonly body: z.infer<typeof messagesBody>;
 }
 
+/** A longer-lived cache costs more to write than the price we sell at, wherever in the body it is asked for. */
+function longCacheIn(value: unknown, path: string): string | null {
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, inner] of Object.entries(value)) {
+    const at = path === "" ? key : `${path}.${key}`;
+    const found =
+      key === "cache_control" && isRecord(inner) && inner.ttl != null && inner.ttl !== "5m"
+        ? `${at}.ttl`
+        : CALLERS_OWN.has(key)
+          ? null
+          : longCacheIn(inner, at);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** JSON of the caller's own, in which a word means what he likes. */
+const CALLERS_OWN: ReadonlySet<string> = new Set(["input", "input_schema", "schema"]);
+
+function keysOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let keys = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const inner of Object.values(value)) keys += keysOf(inner);
+  return keys;
+}
+
+/** A body goes to a vendor of the same wire to the byte, so it must not hold what we have not read, or may not sell. */
+function strangeBody(bytes: Buffer, sent: Record<string, unknown>): GatewayError | null {
+  if (keysIn(bytes) !== keysOf(sent)) return invalid("", "a field is there twice");
+  const param = longCacheIn(sent, "");
+  if (param === null) return null;
+  return new GatewayError("unsupported_field", { param, detail: { detail: "only the five-minute cache is sold" } });
+}
+
 /** Checks a body, or says what is wrong with it. */
 export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
   const sent = parseJson(bytes);
@@ -63,11 +99,13 @@ export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
   const parsed = readFields(messagesBody, sifted?.body ?? sent);
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
-  return sifted.refused ?? { sent, sifted, body: parsed.data };
+  return sifted.refused ?? strangeBody(bytes, sent) ?? { sent, sifted, body: parsed.data };
 }
 
 /** Reads a request to a model in the messages wire; thoughts come and go under `seal`. */
 export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelRequest | GatewayError {
+  const headers = wireHeaders(request);
+  if (headers instanceof GatewayError) return headers;
   const checked = checkMessages(request.body);
   if (checked instanceof GatewayError) return checked;
   const { sent, sifted, body } = checked;
@@ -75,12 +113,13 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
   const kept = sifted.body as MessagesBody;
   const stream = body.stream === true;
   const promptTokens = Math.ceil((request.body.length - sifted.dataChars) / BYTES_PER_TOKEN);
-  const asked = messagesRequest(kept, seal);
+  const asked = messagesRequest(kept);
   return {
     operation: "messages",
     idPrefix: "msg_",
     asked,
-    unsifted: () => asked,
+    unsifted: () => ({ ...asked, sent: { bytes: request.body, headers } }),
+    passesUnsifted: true,
     sent,
     named: { metadata: body.metadata },
     promptField: "messages",
@@ -98,7 +137,8 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
     output: { asked: body.max_tokens ?? null, fallback: null, cap: null, shared: true },
     sentText: () => sentText(kept, MESSAGES_FIELDS),
     readText: () => readText(kept, MESSAGES_FIELDS),
-    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept), seal }),
+    seal,
+    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept) }),
     frame: ({ trace, loweredTo }) => createMessagesFrame({ stream, trace, loweredTo, requestId: request.id }),
   };
 }

@@ -71,6 +71,11 @@ interface Make {
   readonly createdS: number;
 }
 
+/** Whether a body goes to an offer as it was sent. */
+function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
+  return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
+}
+
 function ownMax(model: SoldModel): number {
   return model.outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN;
 }
@@ -103,7 +108,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
   return model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
     .map((offer) =>
-      upstream.chatCandidate(offer, { ...order, asked: isOwnServer(offer) ? read.unsifted() : read.asked }),
+      upstream.chatCandidate(offer, { ...order, asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked }),
     );
 }
 
@@ -118,7 +123,7 @@ function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitMod
     const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
-  const unsifted = read.dropped.length > 0 && model.offers.some(isOwnServer);
+  const unsifted = read.dropped.length > 0 && model.offers.some((offer) => takesUnsifted(offer, read));
   return { model, place, firstTokenMsMax, candidates, partTokens, outputTokensMax, unsifted };
 }
 
@@ -200,7 +205,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const id = request.id.replace(/^req_/, read.idPrefix);
-  const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const atMs = deps.clock.epochMs();
+  const createdS = Math.floor(atMs / 1000);
   const make: Make = { deps, read, requestId: request.id, id, createdS };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
@@ -229,6 +235,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     effect: "read",
     quote: quoteOf(models, promptOf(read, call), {
       counter: deps.counter,
+      fromMs: atMs,
+      untilMs: atMs + settings.wholeMsMax,
       routeOf,
       withOutput: read.output.shared ? withOutput : null,
     }),
@@ -249,9 +257,10 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call)),
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
     prepare: null,
   };
   return {
@@ -261,7 +270,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       ...modelEndHeaders(resolved.ends),
       ...droppedHeader(
         read.dropped,
-        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+        tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
       ),
     },
     frame: read.frame({

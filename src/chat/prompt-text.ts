@@ -36,6 +36,7 @@ function addRead(value: unknown, place: Place, texts: string[]): void {
   } else {
     const object = value as Record<string, unknown>;
     const own = placeOf(object, place);
+    if (own !== "unknown" && own.read && own.free) texts.push(JSON.stringify(object));
     if (own === "unknown" || own.fields === null) return;
     for (const [key, inner] of own.fields) if (object[key] !== undefined) addRead(object[key], inner, texts);
   }

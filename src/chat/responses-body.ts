@@ -167,10 +167,10 @@ function requestOf(
 /** Checks a request in the responses wire. */
 export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses | GatewayError {
   const plain = plainBody(withEarlier(sent, options.earlier));
+  if (plain.refused !== null) return plain.refused;
   const sifted = sift(plain.body, RESPONSES_FIELDS);
   const parsed = readFields(responsesBody, sifted.body);
   if (!("data" in parsed)) return schemaError(parsed);
-  if (plain.refused !== null) return plain.refused;
   if (sifted.refused !== null) return sifted.refused;
   const read = requestOf(sent, sifted, parsed.data, options, plain.dropped);
   if (read.request.wanted.length > 0) return read;

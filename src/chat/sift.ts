@@ -123,6 +123,10 @@ class Sieve {
       return NOTHING;
     }
     if (place.refused !== null) return this.#refuse(object, place, `${place.path}.${by?.field}`);
+    if (place.free) {
+      this.#freely(object);
+      return object;
+    }
     const { fields } = place;
     if (fields === null) return this.#misplaced(object, place.path, "must not be an object");
     const keys = Object.keys(object);

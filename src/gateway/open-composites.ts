@@ -2,14 +2,18 @@
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
+import { systemClock } from "../clock.ts";
 import { onefind } from "../composites/onefind.ts";
 import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
+import { onescrapeAction } from "../composites/onescrape.ts";
 import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
 import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
+import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import { openPages } from "./open-pages.ts";
 
 /** Rows of jobs that run at once. */
 const ROWS_AT_ONCE = 256;
@@ -22,6 +26,8 @@ export interface OpenCompositesParts {
   readonly records: Records;
   /** Whose composite tiers say what is tried in which order. */
   readonly catalog: OpenCatalog;
+  /** How the internet is reached in tests. */
+  readonly internet?: PublicFetchOptions;
 }
 
 export interface OpenComposites {
@@ -32,15 +38,16 @@ export interface OpenComposites {
   close(): Promise<void>;
 }
 
-export function openComposites({ records, catalog }: OpenCompositesParts): OpenComposites {
+export function openComposites({ config, records, catalog, internet = {} }: OpenCompositesParts): OpenComposites {
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX });
   const places = new RowPlaces(ROWS_AT_ONCE);
   const finder = () => peopleFinder(catalog);
+  const pages = openPages({ config, catalog, clock: systemClock, internet });
   return {
-    actions: [onefind(finder), onefindDeep(finder)],
+    actions: [onescrapeAction(pages), onefind(finder), onefindDeep(finder)],
     jobKinds: [onefindDeepJob({ finder, rows, places })],
     rows,
-    async close() {},
+    close: () => pages.close(),
   };
 }
 

@@ -31,9 +31,13 @@ export interface CallerSide {
   readonly seal?: ThoughtSeal | undefined;
 }
 
-export function passingLane(passing: Passing, body: CallerRequest["body"], context: ChatContext): Lane {
+export function passingLane(
+  passing: Passing,
+  { body, sent }: Pick<CallerRequest, "body" | "sent">,
+  context: ChatContext,
+): Lane {
   return {
-    request: () => passing.request(body, context),
+    request: () => passing.request(body, context, sent),
     reader: (out) => passing.reader(context, out),
     answer: (json) => passing.answer(json, context),
     error: (json) => passing.error(json),
@@ -78,7 +82,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
   const { passing } = dialect;
   if (passing === null || dialect.wire !== asked.wire)
     return dialect.unsupported(asked.neutral(), context) ?? translatingLane(dialect, side, context);
-  const lane = passingLane(passing, asked.body, context);
+  const lane = passingLane(passing, asked, context);
   if (context.wire.answersInParts !== true) return lane;
   return { ...translatingLane(dialect, side, context), request: lane.request };
 }

@@ -209,14 +209,19 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
         seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
         passed: answers.passed,
       };
-      const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
+      // A vendor that speaks the caller's own wire is spoken to in it.
+      const other = usesTools || offer.wire.toolsDialect === order.asked.wire ? offer.wire.toolsDialect : undefined;
+      const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, {
+        lane: passingLane(embeddings, { body: order.body }, context),
+        readOnMsMax: 0,
+      });
     },
     unitCandidate(offer, order) {
       const { upstreamModel, spec } = offer;
@@ -257,15 +262,15 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
 function exchangeRequest(
   vendor: Vendor,
   key: string,
-  { path, body, form, origin: named }: UpstreamBody,
+  { path, body, bytes, headers: more, form, origin: named }: UpstreamBody,
   { adapter, requestId }: { readonly adapter: Adapter; readonly requestId: string },
 ): ExchangeRequest {
   const { auth } = vendor;
   const other = named === undefined ? null : new URL(adapter.origins[named] ?? adapter.origin);
   const { origin, basePath } = other === null ? vendor : { origin: other.origin, basePath: pathOf(other) };
-  const headers: Record<string, string> = { ...vendor.headers, "x-request-id": requestId };
+  const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
   if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
-  if (form === undefined) return { origin, path: basePath + path, headers, body: JSON.stringify(body) };
-  const bytes = Readable.from(form.bytes(), { objectMode: false });
-  return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: bytes };
+  if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
+  const parts = Readable.from(form.bytes(), { objectMode: false });
+  return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: parts };
 }

@@ -2,7 +2,14 @@
 import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
-import type { NeutralAnswer, NeutralEvent, NeutralRequest, PassedAnswer, ReasoningBlock } from "../../neutral.ts";
+import type {
+  NeutralAnswer,
+  NeutralEvent,
+  NeutralRequest,
+  PassedAnswer,
+  ReasoningBlock,
+  SentRequest,
+} from "../../neutral.ts";
 import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
 import type { FormBody } from "../form-body.ts";
 
@@ -42,6 +49,10 @@ export interface UpstreamBody {
   /** Below the adapter's origin, such as `/chat/completions`. */
   readonly path: string;
   readonly body: Json;
+  /** What is sent in place of `body` written as JSON. */
+  readonly bytes?: Buffer;
+  /** In place of the adapter's, or beside them. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** What is sent instead of the body, as the parts of a form. */
   readonly form?: FormBody;
   /** One of the adapter's other origins. */
@@ -111,7 +122,7 @@ export interface VendorError {
 
 /** How bytes pass where the caller speaks the vendor's own wire: changed only where our names stand for the vendor's. */
 export interface Passing {
-  request(body: Json, context: ChatContext): UpstreamBody;
+  request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody;
   reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
   /** Reads an error body, parsed where it was JSON. */

@@ -19,7 +19,7 @@ export function messagesAnswers(options: EncoderOptions): AnswerCodec {
         type: "message",
         role: "assistant",
         model,
-        content: blocks.map((block) => blockOf(block, options)).filter((block) => block !== null),
+        content: blocks.map((block) => blockOf(block, options.shown)).filter((block) => block !== null),
         stop_reason: choice === undefined ? null : stopReason(choice, { calls, refused }),
         stop_sequence: null,
       };

@@ -1,29 +1,19 @@
 // What the messages wire's answers are made of: content blocks, and the words for why they end.
 import { isRecord, type Json } from "../../json.ts";
-import type { AnswerBlock, FinishReason, ReasoningBlock, ThoughtSeal } from "../../neutral.ts";
-import { sealThought } from "./sealed-thoughts.ts";
+import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../neutral.ts";
 
 /** What of a model's thoughts a client sees. `sealed`: it wants them back, not to read them; `none`: it has not asked for any. */
 export type ThoughtsShown = "all" | "sealed" | "none";
 
-export interface Sealing {
-  readonly shown: ThoughtsShown;
-  readonly seal: ThoughtSeal;
-}
+/**
+ * Clients keep no thought without a signature. This is the one of thoughts that nobody takes back: their vendor signs none,
+ * or they are too long to be carried.
+ */
+export const UNSIGNED = "tgs0_";
 
-/** A thought that its vendor has not signed. */
-export const UNSIGNED: ReasoningBlock = {
-  kind: "reasoning",
-  text: "",
-  format: null,
-  signature: null,
-  sealed: null,
-  callId: null,
-};
-
-/** The signature of a block. A text that the client has is not in it once more. */
-export function signatureOf(thought: ReasoningBlock, { shown, seal }: Sealing): string {
-  return sealThought(shown === "all" && thought.text !== "" ? { ...thought, text: "" } : thought, seal);
+/** The signature of a block is the whole thought under the gateway's seal. */
+export function signatureOf({ sealed }: ReasoningBlock): string {
+  return sealed ?? UNSIGNED;
 }
 
 /** The input of a call; what a model that was cut off has written is none. */
@@ -36,22 +26,20 @@ function inputOf(text: string): Json {
   }
 }
 
-function thoughtOf(thought: ReasoningBlock, sealing: Sealing): Json | null {
-  if (sealing.shown === "none") return null;
-  if (thought.sealed !== null && thought.text === "")
-    return { type: "redacted_thinking", data: sealThought(thought, sealing.seal) };
-  const thinking = sealing.shown === "all" ? thought.text : "";
-  return { type: "thinking", thinking, signature: signatureOf(thought, sealing) };
+function thoughtOf(thought: ReasoningBlock, shown: ThoughtsShown): Json | null {
+  if (shown === "none") return null;
+  if (thought.sealed !== null && thought.text === "") return { type: "redacted_thinking", data: thought.sealed };
+  return { type: "thinking", thinking: shown === "all" ? thought.text : "", signature: signatureOf(thought) };
 }
 
 /** A block of an answer; null where this wire has no place for it. */
-export function blockOf(block: AnswerBlock, sealing: Sealing): Json | null {
+export function blockOf(block: AnswerBlock, shown: ThoughtsShown): Json | null {
   switch (block.kind) {
     case "text":
     case "refusal":
       return block.text === "" ? null : { type: "text", text: block.text, citations: null };
     case "reasoning":
-      return thoughtOf(block, sealing);
+      return thoughtOf(block, shown);
     case "tool-call":
       return { type: "tool_use", id: block.id, name: block.name, input: inputOf(block.arguments) };
     case "image":

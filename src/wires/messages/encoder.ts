@@ -1,8 +1,7 @@
 // Writes the events of one stream in the messages wire: one block open at a time, numbered without gaps.
 import type { EventEncoder, NeutralEvent, ReasoningBlock } from "../../neutral.ts";
 import type { AnswerHead } from "../wire.ts";
-import { type Sealing, signatureOf, stopReason, UNSIGNED } from "./blocks.ts";
-import { sealThought } from "./sealed-thoughts.ts";
+import { signatureOf, stopReason, type ThoughtsShown, UNSIGNED } from "./blocks.ts";
 import { firstUsage } from "./usage.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -34,7 +33,8 @@ export function eventText(type: string, fields: Readonly<Record<string, unknown>
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-export interface EncoderOptions extends Sealing {
+export interface EncoderOptions {
+  readonly shown: ThoughtsShown;
   readonly head: AnswerHead;
   /** Of the prompt, roughly. */
   readonly promptTokens: number;
@@ -157,17 +157,18 @@ export class MessagesEncoder implements EventEncoder {
   /** A thought is over. Its text has been told in pieces, or it has none that may be told. */
   #sign(thought: ReasoningBlock): string {
     if (this.#options.shown === "none") return "";
-    if (this.#open?.kind === "thinking") return this.#closeThought(thought);
-    if (thought.text !== "" || thought.sealed === null) return this.#think(thought.text) + this.#closeThought(thought);
+    if (this.#open?.kind === "thinking") return this.#closeThought(signatureOf(thought));
+    if (thought.text !== "" || thought.sealed === null)
+      return this.#think(thought.text) + this.#closeThought(signatureOf(thought));
     const before = this.#close();
     const index = ++this.#index;
-    const content_block = { type: "redacted_thinking", data: sealThought(thought, this.#options.seal) };
+    const content_block = { type: "redacted_thinking", data: thought.sealed };
     return `${before}${eventText("content_block_start", { index, content_block })}${this.#stop()}`;
   }
 
-  #closeThought(thought: ReasoningBlock): string {
+  #closeThought(signature: string): string {
     this.#open = null;
-    const delta = { type: "signature_delta", signature: signatureOf(thought, this.#options) };
+    const delta = { type: "signature_delta", signature };
     return eventText("content_block_delta", { index: this.#index, delta }) + this.#stop();
   }
 

@@ -38,13 +38,21 @@ function typeOf({ code, status }: GatewayError): string {
 
 /** Clients of this wire shorten their conversation where they read this, and nowhere else. */
 const TOO_LONG = "prompt is too long";
+/** A count of tokens; smaller numbers are parts of names and dates. */
+const COUNT = /\b\d{4,9}\b/g;
 
+/** How long the prompt was, and how long it may be, from whatever words a vendor has for it. */
+function tooLong(said: string): string {
+  const counts = (said.match(COUNT) ?? []).map(Number);
+  const [most, tokens] = [Math.min(...counts), Math.max(...counts)];
+  return tokens > most ? `${TOO_LONG}: ${tokens} tokens > ${most} maximum` : `${TOO_LONG}: ${said}`;
+}
+
+/** Clients mend some requests by themselves, by the words of the vendor's refusal: nothing stands before them. */
 function messageOf({ code, message, options }: GatewayError): string {
-  if (code !== "context_length_exceeded") return message;
-  const { prompt_tokens: tokens, context_length: most } = options.data ?? {};
-  return typeof tokens === "number" && typeof most === "number"
-    ? `${TOO_LONG}: ${tokens} tokens > ${most} maximum`
-    : `${TOO_LONG}. ${message}`;
+  const said = String(options.detail?.detail ?? message);
+  if (code === "context_length_exceeded") return tooLong(said);
+  return code === "upstream_rejected" ? said : message;
 }
 
 /** An error as it is answered, and as it stands in the last event of a stream that broke. */

@@ -7,7 +7,6 @@ import type {
   NeutralTool,
   ReasoningAsk,
   ResponseFormat,
-  ThoughtSeal,
   ToolChoice,
 } from "../../neutral.ts";
 import type { ThoughtsShown } from "./blocks.ts";
@@ -115,10 +114,10 @@ function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
   return listOf(stops).filter((stop): stop is string => typeof stop === "string" && stop !== "");
 }
 
-function neutralOf(body: MessagesBody, seal: ThoughtSeal): NeutralRequest {
+function neutralOf(body: MessagesBody): NeutralRequest {
   const number = (field: string) => numberOf(body[field]) ?? null;
   return {
-    turns: turnsOf(body, seal),
+    turns: turnsOf(body),
     tools: toolsOf(body),
     toolChoice: toolChoiceOf(body),
     parallelToolCalls: parallelToolCallsOf(body),
@@ -143,7 +142,7 @@ function neutralOf(body: MessagesBody, seal: ThoughtSeal): NeutralRequest {
 }
 
 /** A request whose body has been checked. */
-export function messagesRequest(body: MessagesBody, seal: ThoughtSeal): CallerRequest {
+export function messagesRequest(body: MessagesBody): CallerRequest {
   let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
@@ -151,7 +150,7 @@ export function messagesRequest(body: MessagesBody, seal: ThoughtSeal): CallerRe
     mayBeEmpty: stopsOf(body).length > 0,
     usesTools: listOf(body.tools).length > 0,
     neutral() {
-      neutral ??= neutralOf(body, seal);
+      neutral ??= neutralOf(body);
       return neutral;
     },
   };
