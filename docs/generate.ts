@@ -1,5 +1,5 @@
 // Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
@@ -7,14 +7,19 @@ import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
+import { onefind } from "../src/composites/onefind.ts";
+import { onefindDeep } from "../src/composites/onefind-deep.ts";
+import { onescrapeAction } from "../src/composites/onescrape.ts";
 import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
+import { cancelAction } from "../src/jobs/cancel-action.ts";
 import { METRICS } from "../src/observe/metrics.ts";
 import { type CatalogAction, openActionCatalog } from "../src/run/action-catalog.ts";
 import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
+import { resultAction } from "../src/run/result-action.ts";
 import { fullPriceWords } from "../src/web/words.ts";
 import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
@@ -68,7 +73,9 @@ function keyWords({ id, spec }: Adapter): string {
 /** Everything that can be called as an action. Of those served by the gateway itself only what they say of themselves is read. */
 function allActions(catalog: Catalog): readonly CatalogAction[] {
   const unused = {} as never;
-  const actionCatalog = openActionCatalog(() => catalog, [discoverAction(unused), ...filesActions(unused)]);
+  const ours = [discoverAction(unused), resultAction(unused), cancelAction(unused), ...filesActions(unused)];
+  const composites = [onescrapeAction(unused), onefind(unused), onefindDeep(unused)];
+  const actionCatalog = openActionCatalog(() => catalog, [...ours, ...composites]);
   return actionCatalog.all({ sandbox: false });
 }
 

@@ -103,6 +103,7 @@ function candidate(
       ...(sandbox === undefined ? {} : { isSandbox: sandbox }),
     },
     upstreamModel: "m",
+    weight: 1,
     spec: { contextTokens: 1, prices: [] },
     cost: compilePrice({ since: "2026-01-01", input: "1", output: "1" }, "m"),
     healthKey: "vendor:m",
