@@ -7,9 +7,11 @@ import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
+import { consultAction } from "../src/composites/consult.ts";
 import { onefind } from "../src/composites/onefind.ts";
 import { onefindDeep } from "../src/composites/onefind-deep.ts";
 import { onescrapeAction } from "../src/composites/onescrape.ts";
+import { onesearchActions } from "../src/composites/onesearch.ts";
 import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
@@ -74,7 +76,8 @@ function keyWords({ id, spec }: Adapter): string {
 function allActions(catalog: Catalog): readonly CatalogAction[] {
   const unused = {} as never;
   const ours = [discoverAction(unused), resultAction(unused), cancelAction(unused), ...filesActions(unused)];
-  const composites = [onescrapeAction(unused), onefind(unused), onefindDeep(unused)];
+  const pages = [onescrapeAction(unused), ...onesearchActions(unused)];
+  const composites = [...pages, onefind(unused), onefindDeep(unused), consultAction(unused)];
   const actionCatalog = openActionCatalog(() => catalog, [...ours, ...composites]);
   return actionCatalog.all({ sandbox: false });
 }

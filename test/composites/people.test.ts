@@ -21,6 +21,7 @@ describe("an identifier", () => {
       "http://de.linkedin.com/in/j%C3%BCrgen/details/skills/",
       { kind: "linkedin", url: "https://www.linkedin.com/in/j%C3%BCrgen" },
     ],
+    ["m.linkedin.com/pub/ada/1/2b/3c4", { kind: "linkedin", url: "https://www.linkedin.com/pub/ada/1/2b/3c4" }],
     ["linkedin.com/in/jürgen", { kind: "linkedin", url: "https://www.linkedin.com/in/j%C3%BCrgen" }],
     ["Ada  Lovelace,Example", { kind: "name", named: { name: "Ada Lovelace", company: "Example" } }],
     ["ada lovelace at example ltd", { kind: "name", named: { name: "ada lovelace", company: "example ltd" } }],
