@@ -370,7 +370,7 @@ export default defineFacets({
     },
     social: { about: "posts of one social network, as they are", sources: [posts], raw: true },
   },
-  scrape: ["exa", "firecrawl", "scrapingant", "residential"],
+  scrape: ["direct", "exa", "firecrawl", "scrapingant", "residential"],
   scrapeHard: ["residential"],
   archive: {
     action: "wayback/fetch",

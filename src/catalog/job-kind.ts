@@ -8,6 +8,8 @@ import type { InnerCalls } from "./local-action.ts";
 export interface JobEnd {
   readonly status: "succeeded" | "failed";
   readonly result: unknown;
+  /** The names of the rows of its result, in order: what is asked for as its result has them as `rows`. Kept beside the record (job-rows.ts). */
+  readonly rows?: readonly string[];
   readonly chargeNano: Nano;
   /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
   readonly stopped?: Stopped;
@@ -18,7 +20,14 @@ export interface JobEnd {
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
 
 /** The job's next step would not be paid: it is not taken, and the job ends. */
-export class NoLongerPaid extends Error {}
+export class NoLongerPaid extends Error {
+  readonly why: Stopped;
+
+  constructor(why: Stopped) {
+    super(why);
+    this.why = why;
+  }
+}
 
 /** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
 export interface RunningJob extends InnerCalls {
@@ -31,7 +40,12 @@ export interface RunningJob extends InnerCalls {
   /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
   readonly signal: AbortSignal;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
-  /** Keeps how far it has come. Rejects with LeaseLost where another process runs it by now. */
+  /**
+   * Before a paid step that is no call of an action: proves that the job is this process's, and that its key and account may still
+   * pay. Rejects with LeaseLost or NoLongerPaid.
+   */
+  beforePaidStep(): Promise<void>;
+  /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */
   save(progress: unknown): Promise<void>;
   /** Grows the hold to `amountNano` and notes how much of it has been used; false: there is no money for more. */
   extend(amountNano: Nano, accruedNano: Nano): Promise<boolean>;
@@ -44,7 +58,8 @@ export interface JobKind {
   /** What counts against the hold: the prices of its calls, or what they cost us. */
   readonly counted: "price" | "upstream_cost";
   /**
-   * Runs it to its end. A rejection ends it as failed. LeaseLost and an aborted process leave it to whoever goes on with it, and a
+   * Runs it to its end. A rejection ends it as failed, and one with NoLongerPaid charges what its calls have spent: a kind that counts
+   * otherwise catches that and ends with what it had, and with `stopped`. LeaseLost and an aborted process leave it to whoever goes on with it, and a
    * store that was away to this process, from what was saved last.
    */
   run(job: RunningJob): Promise<JobEnd>;

@@ -1,7 +1,7 @@
 // What core/onesearch takes, and what a call of it means: which facets, how fast, how thorough, how new.
 import { z } from "zod";
 import { exactlyOne, goesWith, notBoth, rule, type SchemaRule } from "../catalog/params-rules.ts";
-import { readPageUrl } from "./page-url.ts";
+import { readPageUrl } from "./pages/page-url.ts";
 
 /** Those that a classifier may choose. */
 export const SEARCH_FACETS = [
@@ -19,6 +19,7 @@ export const SEARCH_FACETS = [
   "compliance",
 ] as const;
 export type SearchFacet = (typeof SEARCH_FACETS)[number];
+const NO_PORTS = () => false;
 const FACETS = [...SEARCH_FACETS, "scrape", "scrape-hard", "social"] as const;
 const PLATFORMS = ["tiktok", "instagram", "youtube", "twitter", "weibo", "reddit"] as const;
 /** Beyond so many results nobody reads on, and beyond so many pages the flat price does not carry them. */
@@ -32,7 +33,7 @@ const host = z
   .max(253)
   .regex(/^([a-z0-9_]([a-z0-9_-]*[a-z0-9])?\.)+[a-z0-9-]{2,}$/, "must be a domain such as example.com");
 function urlFault(given: unknown): string {
-  const read = readPageUrl(String(given));
+  const read = readPageUrl(String(given), NO_PORTS);
   return read instanceof URL ? "" : read.words;
 }
 const page = z

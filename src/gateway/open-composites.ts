@@ -1,17 +1,20 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import type { CompositeTierSpec } from "../catalog/tier.ts";
+import type { FacetsSpec } from "../catalog/tier.ts";
 import { systemClock } from "../clock.ts";
 import { consultAction } from "../composites/consult.ts";
+import { onescrapeAction } from "../composites/onescrape.ts";
 import { onesearchActions } from "../composites/onesearch.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { consultDeps } from "./consult-deps.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import { openPages } from "./open-pages.ts";
 
 export interface OpenCompositesParts {
   readonly config: Config;
@@ -19,6 +22,8 @@ export interface OpenCompositesParts {
   readonly records: Records;
   /** Whose composite tiers say what is tried in which order. */
   readonly catalog: OpenCatalog;
+  /** How the internet is reached in tests. */
+  readonly internet?: PublicFetchOptions;
   /** Asked at each call: the actions that composites call are opened with them. */
   readonly actions: () => OpenActions;
 }
@@ -29,27 +34,26 @@ export interface OpenComposites {
   close(): Promise<void>;
 }
 
-/** The tier of this name and kind; the catalog has no other shape of it, unless an overlay has put one there. */
-function tierOf<Kind extends CompositeTierSpec["kind"]>(
-  catalog: OpenCatalog,
-  name: string,
-  kind: Kind,
-): Extract<CompositeTierSpec, { kind: Kind }> {
-  const found = catalog.current().compositeTiers.get(name);
-  if (found?.kind !== kind) throw new Error(`tiers/${name}.ts is no ${kind}`);
-  return found as Extract<CompositeTierSpec, { kind: Kind }>;
+/** What searches look for where: the file of tiers/ of that name. */
+function facetsIn(catalog: OpenCatalog): FacetsSpec {
+  const facets = catalog.current().compositeTiers.get("onesearch");
+  if (facets?.kind !== "facets") throw new Error("tiers/onesearch.ts has no facets");
+  return facets;
 }
 
-export function openComposites({ records, catalog, actions }: OpenCompositesParts): OpenComposites {
+export function openComposites(parts: OpenCompositesParts): OpenComposites {
+  const { config, records, catalog, actions, internet = {} } = parts;
+  const clock = systemClock;
+  const pages = openPages({ config, catalog, clock, internet });
   const search = {
-    clock: systemClock,
-    facets: () => tierOf(catalog, "onesearch", "facets"),
-    pages: () => tierOf(catalog, "onescrape", "page-ladder"),
+    clock,
+    pages,
+    facets: () => facetsIn(catalog),
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
   return {
-    actions: [...onesearchActions(search), consultAction(consultDeps(records, actions))],
+    actions: [onescrapeAction(pages), ...onesearchActions(search), consultAction(consultDeps(records, actions))],
     jobKinds: [],
-    async close() {},
+    close: () => pages.close(),
   };
 }

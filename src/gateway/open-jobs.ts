@@ -10,6 +10,7 @@ import { cancelAction } from "../jobs/cancel-action.ts";
 import { jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
+import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -42,22 +43,33 @@ export interface OpenJobs {
   readonly run: RunDeps;
 }
 
+const MIB = 1_048_576;
+
+/** The rows of jobs' results: in a store that many share, in memory as it is, there is less room for them. */
+export function openJobRows({ records, shared }: Stores): JobRows {
+  return createJobRows({ records, bytesMax: (shared ? 16 : 256) * MIB });
+}
+
 export interface JobActionsParts {
   readonly records: Records;
+  readonly rows: Pick<JobRows, "read">;
   readonly catalog: () => Catalog;
   /** Asked at each call: the jobs are made after the actions that they run. */
   readonly jobs: () => Jobs;
 }
 
 /** The actions on jobs: core/result and core/cancel. */
-export function jobActions({ records, catalog, jobs }: JobActionsParts): readonly LocalAction[] {
+export function jobActions({ records, rows, catalog, jobs }: JobActionsParts): readonly LocalAction[] {
   const result = resultAction({
     records,
     clock: systemClock,
     sold: (id, audience) => catalog().action(id, audience),
     async ownJob(id, payer) {
       const job = await jobs().find(id, payer);
-      return job === null ? null : jobView(job);
+      if (job?.end?.rows === undefined) return job === null ? null : jobView(job);
+      // Where rows have left to make room for later ones, the result is as good as gone.
+      const found = await rows.read(job.end.rows);
+      return found === null ? null : jobView(job, { rows: found });
     },
   });
   return [result, cancelAction(jobs)];

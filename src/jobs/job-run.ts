@@ -105,22 +105,21 @@ export class JobRun implements RunningJob {
   }
 
   async call(wanted: WantedCall): Promise<InnerAnswer> {
-    await this.#beforePaidStep();
+    await this.beforePaidStep();
     return this.#calls.call(wanted);
   }
 
   async ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.#beforePaidStep();
+    await this.beforePaidStep();
     return this.#calls.ladder(wanted);
   }
 
   async race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.#beforePaidStep();
+    await this.beforePaidStep();
     return this.#calls.race(wanted);
   }
 
-  /** Proves that the job is this process's, and that its key and its account may still pay, as at the launch. */
-  async #beforePaidStep(): Promise<void> {
+  async beforePaidStep(): Promise<void> {
     this.#moved();
     const [standing] = await Promise.all([
       this.#deps.ledger.standing(this.job.hold).catch(this.#proven.away),
@@ -230,8 +229,8 @@ export class JobRun implements RunningJob {
   #payable(end: JobEnd): JobEnd {
     const { amountNano } = this.job;
     if (this.#stopped !== null) {
-      const chargeNano = least(this.spend.spentNano, amountNano);
-      return { status: "failed", result: end.result, chargeNano, stopped: this.#stopped };
+      const done = end.stopped === undefined ? this.spend.spentNano : end.chargeNano;
+      return { ...end, status: "failed", chargeNano: least(done, amountNano), stopped: this.#stopped };
     }
     const chargeNano = end.status === "succeeded" ? least(end.chargeNano, amountNano) : ZERO;
     return { ...end, chargeNano, ...(this.#isCancelled ? { cancelled: true as const } : {}) };
