@@ -25,8 +25,8 @@ const openModels = {
   ],
   takes: { messageFields: ["name"], developerRole: "system" as const, efforts: [] },
 };
-/** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. */
-const named = { models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
+/** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. Unsure: who lists models. */
+const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
 
 /** Thinks in any case, and refuses every temperature, nucleus and penalty but its own. */
 const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
@@ -38,6 +38,7 @@ export default defineAdapters({
     docs: "https://platform.moonshot.ai/docs/api/chat",
     origin: "https://api.moonshot.ai/v1",
     auth: bearer,
+    pricedAs: "moonshotai",
     alsoCalled: ["moonshotai"],
     otelName: "moonshot_ai",
     // It names no `maker`: several others sell its models cheaper, but their cached tokens dearer, and a maker's price would take them off.
@@ -71,6 +72,7 @@ export default defineAdapters({
     // The address within China, whose prices in yuan the list has in USD.
     origin: "https://open.bigmodel.cn/api/paas/v4",
     auth: bearer,
+    pricedAs: "zhipuai",
     keyEnv: ["ZHIPU_API_KEY", "ZHIPUAI_API_KEY"],
     chat: {
       ...openModels,
@@ -182,6 +184,7 @@ export default defineAdapters({
     docs: "https://huggingface.co/docs/inference-providers",
     origin: "https://router.huggingface.co/v1",
     auth: bearer,
+    pricedAs: "huggingface_*",
     keyEnv: ["HF_TOKEN", "HUGGINGFACE_API_KEY"],
     // What follows the colon is the provider that it sends the call to, whose price it passes on.
     chat: {

@@ -16,7 +16,7 @@ import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
 import { fullPriceWords } from "../src/web/words.ts";
-import { ERROR_TYPES } from "../src/wires/chat-completions/errors.ts";
+import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */
 interface Page {

@@ -12,7 +12,7 @@ import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
 import { openComposites } from "./gateway/open-composites.ts";
-import { jobActions, jobsEndpoint, openJobRows, openJobs } from "./gateway/open-jobs.ts";
+import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
@@ -98,7 +98,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
-  const rows = openJobRows(stores);
   const composites = openComposites({
     config,
     log,
@@ -114,7 +113,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     catalog,
     publicUrl: url.get,
     moreActions: [
-      ...jobActions({ records: stores.records, rows, catalog: catalog.current, jobs: () => jobs }),
+      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
       ...composites.actions,
       ...moreActions,
     ],

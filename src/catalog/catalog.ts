@@ -1,7 +1,17 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
 import type { PicoPerToken } from "../money.ts";
 import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
-import type { AdapterSpec, ChatSpec, ChatWire, ModelEnd, ModelSpec, PartBounds, Tokenizer } from "./adapter.ts";
+import type {
+  AdapterSpec,
+  ChatSpec,
+  ChatWire,
+  ModelEnd,
+  ModelSpec,
+  PartBounds,
+  Tokenizer,
+  UnitKind,
+  UnitModelSpec,
+} from "./adapter.ts";
 import type { Kind } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 
@@ -18,9 +28,20 @@ export interface PriceStep extends TokenRates {
   readonly promptTokens: number;
 }
 
+/** Another price at some hours of the day, UTC. */
+export interface PriceHours {
+  /** Minutes of the day; the last is no longer within. */
+  readonly fromMinute: number;
+  readonly untilMinute: number;
+  readonly weekdaysOnly: boolean;
+  readonly price: TokenPrice;
+}
+
 export interface TokenPrice extends TokenRates {
   /** Shortest prompt first. */
   readonly steps: readonly PriceStep[];
+  /** The first that a moment is in holds; without one the price is this itself. Those within have none. */
+  readonly hours: readonly PriceHours[];
   /** The day it came into force, `YYYY-MM-DD`. */
   readonly since: string;
   /**
@@ -100,6 +121,35 @@ export interface RetiredModel {
 export type SoldModel = Sold<"chat", Offer>;
 export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
 
+/** A price by units, compiled. */
+export interface UnitPrice {
+  /** By unit (`textIn`, `seconds`, `image 1024x1024 high`): pico-USD for each. What is not here is not sold. */
+  readonly rates: ReadonlyMap<string, PicoPerToken>;
+  /** As of a TokenPrice. */
+  readonly since: string;
+  readonly version: string;
+}
+
+/** One way to serve a model that is sold by units. */
+export interface UnitOffer {
+  readonly adapter: Adapter;
+  readonly upstreamModel: string;
+  readonly spec: UnitModelSpec;
+  /** What the upstream takes from us. */
+  readonly cost: UnitPrice;
+  readonly healthKey: string;
+}
+
+/** A model that is neither a chat nor an embedding model, as it is sold. */
+export interface SoldUnitModel {
+  readonly kind: UnitKind;
+  readonly slug: string;
+  /** What callers pay, whichever candidate serves them. */
+  readonly sale: UnitPrice;
+  /** Configured ones only: the maker's own first, then by name. */
+  readonly offers: readonly UnitOffer[];
+}
+
 /** One vendor's action that can serve a sold one. */
 export interface ActionOffer {
   readonly adapter: Adapter;
@@ -153,6 +203,10 @@ export interface Catalog {
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
   model(slug: string, audience: Audience): SoldModel | null;
   embedding(slug: string, audience: Audience): SoldEmbedding | null;
+  /** Every model that is sold by units. */
+  unitModels(audience: Audience): readonly SoldUnitModel[];
+  /** By slug, or by a name without a maker that is only one's. */
+  unitModel(kind: UnitKind, name: string, audience: Audience): SoldUnitModel | null;
   /** The slugs that a name without a maker can mean: those that end in it, and those whose maker calls them so. */
   slugsNamed(name: string, kind: Kind, audience: Audience): readonly string[];
   /** Of either kind, those that lists show, by slug. */

@@ -8,11 +8,13 @@ import type {
   RetiredModel,
   SoldEmbedding,
   SoldModel,
+  SoldUnitModel,
   Tier,
   TokenPrice,
 } from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
+import { withNamedServers } from "./named-servers.ts";
 import { compilePrice, priceOn } from "./price.ts";
 import { hasEnded } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf, NAMED_MODEL, splitSlug } from "./slug.ts";
@@ -26,6 +28,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
+import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -50,6 +53,7 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  readonly unitModels: readonly SoldUnitModel[];
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
@@ -168,6 +172,7 @@ function viewOf(day: string, source: CatalogSource): DayView {
   return {
     day,
     ...sold,
+    unitModels: soldUnitModels(day, source.adapters.values(), rules),
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
     listed: [...sold.models.values(), ...sold.embeddings.values()]
       .filter(({ listed }) => listed)
@@ -222,7 +227,8 @@ function sourcesOf(
  * Makes the catalog of files that have each passed their own check.
  * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
  */
-export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Catalog {
+export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Catalog {
+  const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
   const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
   if (problems.length > 0) throw new CatalogError(problems);
 
@@ -260,6 +266,8 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
       return any === null ? null : soldEmbedding(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
+    unitModels: (audience) => view(audience).unitModels,
+    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
     listed: (audience) => view(audience).listed,
     retired: (name, kind, audience) => view(audience).retired[kind].get(name) ?? null,

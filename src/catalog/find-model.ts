@@ -1,6 +1,7 @@
 // From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
 import { GatewayError } from "../errors.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, Tier } from "./catalog.ts";
+import { unitEndpointOf } from "./find-unit-model.ts";
 import { nearest } from "./nearest.ts";
 import { retiredModelError } from "./retirement.ts";
 import type { Kind } from "./slug.ts";
@@ -61,7 +62,8 @@ function missing(name: string, more: string, data: Readonly<Record<string, unkno
 function unknown(name: string, base: string, why: string, search: Search<unknown>): GatewayError {
   const { kinds, catalog, audience } = search;
   const other = KINDS.find((kind) => !kinds.includes(kind) && isOfKind(base, kind, catalog, audience));
-  if (other !== undefined) return missing(name, `It is ${ENDPOINTS[other]}.`, { nearest: [] }, search);
+  const elsewhere = other === undefined ? unitEndpointOf(base, catalog, audience) : ENDPOINTS[other];
+  if (elsewhere !== null) return missing(name, `It is ${elsewhere}.`, { nearest: [] }, search);
   const near = nearest(base, namesOf(search));
   const says = near.length === 0 ? why : `${why} Nearest: ${near.join(", ")}.`;
   return missing(name, says.trim(), { nearest: near }, search);

@@ -1,5 +1,6 @@
 // All that a file in tiers/ may import: an alias we sell and its candidates in order of preference, and what our composites try in which order.
 import type { ActionFacts, JsonObject } from "./action.ts";
+import type { PeopleFinderSpec } from "./people-finder.ts";
 
 export { z } from "zod";
 export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
@@ -179,5 +180,10 @@ export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
   return { kind: "facets", ...spec };
 }
 
+/** Gives a finder of people its types. */
+export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
+  return { kind: "people-finder", ...spec };
+}
+
 /** What one of our composites goes by; `kind` tells them apart. */
-export type CompositeTierSpec = PageLadderSpec | FacetsSpec;
+export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec;

@@ -1,5 +1,6 @@
 // Checks what a file in tiers/ says that a composite of ours goes by, and lists the actions that it names.
 import { z } from "zod";
+import { actionsOfPeopleFinder, peopleFinderSchema } from "./people-finder.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 
 const words = z.string().min(1);
@@ -71,6 +72,7 @@ const facets = z.strictObject({
 /** By kind. */
 export const COMPOSITE_TIER_SCHEMAS: Readonly<Record<CompositeTierSpec["kind"], z.ZodType>> = {
   "page-ladder": pageLadder,
+  "people-finder": peopleFinderSchema,
   facets,
 };
 
@@ -84,6 +86,8 @@ export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [fie
           [markdown, html].flatMap((call) => (call === undefined ? [] : [[`rungs ${tag}`, call.action] as const])),
         ),
       ];
+    case "people-finder":
+      return actionsOfPeopleFinder(spec);
     case "facets":
       return [
         ["archive.action", spec.archive.action],

@@ -4,6 +4,7 @@ import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
+import { parseUnitPrice } from "./unit-price.ts";
 import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
@@ -36,8 +37,18 @@ const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
 const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
 const step = z.strictObject({ promptTokens: count, ...rates });
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time of day as HH:MM");
+const hours = z
+  .strictObject({ from: time, until: time, weekdaysOnly: z.boolean().optional(), ...rates })
+  .refine(({ from, until }) => from < until, { path: ["until"], message: "must be after `from`, on the same day" });
+const dated = z
+  .strictObject({ since: day, ...rates, steps: z.array(step).optional(), hours: z.array(hours).optional() })
+  .refine((one) => one.steps === undefined || one.hours === undefined, {
+    path: ["hours"],
+    message: "cannot be together with steps",
+  });
 const prices = z
-  .array(z.strictObject({ since: day, ...rates, steps: z.array(step).optional() }))
+  .array(dated)
   .min(1, "has no price, and what is not priced is not sold")
   .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
   .refine(
@@ -94,12 +105,87 @@ const chat = z.strictObject({
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
   modelsPath: z.string().startsWith("/").optional(),
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), retires: retires.optional(), ...anyChatModel })),
+  models: z.record(
+    z.string(),
+    z.strictObject({
+      slug: slug.optional(),
+      retires: retires.optional(),
+      priceNote: z.string().min(1).optional(),
+      ...anyChatModel,
+    }),
+  ),
   anyModel: z.strictObject({ ...anyChatModel, prices: unpriced }).optional(),
 });
 const embeddings = z.strictObject({
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), retires: retires.optional(), ...anyModel })),
+  models: z.record(
+    z.string(),
+    z.strictObject({
+      slug: slug.optional(),
+      retires: retires.optional(),
+      priceNote: z.string().min(1).optional(),
+      ...anyModel,
+    }),
+  ),
   anyModel: z.strictObject(anyModel).optional(),
+});
+
+const unitPrice = z
+  .string()
+  .refine((text) => parseUnitPrice("images", text) !== null, "is no decimal in USD with at most nine places");
+const tokenCounts = z.record(z.string(), z.record(z.string(), count));
+const unitModel = z.strictObject({
+  kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
+  dialect: z.enum([
+    "openai-images",
+    "gemini-images",
+    "fal-images",
+    "openai-audio",
+    "openai-voice",
+    "cohere-rerank",
+    "data-rerank",
+    "openai-moderation",
+    "openai-completion",
+  ]),
+  slug: slug.optional(),
+  prices: z
+    .array(
+      z.strictObject({
+        since: day,
+        textIn: price.optional(),
+        cachedIn: price.optional(),
+        imageIn: price.optional(),
+        audioIn: price.optional(),
+        textOut: price.optional(),
+        imageOut: price.optional(),
+        audioOut: price.optional(),
+        characters: price.optional(),
+        hours: unitPrice.optional(),
+        searches: unitPrice.optional(),
+        megapixels: unitPrice.optional(),
+        images: z.record(z.string(), unitPrice).optional(),
+      }),
+    )
+    .min(1, "has no price, and what is not priced is not sold")
+    .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last"),
+  origin: z.string().optional(),
+  path: z.string().startsWith("/").optional(),
+  extraFields: z.record(z.string(), z.unknown()).optional(),
+  renamed: z.record(z.string(), z.string()).optional(),
+  omits: z.array(z.string()).optional(),
+  refuses: z.array(z.string()).optional(),
+  inputTokensMax: count.optional(),
+  outputTokensMax: count.optional(),
+  charactersMax: count.optional(),
+  imagesMax: count.optional(),
+  imageTokens: tokenCounts.optional(),
+  imageInTokensMax: count.optional(),
+  streams: z.boolean().optional(),
+  translates: z.boolean().optional(),
+  formats: z.array(z.string()).optional(),
+  secondsMax: count.optional(),
+  secondsMin: count.optional(),
+  audioTokensPerSecond: count.optional(),
+  fillsIn: z.boolean().optional(),
 });
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/);
@@ -140,6 +226,7 @@ const adapter = z.strictObject({
   keyParts: envNames.optional(),
   keyOptional: z.boolean().optional(),
   alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
+  pricedAs: z.string().min(1).optional(),
   otelName: z
     .string()
     .regex(/^[a-z][a-z0-9_.]*$/)
@@ -151,10 +238,12 @@ const adapter = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   local: z.boolean().optional(),
+  several: z.boolean().optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
   embeddings: embeddings.optional(),
+  unitModels: z.record(z.string(), unitModel).optional(),
 });
 
 const tier = z.strictObject({

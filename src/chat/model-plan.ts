@@ -7,6 +7,7 @@ import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
@@ -45,6 +46,8 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
+  /** The seal of a payer's thoughts. */
+  readonly seals: (payer: string) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */
@@ -66,6 +69,11 @@ interface Make {
   readonly requestId: string;
   readonly id: string;
   readonly createdS: number;
+}
+
+/** Whether a body goes to an offer as it was sent. */
+function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
+  return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
 }
 
 function ownMax(model: SoldModel): number {
@@ -95,11 +103,12 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     contextTokens: model.contextTokens,
     outputTokensMax,
     clocks,
+    seal: read.seal,
   };
   return model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
     .map((offer) =>
-      upstream.chatCandidate(offer, { ...order, asked: isOwnServer(offer) ? read.unsifted() : read.asked }),
+      upstream.chatCandidate(offer, { ...order, asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked }),
     );
 }
 
@@ -114,7 +123,7 @@ function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitMod
     const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
-  const unsifted = read.dropped.length > 0 && model.offers.some(isOwnServer);
+  const unsifted = read.dropped.length > 0 && model.offers.some((offer) => takesUnsifted(offer, read));
   return { model, place, firstTokenMsMax, candidates, partTokens, outputTokensMax, unsifted };
 }
 
@@ -124,13 +133,17 @@ function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): str
   return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
 }
 
-function promptOf(read: ModelRequest, { request, audience }: PlanCall): QuotedPrompt {
+function promptBytes(read: ModelRequest, { request }: PlanCall): number {
+  return request.body.length + (read.keptBytes ?? 0);
+}
+
+function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
   return {
     shape: read.shape,
-    bodyBytes: request.body.length,
+    bodyBytes: promptBytes(read, call),
     text: () => read.sentText(),
     choices: read.choices,
-    strict: audience.strictBounds,
+    strict: call.audience.strictBounds,
   };
 }
 
@@ -192,7 +205,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const id = request.id.replace(/^req_/, read.idPrefix);
-  const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const atMs = deps.clock.epochMs();
+  const createdS = Math.floor(atMs / 1000);
   const make: Make = { deps, read, requestId: request.id, id, createdS };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
@@ -221,6 +235,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     effect: "read",
     quote: quoteOf(models, promptOf(read, call), {
       counter: deps.counter,
+      fromMs: atMs,
+      untilMs: atMs + settings.wholeMsMax,
       routeOf,
       withOutput: read.output.shared ? withOutput : null,
     }),
@@ -241,9 +257,10 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
     prepare: null,
   };
   return {
@@ -253,7 +270,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       ...modelEndHeaders(resolved.ends),
       ...droppedHeader(
         read.dropped,
-        tried.every(({ candidate }) => isOwnServer(candidate.offer)),
+        tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
       ),
     },
     frame: read.frame({

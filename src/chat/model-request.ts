@@ -1,6 +1,6 @@
 // What a plan needs of a request to a model, whatever the wire it came in. Types and nothing else.
 import type { Frame } from "../endpoint.ts";
-import type { AnswerCodec, CallerRequest } from "../neutral.ts";
+import type { AnswerCodec, CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { Candidate } from "../route.ts";
 import type { NamedBy } from "../wires/call-tags.ts";
 import type { AnswerHead } from "../wires/wire.ts";
@@ -40,6 +40,8 @@ export interface ModelRequest {
   readonly asked: CallerRequest;
   /** What goes to servers of the operator's own, which may know more: all that was sent, but for our own fields. */
   readonly unsifted: () => CallerRequest;
+  /** Vendors of the same wire are sent it too: they take fields that no other wire has a word for. */
+  readonly passesUnsifted?: true;
   /** The body as it was sent, for the fingerprint of its Idempotency-Key. */
   readonly sent: unknown;
   /** The fields that name the call in reports. */
@@ -59,6 +61,10 @@ export interface ModelRequest {
   readonly stream: boolean;
   readonly choices: number;
   readonly output: OutputBound;
+  /** Bytes of conversation that the request only names, beside its own. */
+  readonly keptBytes?: number;
+  /** Its caller carries thoughts sealed; absent: as their vendors give them. */
+  readonly seal?: ThoughtSeal;
   /** All the text that is sent, for a bound. */
   sentText(): string;
   /** What the model reads, for an estimate where no usage came. */

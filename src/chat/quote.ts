@@ -1,6 +1,6 @@
 // The most a chat request can cost: of several models the dearest, first by bytes, then by a count where money is short.
-import type { SoldModel } from "../catalog/catalog.ts";
-import { boundOf, ratesOf } from "../catalog/price.ts";
+import type { SoldModel, TokenPrice } from "../catalog/catalog.ts";
+import { boundOf, dearestWithin, ratesOf } from "../catalog/price.ts";
 import { affordable, minus, most, type Nano, part, ZERO } from "../money.ts";
 import type { Quote, Within } from "../plan.ts";
 import type { Route } from "../route.ts";
@@ -53,6 +53,9 @@ async function countedFor(
 
 export interface QuoteParts {
   readonly counter: TokenCounter;
+  /** When the call is planned and the last moment it can end, in milliseconds since 1970: the hold is for the dearest hour between. */
+  readonly fromMs: number;
+  readonly untilMs: number;
   /** The route of some of the models, where the money does not do for all. */
   readonly routeOf: (models: readonly FitModel[]) => Route;
   /** The same model with fewer output tokens, for a request whose output is lowered to what the money does for; null: it is not. */
@@ -68,7 +71,7 @@ const OUTPUT_TOKENS_MIN = 1_024;
 
 /** Makes the quote of a request to models. */
 export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
-  const { counter, routeOf, withOutput } = parts;
+  const { counter, routeOf, withOutput, fromMs, untilMs } = parts;
   const byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
   let counted: ReadonlyMap<SoldModel, number> = new Map();
 
@@ -78,16 +81,18 @@ export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts
     return Math.min(textTokens + fit.partTokens, fit.model.contextTokens);
   }
 
+  const held = (price: TokenPrice): TokenPrice => dearestWithin(price, fromMs, untilMs);
+
   function boundFor(fit: FitModel): Nano {
     const outputTokensMax = fit.outputTokensMax * prompt.choices;
-    return boundOf(fit.model.sale, { inputTokensMax: inputTokensMax(fit), outputTokensMax });
+    return boundOf(held(fit.model.sale), { inputTokensMax: inputTokensMax(fit), outputTokensMax });
   }
 
   const bound = (some: readonly FitModel[]): Nano => some.map(boundFor).reduce(most);
 
   /** The most output tokens of each answer that `money` pays for beside the prompt. */
   function affordableOutput(fit: FitModel, money: Nano): number {
-    const { sale } = fit.model;
+    const sale = held(fit.model.sale);
     const prompted = inputTokensMax(fit);
     const left = minus(money, boundOf(sale, { inputTokensMax: prompted, outputTokensMax: 0 }));
     const tokens = affordable(left, ratesOf(sale, prompted).output);
@@ -138,7 +143,7 @@ export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts
         .flatMap((fit) => {
           const outputTokensMax = fit.outputTokensMax * prompt.choices;
           const bounds = { inputTokensMax: inputTokensMax(fit), outputTokensMax };
-          return fit.candidates.map(({ offer }) => boundOf(offer.cost, bounds));
+          return fit.candidates.map(({ offer }) => boundOf(held(offer.cost), bounds));
         })
         .reduce(most, ZERO),
   };

@@ -147,7 +147,8 @@ function helpFor(words: readonly string[], columns: number): string | null {
   const asksFirst = ["help", ...ASKS_HELP].includes(first);
   if (asksFirst && words.length < 2) return overview(columns);
   const named = asksFirst ? words.slice(1) : words;
-  const group = groupOf(named[0]);
+  const isCommand = COMMANDS.some(({ name }) => name === named[0]);
+  const group = isCommand ? [] : groupOf(named[0]);
   const alone = asksFirst ? named.length === 1 : ASKS_HELP.includes(second);
   if (group.length > 0 && alone) return overview(columns, group);
   return asksFirst ? help(find(named).command, columns) : null;

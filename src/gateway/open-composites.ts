@@ -1,20 +1,30 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
+import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
 import type { FacetsSpec } from "../catalog/tier.ts";
 import { systemClock } from "../clock.ts";
 import { consultAction } from "../composites/consult.ts";
+import { onefind } from "../composites/onefind.ts";
+import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
 import { onescrapeAction } from "../composites/onescrape.ts";
 import { onesearchActions } from "../composites/onesearch.ts";
+import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
 import type { Payer } from "../plan.ts";
+import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { consultDeps } from "./consult-deps.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { openPages } from "./open-pages.ts";
+
+/** Rows of jobs that run at once. */
+const ROWS_AT_ONCE = 256;
+/** What the rows of an account's results share. */
+const ROWS_BYTES_MAX = 16 * 1_048_576;
 
 export interface OpenCompositesParts {
   readonly config: Config;
@@ -31,6 +41,8 @@ export interface OpenCompositesParts {
 export interface OpenComposites {
   readonly actions: readonly LocalAction[];
   readonly jobKinds: readonly JobKind[];
+  /** The rows of what they have found. */
+  readonly rows: JobRows;
   close(): Promise<void>;
 }
 
@@ -45,6 +57,9 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const { config, records, catalog, actions, internet = {} } = parts;
   const clock = systemClock;
   const pages = openPages({ config, catalog, clock, internet });
+  const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX });
+  const places = new RowPlaces(ROWS_AT_ONCE);
+  const finder = () => peopleFinder(catalog);
   const search = {
     clock,
     pages,
@@ -52,8 +67,22 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
   return {
-    actions: [onescrapeAction(pages), ...onesearchActions(search), consultAction(consultDeps(records, actions))],
-    jobKinds: [],
+    actions: [
+      onescrapeAction(pages),
+      onefind(finder),
+      onefindDeep(finder),
+      ...onesearchActions(search),
+      consultAction(consultDeps(records, actions)),
+    ],
+    jobKinds: [onefindDeepJob({ finder, rows, places })],
+    rows,
     close: () => pages.close(),
   };
+}
+
+/** What core/onefind goes by, as the catalog in force has it. */
+function peopleFinder(catalog: OpenCatalog): PeopleFinderSpec {
+  const spec = catalog.current().compositeTiers.get("onefind");
+  if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
+  return spec;
 }

@@ -7,10 +7,10 @@ import type { ChatDeps } from "../chat/model-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
-import { jobRow, jobView } from "../jobs/job-view.ts";
+import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import { createJobRows, type JobRows } from "../records/job-rows.ts";
+import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -43,19 +43,20 @@ export interface OpenJobs {
   readonly run: RunDeps;
 }
 
-const MIB = 1_048_576;
-
-/** The rows of jobs' results: in a store that many share, in memory as it is, there is less room for them. */
-export function openJobRows({ records, shared }: Stores): JobRows {
-  return createJobRows({ records, bytesMax: (shared ? 16 : 256) * MIB });
-}
-
 export interface JobActionsParts {
   readonly records: Records;
-  readonly rows: Pick<JobRows, "read">;
+  /** Of jobs that keep the rows of their results apart. */
+  readonly rows: JobRows;
   readonly catalog: () => Catalog;
   /** Asked at each call: the jobs are made after the actions that they run. */
   readonly jobs: () => Jobs;
+}
+
+/** What is told of a job that is over, with the rows that are kept apart; null: they have left. */
+async function withRows(view: JobView, names: readonly string[] | undefined, rows: JobRows): Promise<JobView | null> {
+  if (names === undefined || typeof view.result !== "object") return view;
+  const read = await rows.read(names);
+  return read === null ? null : { ...view, result: { ...view.result, rows: read } };
 }
 
 /** The actions on jobs: core/result and core/cancel. */
@@ -66,10 +67,7 @@ export function jobActions({ records, rows, catalog, jobs }: JobActionsParts): r
     sold: (id, audience) => catalog().action(id, audience),
     async ownJob(id, payer) {
       const job = await jobs().find(id, payer);
-      if (job?.end?.rows === undefined) return job === null ? null : jobView(job);
-      // Where rows have left to make room for later ones, the result is as good as gone.
-      const found = await rows.read(job.end.rows);
-      return found === null ? null : jobView(job, { rows: found });
+      return job === null ? null : withRows(jobView(job), job.end?.rows, rows);
     },
   });
   return [result, cancelAction(jobs)];

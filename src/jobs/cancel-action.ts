@@ -21,7 +21,7 @@ export function cancelAction(jobs: () => Pick<Jobs, "cancel">): LocalAction {
       const job = await jobs().cancel(id, payer);
       // Its result, where it has one by now, is core/result's to tell.
       if (job !== null) {
-        const { result: _, ...view } = jobView(job, { cancelled: true });
+        const { result: _, ...view } = jobView(job, true);
         return view;
       }
       const detail = `job_id: this account has no job ${id.slice(0, 80)}. What a vendor runs on its own cannot be cancelled.`;

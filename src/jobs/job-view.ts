@@ -36,29 +36,15 @@ export interface JobView {
   readonly stopped?: string;
 }
 
-interface Known {
-  /** Its payer has cancelled it, whether or not it has ended for that. */
-  readonly cancelled?: boolean;
-  /** The rows of its result, where its end names some. */
-  readonly rows?: readonly unknown[];
-}
-
-/** What its end says came of it; null: nothing. */
-function resultOf({ end }: JobRecord, rows: readonly unknown[] | undefined): unknown {
-  const result = end?.result ?? null;
-  return rows === undefined || typeof result !== "object" ? result : { ...result, rows };
-}
-
-export function jobView(job: JobRecord, { cancelled = false, rows }: Known = {}): JobView {
-  const { id, state, progress, end, chargedCents } = job;
+/** `cancelled`: it is known that its payer has cancelled it. */
+export function jobView({ id, state, progress, end, chargedCents }: JobRecord, cancelled = false): JobView {
   const made = progressOf(progress);
   const isOver = state === "succeeded" || state === "failed";
-  const result = isOver ? resultOf(job, rows) : null;
   return {
     job_id: id,
     status: STATUS[state],
     ...(made === null ? {} : { progress: made }),
-    ...(result === null ? {} : { result }),
+    ...(isOver && end !== null && end.result !== null ? { result: end.result } : {}),
     charged_cents: chargedCents,
     ...((isOver ? end?.cancelled === true : cancelled) ? { cancelled: true as const } : {}),
     ...(end?.stopped === undefined ? {} : { stopped: end.stopped }),

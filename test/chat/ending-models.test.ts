@@ -1,4 +1,4 @@
-// Models that end, as clients see them: a header while they are served, an error that names the successor after.
+// Models that end, as clients see them: a header while they are served, an error that names the successor after. And one with prices by the hour.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,6 +25,10 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     models: {
+      hourly: {
+        contextTokens: 32_000,
+        prices: [{ since: "2026-01-01", input: "1", output: "2", hours: [{ from: "00:00", until: "24:00", input: "100", output: "300" }] }],
+      },
       fresh: ${model("")},
       tired: ${model(`, retires: { on: "${SOON}", successor: "lab/fresh" }`)},
       gone: ${model(`, retires: { on: "${PAST}", successor: "lab/fresh" }`)},
@@ -87,4 +91,26 @@ it.each(["lab/gone", "gone"])("%s is refused with its successor, and nothing is 
     metadata: { successor: "lab/fresh" },
   });
   expect(await gateway.doctor()).toEqual([]);
+});
+
+it("a price by the hour is what is charged, held and told", async () => {
+  const { data, response } = await account.client.chat.completions
+    .create({ model: "lab/hourly", messages: [{ role: "user", content: "Hello" }] })
+    .withResponse();
+  const { prompt_tokens = 0, completion_tokens = 0 } = data.usage ?? {};
+  const usd = (prompt_tokens * 100 + completion_tokens * 300) / 1e6;
+  expect(Number(response.headers.get("x-tollgate-cost-usd"))).toBeCloseTo(usd, 9);
+  const poor = account.client.chat.completions.create({
+    model: "lab/hourly",
+    messages: [{ role: "user", content: "Hello" }],
+    max_tokens: 10_000,
+    max_cost_cents: 299,
+  } as never);
+  await expect(poor).rejects.toMatchObject({ status: 402, code: "max_cost_exceeded" });
+  expect(await account.client.models.retrieve("lab/hourly")).toMatchObject({
+    pricing: {
+      prompt: "0.000001",
+      hours_utc: [{ from: "00:00", until: "24:00", weekdays_only: false, prompt: "0.0001", completion: "0.0003" }],
+    },
+  });
 });

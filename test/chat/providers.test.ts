@@ -170,6 +170,43 @@ describe("servers of the operator's own", () => {
   });
 });
 
+describe("named servers of the operator's own", () => {
+  it("are as many as have an address, on two wires, each with a key, a price and a model of its own", async () => {
+    const environment = {
+      CUSTOM_BASE_URL: `${vendor.url}/custom/v1`,
+      CUSTOM_LAB_BASE_URL: `${vendor.url}/custom-lab/v1`,
+      CUSTOM_LAB_API_KEY: "key-of-lab",
+      CUSTOM_FAR_LAB_BASE_URL: `${vendor.url}/custom-far-lab/v1`,
+      CUSTOM_FAR_LAB_COMPLETION_USD_PER_MILLION: "7",
+      CUSTOM_MESSAGES_BASE_URL: `${vendor.url}/custom-messages/v1`,
+      CUSTOM_MESSAGES_API_KEY: "key-of-messages",
+      CUSTOM_MESSAGES_LAB_BASE_URL: `${vendor.url}/custom-messages-lab/v1`,
+      CUSTOM_MESSAGES_LAB_API_KEY: "key-of-messages-lab",
+      CUSTOM_MESSAGES_LAB_MODEL: "own-1",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      const ids = ["custom", "custom-lab", "custom-far-lab", "custom-messages", "custom-messages-lab"];
+      for (const id of ids) expect((await bothWays(client, `${id}/any`)).slug).toBe(`${id}/any`);
+      const seen = vendor.arrivals.map(({ path, headers }) => {
+        return [path, headers.authorization ?? headers["x-api-key"]].filter(Boolean).join(" ");
+      });
+      expect([...new Set(seen)]).toEqual([
+        "/custom/v1/chat/completions",
+        "/custom-lab/v1/chat/completions Bearer key-of-lab",
+        "/custom-far-lab/v1/chat/completions",
+        "/custom-messages/v1/messages key-of-messages",
+        "/custom-messages-lab/v1/messages key-of-messages-lab",
+      ]);
+      const { usage } = await client.chat.completions.create({ model: "custom-far-lab/any", messages: HELLO });
+      const { completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(completion_tokens * 7_000);
+      const listed = (await client.models.list()).data.map(({ id }) => id).filter((id) => id.startsWith("custom"));
+      expect(listed).toEqual(["custom-messages-lab/own-1"]);
+    });
+  });
+});
+
 describe("several keys of one vendor", () => {
   const MODEL = "openai/gpt-5.4-nano";
   const keysSeen = () => vendor.arrivals.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));

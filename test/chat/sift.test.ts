@@ -158,7 +158,10 @@ describe("encoded media", () => {
 describe("an account whose holds are made from bytes", () => {
   it("has no tighter bound", () => {
     const { shape, choices } = good({});
-    const model = { sale: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, steps: [] }, contextTokens: 1_000 };
+    const model = {
+      sale: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, steps: [], hours: [] },
+      contextTokens: 1_000,
+    };
     const candidate = { model, partTokens: 0, outputTokensMax: 10, unsifted: false } as unknown as Parameters<
       typeof quoteOf
     >[0][0];
@@ -168,10 +171,18 @@ describe("an account whose holds are made from bytes", () => {
       throw new Error("no route was asked for");
     };
     expect(
-      quoteOf([candidate], { ...prompt, strict: true }, { counter, routeOf: noRoute, withOutput: null }).tighten,
+      quoteOf(
+        [candidate],
+        { ...prompt, strict: true },
+        { counter, routeOf: noRoute, withOutput: null, fromMs: 0, untilMs: 0 },
+      ).tighten,
     ).toBeNull();
     expect(
-      quoteOf([candidate], { ...prompt, strict: false }, { counter, routeOf: noRoute, withOutput: null }).tighten,
+      quoteOf(
+        [candidate],
+        { ...prompt, strict: false },
+        { counter, routeOf: noRoute, withOutput: null, fromMs: 0, untilMs: 0 },
+      ).tighten,
     ).not.toBeNull();
   });
 });
