@@ -58,6 +58,13 @@ describe("timeCritical", () => {
     ]);
     expect(stage.asked("exa")).toHaveLength(1);
   });
+
+  it("never races an index against itself", async () => {
+    stage.plays({ exa: () => "hangs", brave: () => braved({ url: B.url, title: "B" }) });
+    const { evidence } = dataOf(await search({ query: "tea", facets: ["code"], timeCritical: true }));
+    expect(evidence).toMatchObject([{ facet: "code", source: "brave" }]);
+    expect(stage.asked("exa")).toHaveLength(1);
+  });
 });
 
 describe("evidence", () => {
@@ -329,6 +336,18 @@ describe("asOf", () => {
     const { evidence } = dataOf(await search({ urls: ["https://a.example/x"], asOf: "20150314" }));
     expect(evidence).toMatchObject([{ url: "https://a.example/x", content: LONG, source: "wayback" }]);
     expect(stage.asked("wayback")[0]?.url).toContain("/20150314id_/https://a.example/x");
+  });
+});
+
+describe("asOf with a query", () => {
+  it("gives what was found as it was archived, and what has no copy as it is", async () => {
+    stage.plays({
+      exa: finds(A, B),
+      wayback: ({ url }) => (url.includes("b.example") ? { status: 404, body: {} } : { body: `<p>${LONG}</p>` }),
+    });
+    const { evidence } = dataOf(await search({ query: "tea", asOf: "20150314" }));
+    expect(evidence).toMatchObject([{ url: A.url, content: LONG }, { url: B.url }]);
+    expect(evidence[1]).not.toHaveProperty("content");
   });
 });
 
