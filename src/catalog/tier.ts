@@ -111,6 +111,11 @@ export function definePageLadder(spec: Omit<PageLadderSpec, "kind">): PageLadder
   return { kind: "page-ladder", ...spec };
 }
 
+/** Gives a finder of people its types. */
+export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
+  return { kind: "people-finder", ...spec };
+}
+
 /** What the sources of core/onesearch are asked, in nobody's words. */
 export interface SearchWanted {
   readonly query: string;
@@ -178,11 +183,6 @@ export interface FacetsSpec {
 /** Gives facets their types. */
 export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
   return { kind: "facets", ...spec };
-}
-
-/** Gives a finder of people its types. */
-export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
-  return { kind: "people-finder", ...spec };
 }
 
 /** What one of our composites goes by; `kind` tells them apart. */

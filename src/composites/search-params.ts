@@ -19,7 +19,6 @@ export const SEARCH_FACETS = [
   "compliance",
 ] as const;
 export type SearchFacet = (typeof SEARCH_FACETS)[number];
-const NO_PORTS = () => false;
 const FACETS = [...SEARCH_FACETS, "scrape", "scrape-hard", "social"] as const;
 const PLATFORMS = ["tiktok", "instagram", "youtube", "twitter", "weibo", "reddit"] as const;
 /** Beyond so many results nobody reads on, and beyond so many pages the flat price does not carry them. */
@@ -32,6 +31,7 @@ const host = z
   .toLowerCase()
   .max(253)
   .regex(/^([a-z0-9_]([a-z0-9_-]*[a-z0-9])?\.)+[a-z0-9-]{2,}$/, "must be a domain such as example.com");
+const NO_PORTS = () => false;
 function urlFault(given: unknown): string {
   const read = readPageUrl(String(given), NO_PORTS);
   return read instanceof URL ? "" : read.words;

@@ -1,8 +1,7 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
-import type { FacetsSpec } from "../catalog/tier.ts";
+import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { systemClock } from "../clock.ts";
 import { consultAction } from "../composites/consult.ts";
 import { onefind } from "../composites/onefind.ts";
@@ -46,43 +45,34 @@ export interface OpenComposites {
   close(): Promise<void>;
 }
 
-/** What searches look for where: the file of tiers/ of that name. */
-function facetsIn(catalog: OpenCatalog): FacetsSpec {
-  const facets = catalog.current().compositeTiers.get("onesearch");
-  if (facets?.kind !== "facets") throw new Error("tiers/onesearch.ts has no facets");
-  return facets;
+/** The tier of this name and kind; the catalog has no other shape of it, unless an overlay has put one there. */
+function tierOf<Kind extends CompositeTierSpec["kind"]>(
+  catalog: OpenCatalog,
+  name: string,
+  kind: Kind,
+): Extract<CompositeTierSpec, { kind: Kind }> {
+  const found = catalog.current().compositeTiers.get(name);
+  if (found?.kind !== kind) throw new Error(`tiers/${name}.ts is no ${kind}`);
+  return found as Extract<CompositeTierSpec, { kind: Kind }>;
 }
 
 export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const { config, records, catalog, actions, internet = {} } = parts;
-  const clock = systemClock;
-  const pages = openPages({ config, catalog, clock, internet });
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX });
   const places = new RowPlaces(ROWS_AT_ONCE);
-  const finder = () => peopleFinder(catalog);
+  const finder = () => tierOf(catalog, "onefind", "people-finder");
+  const pages = openPages({ config, catalog, clock: systemClock, internet });
   const search = {
-    clock,
+    clock: systemClock,
     pages,
-    facets: () => facetsIn(catalog),
+    facets: () => tierOf(catalog, "onesearch", "facets"),
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
+  const consult = consultAction(consultDeps(records, actions));
   return {
-    actions: [
-      onescrapeAction(pages),
-      onefind(finder),
-      onefindDeep(finder),
-      ...onesearchActions(search),
-      consultAction(consultDeps(records, actions)),
-    ],
+    actions: [onescrapeAction(pages), onefind(finder), onefindDeep(finder), ...onesearchActions(search), consult],
     jobKinds: [onefindDeepJob({ finder, rows, places })],
     rows,
     close: () => pages.close(),
   };
-}
-
-/** What core/onefind goes by, as the catalog in force has it. */
-function peopleFinder(catalog: OpenCatalog): PeopleFinderSpec {
-  const spec = catalog.current().compositeTiers.get("onefind");
-  if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
-  return spec;
 }

@@ -84,7 +84,7 @@ export function chatDeps({
     counter,
     clock: systemClock,
     settings: chatSettings(config),
-    seals: (payer: string) => thoughtSeal(secrets, payer),
+    seals: (payer) => thoughtSeal(secrets, payer),
   };
 }
 
