@@ -64,8 +64,8 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const pages = openPages({ config, catalog, clock: systemClock, internet });
   const search = {
     clock: systemClock,
+    pages,
     facets: () => tierOf(catalog, "onesearch", "facets"),
-    pages: () => tierOf(catalog, "onescrape", "page-ladder"),
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
   const consult = consultAction(consultDeps(records, actions));
