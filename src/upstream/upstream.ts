@@ -10,6 +10,7 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { unsentFields } from "./dialects/chat-completions-fit.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
@@ -84,6 +85,8 @@ export interface Upstream {
 interface CandidateOf<AnOffer> extends Candidate {
   readonly offer: AnOffer;
   readonly contextTokens: number;
+  /** The top-level fields of a caller's body in OpenAI's chat wire that its vendor is not sent. */
+  unsent(): readonly string[];
 }
 
 export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
@@ -166,13 +169,21 @@ export function createUpstream(
       lane,
       readOnMsMax,
       asked = null,
-    }: { readonly lane: Lane; readonly readOnMsMax: number; readonly asked?: CallerRequest | null },
+      wire = null,
+    }: {
+      readonly lane: Lane;
+      readonly readOnMsMax: number;
+      readonly asked?: CallerRequest | null;
+      readonly wire?: ChatWire | null;
+    },
   ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
       offer,
       contextTokens: order.contextTokens,
+      unsent: () =>
+        asked === null || wire === null || asked.wire !== chatCompletions.wire ? [] : unsentFields(asked.body, wire),
       provider: offer.adapter.id,
       model: order.servedSlug,
       healthKey: offer.healthKey,
@@ -242,7 +253,7 @@ export function createUpstream(
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       const readOnMsMax = offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
-      return candidateOf(offer, order, { lane, readOnMsMax, asked: order.asked });
+      return candidateOf(offer, order, { lane, readOnMsMax, asked: order.asked, wire: offer.wire });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
