@@ -116,7 +116,7 @@ it("what the vendor that answered was not sent is named, beside what nobody is s
   };
   const ODD = { store: false, top_k: 5, seed: 7, foo: 1, provider: { allow_fallbacks: true } };
   expect(await named("mistralai/mistral-large-2512")).toEqual(["foo", "reasoning_effort", "store", "top_k"]);
-  expect(await named("deepseek/deepseek-v4-flash")).toEqual(["foo"]);
+  expect(await named("deepseek/deepseek-v4-flash")).toEqual(["foo", "store"]);
   expect(vendors.refusals).toEqual([]);
 });
 
