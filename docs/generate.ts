@@ -1,5 +1,5 @@
 // Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";

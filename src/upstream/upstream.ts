@@ -12,6 +12,7 @@ import { type ActionCandidate, type ActionOrder, actionCandidate } from "./actio
 import { authorized } from "./authorize.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { unsentFields } from "./dialects/chat-completions-fit.ts";
 import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
@@ -88,6 +89,8 @@ export interface Upstream {
 interface CandidateOf<AnOffer> extends Candidate {
   readonly offer: AnOffer;
   readonly contextTokens: number;
+  /** The top-level fields of a caller's body in OpenAI's chat wire that its vendor is not sent. */
+  unsent(): readonly string[];
 }
 
 export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
@@ -185,6 +188,7 @@ export function createUpstream(
     return {
       offer,
       contextTokens: order.contextTokens,
+      unsent: () => (asked === null || asked.wire !== chatCompletions.wire ? [] : unsentFields(asked.body, wire)),
       provider: offer.adapter.id,
       model: order.servedSlug,
       healthKey: offer.healthKey,
