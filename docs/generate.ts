@@ -84,7 +84,7 @@ async function catalogTables() {
     allowLoss: false,
   });
   const sellers = [...catalog.adapters({ sandbox: false }).values()].filter(
-    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined,
+    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined || spec.unitModels !== undefined,
   );
   const providers = sellers.map((adapter) => [
     adapter.spec.name,
@@ -92,6 +92,7 @@ async function catalogTables() {
     code(envName(adapter.id, "BASE_URL")),
     adapter.spec.local ? `any, as ${code(`${adapter.id}/<model>`)}` : modelCount(adapter.spec.chat),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
+    String(Object.keys(adapter.spec.unitModels ?? {}).length),
     `[${adapter.id}.ts](../adapters/${adapter.id}.ts)`,
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
@@ -101,7 +102,10 @@ async function catalogTables() {
     `[${id}.ts](../tiers/${id}.ts)`,
   ]);
   return {
-    providers: table(["Provider", "Key", "Base URL", "Chat models", "Embedding models", "File"], providers),
+    providers: table(
+      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "File"],
+      providers,
+    ),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
     actions: table(["Action", "Price", "What it does", "Key"], allActions(catalog).map(actionRow)),
   };
