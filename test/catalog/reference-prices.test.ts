@@ -113,6 +113,39 @@ it.each(VENDORS)("%s: every model lives, at the price of the list", async (vendo
   expect(wrong).toEqual([]);
 });
 
+/** What the list calls a unit of ours; where it has no rate of its own, that of texts counts. */
+const UNIT_RATES: Readonly<Record<string, readonly string[]>> = {
+  textIn: ["input_mtok"],
+  cachedIn: ["cache_read_mtok", "input_mtok"],
+  audioIn: ["input_audio_mtok", "input_mtok"],
+  textOut: ["output_mtok"],
+  imageIn: ["input_image_mtok", "input_mtok"],
+  imageOut: ["output_image_mtok", "output_mtok"],
+  hours: ["audio_hours"],
+  audioOut: ["output_audio_mtok", "output_mtok"],
+};
+const UNIT_VENDORS = ["openai", "gemini", "mistral", "deepseek", "fireworks", "groq"];
+
+it.each(UNIT_VENDORS)("%s: what is sold by units has the prices of the list, as far as it has them", async (vendor) => {
+  const spec = ((await import(`../../adapters/${vendor}.ts`)) as { default: AdapterSpec }).default;
+  const list = findProvider({ providerId: LISTED[vendor] ?? vendor })?.models ?? [];
+  const wrong: string[] = [];
+  for (const [id, { prices }] of Object.entries(spec.unitModels ?? {})) {
+    const found = list.find(({ match }) => matches(match as Match, id));
+    if (found === undefined) continue;
+    if (found.deprecated === true) wrong.push(`${vendor}/${id} is no more`);
+    const known = (Array.isArray(found.prices) ? found.prices : [{ prices: found.prices }]) as readonly Conditional[];
+    const begun = known.filter(({ constraint }) => (constraint?.start_date ?? "") <= TODAY);
+    const rates = (begun.at(-1)?.prices ?? {}) as Readonly<Record<string, Rate | undefined>>;
+    for (const [unit, price] of Object.entries(priceOn(TODAY, prices) ?? {})) {
+      const rate = UNIT_RATES[unit]?.map((name) => baseOf(rates[name])).find((value) => value !== undefined);
+      if (rate === undefined) continue;
+      if (Number(price) !== rate) wrong.push(`${vendor}/${id} ${unit}: ${price}, in the list ${rate}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
 it("the catalog was looked at in the last sixty days", () => {
   const days = (Date.parse(TODAY) - Date.parse(LOOKED_AT)) / 86_400_000;
   expect(days, "hold adapters/ against the vendors' prices and a newer list, then change LOOKED_AT").toBeLessThan(
