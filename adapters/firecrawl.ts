@@ -2,6 +2,8 @@
 import { action, bearer, defineAdapter, needsOne, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
+/** What its better addresses cost beside the page. */
+const ENHANCED_CREDITS = 4;
 /** The vendor passes these on to others at thirty credits a page. */
 const DEAR = /^https?:\/\/([^/:@]+\.)?(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)([/:?#]|$)/i;
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
@@ -11,6 +13,13 @@ const list = z.array(words).min(1).max(50);
 const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary"]);
 /** One of these is in every page that was read. */
 const READ = format.options.map((name) => `/data/${name}`);
+const ERROR_PAGE = { at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" } as const;
+const single = z.strictObject({
+  url: page.describe("The page"),
+  formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
+  onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
+  waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
+});
 const extract = z
   .strictObject({
     urls: z
@@ -44,7 +53,16 @@ const status = (kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType)
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
   });
-const launch = (kind: string) => ({ category: "scraping", effect: "write", issues: [{ kind, at: "/id" }] }) as const;
+const launch = (kind: string) => {
+  const poll = {
+    action: `${kind}-status`,
+    param: "id",
+    at: "/status",
+    done: ["completed"],
+    failed: ["failed", "cancelled"],
+  };
+  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
+};
 
 export default defineAdapter({
   name: "Firecrawl",
@@ -57,16 +75,23 @@ export default defineAdapter({
       ...reads,
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
       keywords: ["read a page", "fetch url", "html to markdown"],
-      params: z.strictObject({
-        url: page.describe("The page"),
-        formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
-        onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
-        waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
-      }),
+      params: single,
       upstreamCents: 10 * CREDIT_CENTS,
       request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000 } },
       content: READ,
-      rules: [{ at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" }],
+      rules: [ERROR_PAGE],
+      example: { params: { url }, answers: [{ success: true, data: read }] },
+    }),
+    unblock: action({
+      ...reads,
+      description: "Reads one page through better addresses, for sites that turn others away. An error page is free.",
+      keywords: ["blocked page", "anti-bot", "enhanced proxy"],
+      price: { ...reads.price, cents: 2 },
+      params: single,
+      upstreamCents: (10 + ENHANCED_CREDITS) * CREDIT_CENTS,
+      request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000, proxy: "enhanced" } },
+      content: READ,
+      rules: [ERROR_PAGE],
       example: { params: { url }, answers: [{ success: true, data: read }] },
     }),
     crawl: action({

@@ -79,6 +79,9 @@ const gpt55Long = { ...long, input: "10", output: "45", cacheRead: "1" };
 const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
 const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 
+// Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
+const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
+const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
 // The tokens that an image comes out as, by quality; gpt-image-2 takes other sizes too, which have no price here.
 const imageTokens = {
   "1024x1024": { low: 272, medium: 1_056, high: 4_160 },
@@ -152,14 +155,38 @@ export default defineAdapter({
       "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
       "gpt-5.2": { ...gpt52, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
       "gpt-5.1": { ...gpt51, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
-      "gpt-5": { ...gpt5, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
-      "gpt-5-mini": { ...gpt5Mini, prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }] },
-      "gpt-5-nano": { ...gpt5Nano, prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }] },
-      "gpt-4.1": { ...gpt41, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
-      "gpt-4.1-mini": { ...gpt41Mini, prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }] },
-      "gpt-4o": { ...gpt4o, prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }] },
-      "gpt-4o-mini": { ...gpt4oMini, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
-      o3: { ...o3, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "gpt-5": {
+        ...gpt5,
+        ...inDecember("gpt-5.4"),
+        prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }],
+      },
+      "gpt-5-mini": {
+        ...gpt5Mini,
+        ...inDecember("gpt-5.4-mini"),
+        prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }],
+      },
+      "gpt-5-nano": {
+        ...gpt5Nano,
+        ...inDecember("gpt-6-luna"),
+        prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }],
+      },
+      "gpt-4.1": { ...gpt41, ...inJanuary("gpt-5.4"), prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "gpt-4.1-mini": {
+        ...gpt41Mini,
+        ...inJanuary("gpt-5.4-mini"),
+        prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }],
+      },
+      "gpt-4o": {
+        ...gpt4o,
+        ...inJanuary("gpt-5.4"),
+        prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }],
+      },
+      "gpt-4o-mini": {
+        ...gpt4oMini,
+        ...inJanuary("gpt-6-luna"),
+        prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }],
+      },
+      o3: { ...o3, ...inDecember("gpt-5.5"), prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
     },
   },
   embeddings: {

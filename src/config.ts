@@ -193,6 +193,8 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
   ),
+  directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
+  robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
   logFormat: setting(
     "LOG_FORMAT",
@@ -266,9 +268,9 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
-const PLAIN = /_(USERNAME|BASE_URL|MODEL|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+const PLAIN = /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";

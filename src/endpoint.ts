@@ -138,8 +138,10 @@ export interface ErrorCodec {
   readonly wire: string;
   /** An error says what the payer has left, where that is known; it is asked of the ledger for it. */
   readonly tellsBalance?: true;
+  /** Where its clients look for the request's id, beside `x-request-id`. */
+  readonly requestIdHeader?: string;
   /** The body of an answer that is an error. */
-  body(error: GatewayError, balance?: Nano | null): Record<string, unknown>;
+  body(error: GatewayError, balance?: Nano | null, requestId?: string): Record<string, unknown>;
 }
 
 /** An HTTP path we serve, in the wire that its callers read. */

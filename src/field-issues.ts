@@ -1,12 +1,13 @@
 // What a schema finds wrong with a value, by field and in words that say what would be right. Every body we read is told so.
 import type { z } from "zod";
+import { ERRORS, type ErrorCode } from "./errors.ts";
 
 /** What is wrong with one field. */
 export interface FieldIssue {
   readonly path: string;
   readonly message: string;
-  /** It was to be a URL and is none. */
-  readonly isUrl?: true;
+  /** What the caller is told instead of `bad_request`: `bad_url` of what was to be a URL, or what a schema's own check says. */
+  readonly code?: ErrorCode;
 }
 
 /** What a URL must be, where a schema asks for one. */
@@ -125,10 +126,17 @@ function wordsFor(raw: z.core.$ZodRawIssue): string {
   }
 }
 
-function isUrl(issue: z.core.$ZodIssue): boolean {
-  if (issue.code === "invalid_union") return issue.errors.some((branch) => branch.some(isUrl));
-  if ("params" in issue) return issue.params?.format === "url";
-  return issue.code === "invalid_format" && issue.format === "url";
+function isCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERRORS, code);
+}
+
+/** A check of a schema's own names its code in `params`: `{code: "bad_url"}`. */
+function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
+  if (issue.code === "invalid_union") return issue.errors.flat().map(codeOf).find(isCode);
+  if (issue.code === "invalid_format" && issue.format === "url") return "bad_url";
+  const params = "params" in issue ? issue.params : undefined;
+  if (params?.format === "url") return "bad_url";
+  return isCode(params?.code) ? params.code : undefined;
 }
 
 function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly FieldIssue[] {
@@ -142,7 +150,8 @@ function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly F
       message: `is no field here${there}`,
     }));
   }
-  return [isUrl(issue) ? { path: name, message, isUrl: true } : { path: name, message }];
+  const code = codeOf(issue);
+  return [code === undefined ? { path: name, message } : { path: name, message, code }];
 }
 
 /** The names of an object's fields, for whoever has mistyped one. */

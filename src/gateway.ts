@@ -1,6 +1,7 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
 import { join } from "node:path";
 import type { Readiness } from "./accounts/admin-endpoints.ts";
+import type { JobKind } from "./catalog/job-kind.ts";
 import type { LocalAction } from "./catalog/local-action.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
@@ -10,22 +11,23 @@ import { type DoorDeps, listenAdmin, listenPublic } from "./gateway/listeners.ts
 import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
-import { openJobs } from "./gateway/open-jobs.ts";
+import { openComposites } from "./gateway/open-composites.ts";
+import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
-import { publicEndpoints } from "./gateway/public-endpoints.ts";
+import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
-import type { JobKind } from "./jobs/job-kind.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
+import type { PublicFetchOptions } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
 /** A running gateway. */
@@ -72,11 +74,13 @@ export interface GatewayOptions {
   /** Actions and kinds of jobs beside our own. */
   readonly actions?: readonly LocalAction[];
   readonly jobKinds?: readonly JobKind[];
+  /** How the pages of the internet are reached in tests. */
+  readonly internet?: PublicFetchOptions;
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
+  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [], internet = {} } = options;
   const clock = systemClock;
   const log = createLog({
     level: config.logLevel,
@@ -94,13 +98,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
+  const composites = openComposites({
+    config,
+    log,
+    records: stores.records,
+    catalog,
+    internet,
+    actions: () => actionCatalog,
+  });
   const actionCatalog = await openActions({
     config,
     log,
     records: stores.records,
     catalog,
     publicUrl: url.get,
-    moreActions,
+    moreActions: [
+      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
+      ...composites.actions,
+      ...moreActions,
+    ],
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const failedCalls = openFailedCalls({
@@ -125,8 +141,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { leases, owner } = await openLeases(stores, log);
   const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
-  const parts = { stores, kinds: jobKinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
+  const kinds = [...composites.jobKinds, ...jobKinds];
+  const chat = chatDeps({ config, catalog, upstream, counter });
+  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
+  observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
     ...kernel,
@@ -161,7 +180,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           readiness: () => readyWithRoom(readiness(), disk),
           metricsText,
           failedCalls,
-          operator,
+          operator: [...operator, jobsEndpoint(jobs)],
           unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.
@@ -169,6 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
+    await composites.close();
     actionCatalog.close();
     await leases.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);

@@ -62,6 +62,11 @@ export function minus(a: Nano, b: Nano): Nano {
   return nano(Math.max(0, a - b));
 }
 
+/** One of `count` equal parts, rounded down; nothing of what is less than nothing. */
+export function part(amount: Nano, count: number): Nano {
+  return Math.max(0, Math.floor(amount / count)) as Nano;
+}
+
 export function least(a: Nano, b: Nano): Nano {
   return a < b ? a : b;
 }

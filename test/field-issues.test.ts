@@ -8,7 +8,9 @@ const page = z.url({ protocol: /^https?$/ });
 /** What is said of a value, as `path: message`. */
 function said(schema: z.ZodType, value: unknown): readonly string[] {
   const read = readFields(schema, value);
-  return "data" in read ? [] : read.map(({ path, message, isUrl }) => `${path}: ${message}${isUrl ? " [url]" : ""}`);
+  return "data" in read
+    ? []
+    : read.map(({ path, message, code }) => `${path}: ${message}${code === "bad_url" ? " [url]" : ""}`);
 }
 
 const one = (schema: z.ZodType, value: unknown) => said(z.strictObject({ field: schema }), { field: value });

@@ -19,6 +19,7 @@ const LINES: Record<string, number> = {
   "src/web": 6,
   "src/chat": 5,
   "src/run": 5,
+  "src/composites": 5,
   "src/jobs": 5,
   "src/kernel": 4,
   "src/files": 3,
@@ -40,6 +41,7 @@ const LINES: Record<string, number> = {
   "src/neutral.ts": 0,
   "src/field-issues.ts": 0,
   "src/json.ts": 0,
+  "src/json-bytes.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,
   "src/money.ts": 0,
@@ -290,7 +292,8 @@ describe("the house", () => {
   it("names no vendor outside adapters", () => {
     const vendors = filesBelow("adapters")
       .map((file) => file.replace(/^adapters\/|\.ts$/g, ""))
-      .filter((id) => !id.startsWith("sandbox"));
+      // A server of the operator's own is no vendor's, and OpenAI's wire calls a kind of tool so too.
+      .filter((id) => !id.startsWith("sandbox") && id !== "custom");
     const pattern = new RegExp(`["'\`](${vendors.join("|")})["'\`]`);
     const broken = source
       .filter((file) => file.startsWith("src/") && pattern.test(bodyOf(file)))

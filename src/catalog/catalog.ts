@@ -5,6 +5,7 @@ import type {
   AdapterSpec,
   ChatSpec,
   ChatWire,
+  ModelEnd,
   ModelSpec,
   PartBounds,
   Tokenizer,
@@ -12,6 +13,7 @@ import type {
   UnitModelSpec,
 } from "./adapter.ts";
 import type { Kind } from "./slug.ts";
+import type { CompositeTierSpec } from "./tier.ts";
 
 /** What each of the four disjoint buckets of tokens costs. */
 export interface TokenRates {
@@ -26,9 +28,20 @@ export interface PriceStep extends TokenRates {
   readonly promptTokens: number;
 }
 
+/** Another price at some hours of the day, UTC. */
+export interface PriceHours {
+  /** Minutes of the day; the last is no longer within. */
+  readonly fromMinute: number;
+  readonly untilMinute: number;
+  readonly weekdaysOnly: boolean;
+  readonly price: TokenPrice;
+}
+
 export interface TokenPrice extends TokenRates {
   /** Shortest prompt first. */
   readonly steps: readonly PriceStep[];
+  /** The first that a moment is in holds; without one the price is this itself. Those within have none. */
+  readonly hours: readonly PriceHours[];
   /** The day it came into force, `YYYY-MM-DD`. */
   readonly since: string;
   /**
@@ -93,6 +106,16 @@ interface Sold<Kind extends string, AnOffer> {
   readonly sale: TokenPrice;
   /** Configured ones only: the maker's own first, then by cost. Empty: known, but nobody is configured to serve it. */
   readonly offers: readonly AnOffer[];
+  /** When the last of its offers ends; null: one of them has no end that is known. */
+  readonly retires: ModelEnd | null;
+  /** Whether lists show it. What ends within a month is still served, and no longer recommended. */
+  readonly listed: boolean;
+}
+
+/** A model that was sold until its end. */
+export interface RetiredModel {
+  readonly slug: string;
+  readonly retires: ModelEnd;
 }
 
 export type SoldModel = Sold<"chat", Offer>;
@@ -172,7 +195,9 @@ export interface Catalog {
   /** By id. The objects stay the same for as long as the catalog does. */
   adapters(audience: Audience): ReadonlyMap<string, Adapter>;
   readonly tiers: ReadonlyMap<string, Tier>;
-  /** Every model with a price today. Of a server that serves any, only the one that the operator names is among them. */
+  /** What our composites go by, by the names of the files. */
+  readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
+  /** Every model with a price today, listed or not. Of a server that serves any, only the one that the operator names is among them. */
   models(audience: Audience): readonly SoldModel[];
   embeddings(audience: Audience): readonly SoldEmbedding[];
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
@@ -184,6 +209,10 @@ export interface Catalog {
   unitModel(kind: UnitKind, name: string, audience: Audience): SoldUnitModel | null;
   /** The slugs that a name without a maker can mean: those that end in it, and those whose maker calls them so. */
   slugsNamed(name: string, kind: Kind, audience: Audience): readonly string[];
+  /** Of either kind, those that lists show, by slug. */
+  listed(audience: Audience): readonly (SoldModel | SoldEmbedding)[];
+  /** The model of a slug, or of a name without a maker, that nobody serves any more; null: there never was one, or it is served. */
+  retired(name: string, kind: Kind, audience: Audience): RetiredModel | null;
   /** Every action, by service and name. */
   actions(audience: Audience): readonly SoldAction[];
   /** By `<service>/<action>`; null: no such action. */

@@ -2,13 +2,15 @@
 import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
-import type { ActionTierSpec, TierSpec } from "./tier.ts";
+import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { actionsNamedBy } from "./validate-composite.ts";
 
 /** What the folders hold, by id. */
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
   readonly tiers: ReadonlyMap<string, TierSpec>;
   readonly actionTiers: ReadonlyMap<string, ActionTierSpec>;
+  readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** The tables beside the files of adapters, by adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
 }
@@ -50,6 +52,16 @@ function unitProblems(files: CatalogFiles): readonly string[] {
   );
 }
 
+/** What is to be asked for instead is sold here, and longer than what it replaces. */
+function successorProblems(listings: readonly Listing[]): readonly string[] {
+  return listings.flatMap((listing) => {
+    const { successor, on = "" } = listing.spec.retires ?? {};
+    if (successor === undefined) return [];
+    const lasting = listings.some(({ slug, spec: { retires } }) => slug === successor && (retires?.on ?? "9999") > on);
+    return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which nobody sells longer`];
+  });
+}
+
 /** A slug is sold once by an adapter, and first-hand by one adapter only: otherwise its price would depend on chance. */
 function clashes(files: CatalogFiles, listings: readonly Listing[]): readonly string[] {
   const groups = Map.groupBy(listings, (listing) => `${listing.kind} ${listing.slug}`);
@@ -74,7 +86,7 @@ function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly
   );
 }
 
-/** Tiers of actions name actions that are there; actions with a table have one. */
+/** Tiers of actions and of composites name actions that are there; actions with a table have one. */
 function actionProblems(files: CatalogFiles): readonly string[] {
   const known = (id: string) => {
     const [adapterId = "", name = ""] = id.split("/");
@@ -83,6 +95,11 @@ function actionProblems(files: CatalogFiles): readonly string[] {
   const tiers = [...files.actionTiers].flatMap(([id, spec]) =>
     spec.candidates.flatMap(({ action }, at) =>
       known(action) ? [] : [`tiers/${id}.ts: candidates.${at}.action names ${action}, which no adapter has`],
+    ),
+  );
+  const composites = [...files.compositeTiers].flatMap(([id, spec]) =>
+    actionsNamedBy(spec).flatMap(([field, action]) =>
+      known(action) ? [] : [`tiers/${id}.ts: ${field} names ${action}, which no adapter has`],
     ),
   );
   const tables = [...files.adapters].flatMap(([id, spec]) =>
@@ -99,7 +116,19 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
     ),
   );
-  return [...tiers, ...tables, ...rows];
+  const polls = [...files.adapters].flatMap(([id, { actions = {} }]) =>
+    Object.entries(actions).flatMap(([name, { issues = [] }]) =>
+      issues.flatMap(({ kind, poll }) =>
+        poll === undefined ||
+        actions[poll.action]?.requires?.some((one) => one.kind === kind && one.param === poll.param)
+          ? []
+          : [
+              `adapters/${id}.ts: actions.${name}.issues polls ${poll.action}, which requires no ${kind} as ${poll.param}`,
+            ],
+      ),
+    ),
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...polls];
 }
 
 /** The problems of files that have each passed their own check, one line each. */
@@ -110,6 +139,7 @@ export function checkTogether(files: CatalogFiles): readonly string[] {
   return [
     ...all.flatMap((listing) => slugProblems(files, listing)),
     ...clashes(files, all),
+    ...successorProblems(all),
     ...actionProblems(files),
     ...unitProblems(files),
     ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),

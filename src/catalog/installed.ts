@@ -41,7 +41,7 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     waits_for: spec.waitsFor ?? null,
     // Whoever sells actions as well is told by those.
     sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),
-    serves_any: spec.chat?.anyModel !== undefined,
+    serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length,
   };
 }
@@ -62,5 +62,5 @@ export function installedOf(catalog: Catalog): Installed {
 export function firstModelOf(catalog: Catalog): string | null {
   const [tier] = installedOf(catalog).tiers.toSorted((a, b) => b.on - a.on);
   if (tier !== undefined && tier.on > 0) return `core/${tier.id}`;
-  return catalog.models(LIVE).find(({ offers }) => offers.length > 0)?.slug ?? null;
+  return catalog.models(LIVE).find(({ listed, offers }) => listed && offers.length > 0)?.slug ?? null;
 }

@@ -5,11 +5,11 @@ import { registerHooks } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { EndpointTable } from "./action.ts";
-import type { AdapterSpec } from "./adapter.ts";
+import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
-import type { ActionTierSpec, TierSpec } from "./tier.ts";
-import { CatalogError, checkAdapter, checkTable, checkTier } from "./validate.ts";
+import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
 const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
@@ -97,6 +97,24 @@ async function readFiles<Spec>(
   return specs;
 }
 
+/** The adapters of all files, those of tables among them; one that two files of a folder have is a problem. */
+function adaptersOf(
+  files: ReadonlyMap<string, AdapterSpec | AdapterTable>,
+  shownAs: string,
+  problems: string[],
+): ReadonlyMap<string, AdapterSpec> {
+  const adapters = new Map<string, AdapterSpec>();
+  const rows = [...files].flatMap(([file, value]) => {
+    const specs: Readonly<Record<string, AdapterSpec>> = isAdapterTable(value) ? value.adapters : { [file]: value };
+    return Object.entries(specs).map(([id, spec]) => ({ file, id, spec }));
+  });
+  for (const { file, id, spec } of rows) {
+    if (adapters.has(id)) problems.push(`${path.join(shownAs, "adapters", `${file}.ts`)}: ${id} is another file's too`);
+    adapters.set(id, spec);
+  }
+  return adapters;
+}
+
 /** The tables beside adapters' files: `adapters/<id>.json`. */
 async function readTables(root: string, shownAs: string, ids: Iterable<string>, problems: string[]) {
   const tables = new Map<string, EndpointTable>();
@@ -116,23 +134,26 @@ async function readTables(root: string, shownAs: string, ids: Iterable<string>, 
   return tables;
 }
 
-function isActionTier(spec: TierSpec | ActionTierSpec): spec is ActionTierSpec {
-  return "sells" in spec;
+type AnyTierSpec = TierSpec | ActionTierSpec | CompositeTierSpec;
+
+/** The tiers of one sort, by the field that only it has. */
+function tiersWith<Spec extends AnyTierSpec>(specs: ReadonlyMap<string, AnyTierSpec>, field: keyof Spec) {
+  return new Map([...specs].filter((entry): entry is [string, Spec] => field in entry[1]));
 }
 
 async function readRoot(root: string, shownAs: string, problems: string[]) {
   const adapters = await listFolder(root, "adapters", shownAs);
   const tiers = await listFolder(root, "tiers", shownAs);
   if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
-  const adapterSpecs = await readFiles<AdapterSpec>(adapters, checkAdapter, problems);
-  const tierSpecs = [...(await readFiles<TierSpec | ActionTierSpec>(tiers, checkTier, problems))];
+  const adapterFiles = await readFiles<AdapterSpec | AdapterTable>(adapters, checkAdapter, problems);
+  const adapterSpecs = adaptersOf(adapterFiles, shownAs, problems);
+  const tierSpecs = await readFiles<AnyTierSpec>(tiers, checkTier, problems);
   return {
     adapters: adapterSpecs,
     tables: await readTables(root, shownAs, adapterSpecs.keys(), problems),
-    tiers: tierSpecs.flatMap(([id, spec]): [string, TierSpec][] => (isActionTier(spec) ? [] : [[id, spec]])),
-    actionTiers: tierSpecs.flatMap(([id, spec]): [string, ActionTierSpec][] =>
-      isActionTier(spec) ? [[id, spec]] : [],
-    ),
+    tiers: tiersWith<TierSpec>(tierSpecs, "firstTokenMsMax"),
+    actionTiers: tiersWith<ActionTierSpec>(tierSpecs, "sells"),
+    compositeTiers: tiersWith<CompositeTierSpec>(tierSpecs, "kind"),
   };
 }
 
@@ -155,6 +176,7 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
       tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
       tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
       actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),
+      compositeTiers: new Map([...shipped.compositeTiers, ...(overlay?.compositeTiers ?? [])]),
     },
     options,
   );

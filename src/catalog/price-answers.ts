@@ -43,6 +43,19 @@ function longPrompts<Row>(price: TokenPrice, row: (rates: TokenRates) => Row) {
   return price.steps.map((step) => ({ min_prompt_tokens: step.promptTokens + 1, ...row(step) }));
 }
 
+/** A minute of the day as `HH:MM`. */
+export function timeText(minute: number): string {
+  return `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
+}
+
+/** What calls cost at other hours, in UTC; undefined where the hour does not matter. */
+function atHours<Row>({ hours }: TokenPrice, row: (rates: TokenRates) => Row) {
+  if (hours.length === 0) return undefined;
+  return hours.map(({ fromMinute, untilMinute, weekdaysOnly, price }) => {
+    return { from: timeText(fromMinute), until: timeText(untilMinute), weekdays_only: weekdaysOnly, ...row(price) };
+  });
+}
+
 /** Whether a sandbox account's calls of it are answered, whoever asks. */
 function inSandbox({ slug, kind }: Sold, catalog: Catalog): boolean {
   const own = { sandbox: true };
@@ -55,7 +68,7 @@ function createdOf(price: Pick<TokenPrice, "since">): number {
 }
 
 function pricingOf(price: TokenPrice) {
-  return { ...perToken(price), overrides: longPrompts(price, perToken) };
+  return { ...perToken(price), overrides: longPrompts(price, perToken), hours_utc: atHours(price, perToken) };
 }
 
 function modelRow(model: Sold, catalog: Catalog) {
@@ -71,6 +84,8 @@ function modelRow(model: Sold, catalog: Catalog) {
     context_length: model.contextTokens,
     max_output_tokens: model.outputTokensMax,
     pricing: pricingOf(model.sale),
+    expiration_date: model.retires?.on,
+    successor: model.retires?.successor,
   };
 }
 
@@ -140,19 +155,16 @@ function priceRow(model: Sold) {
     kind: model.kind,
     ...perMillion(model.sale),
     long_prompts: longPrompts(model.sale, perMillion),
+    hours_utc: atHours(model.sale, perMillion),
     context_length: model.contextTokens,
     available: model.offers.length > 0,
     since: model.sale.since,
   };
 }
 
-function allSold(catalog: Catalog, audience: Audience): readonly Sold[] {
-  return [...catalog.models(audience), ...catalog.embeddings(audience)].sort((a, b) => (a.slug < b.slug ? -1 : 1));
-}
-
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function modelsAnswer(catalog: Catalog, audience: Audience) {
-  const models = allSold(catalog, audience).map((model) => modelRow(model, catalog));
+  const models = catalog.listed(audience).map((model) => modelRow(model, catalog));
   const byUnits = catalog.unitModels(audience).map((model) => unitModelRow(model, catalog));
   return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits] };
 }
@@ -178,5 +190,6 @@ export function pricingAnswer(catalog: Catalog, audience: Audience) {
   const byUnits = catalog.unitModels(audience).map(({ slug, kind, sale, offers }) => {
     return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
   });
-  return { tiers: Object.fromEntries(tiers), models: allSold(catalog, audience).map(priceRow), unit_models: byUnits };
+  const models = catalog.listed(audience).map(priceRow);
+  return { tiers: Object.fromEntries(tiers), models, unit_models: byUnits };
 }

@@ -1,9 +1,12 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
+import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
+import type { CompositeTierSpec } from "./tier.ts";
 import { parseUnitPrice } from "./unit-price.ts";
 import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
+import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
 export class CatalogError extends Error {
@@ -25,13 +28,27 @@ const day = z.iso.date("is no day as YYYY-MM-DD");
 const count = z.int().positive();
 const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 const pointers = z.array(pointer).min(1);
-const origin = z.url({ protocol: /^https?$/, error: "is no http address" }).regex(/[^/]$/, "must not end in a slash");
+const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
+const origin = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
+  .regex(/[^/]$/, "must not end in a slash");
 const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
 const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
 const step = z.strictObject({ promptTokens: count, ...rates });
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time of day as HH:MM");
+const hours = z
+  .strictObject({ from: time, until: time, weekdaysOnly: z.boolean().optional(), ...rates })
+  .refine(({ from, until }) => from < until, { path: ["until"], message: "must be after `from`, on the same day" });
+const dated = z
+  .strictObject({ since: day, ...rates, steps: z.array(step).optional(), hours: z.array(hours).optional() })
+  .refine((one) => one.steps === undefined || one.hours === undefined, {
+    path: ["hours"],
+    message: "cannot be together with steps",
+  });
 const prices = z
-  .array(z.strictObject({ since: day, ...rates, steps: z.array(step).optional() }))
+  .array(dated)
   .min(1, "has no price, and what is not priced is not sold")
   .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
   .refine(
@@ -72,7 +89,10 @@ const anyModel = {
   tokenizer: z.enum(["o200k", "unknown"]).optional(),
   ...wire,
 };
+const retires = z.strictObject({ on: day, successor: slug.optional() });
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
+/** Of a model that the operator names, who may set its price as well. */
+const unpriced = z.union([z.tuple([]), prices]);
 const chat = z.strictObject({
   ...wire,
   dialect,
@@ -85,11 +105,27 @@ const chat = z.strictObject({
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
   modelsPath: z.string().startsWith("/").optional(),
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
-  anyModel: z.strictObject(anyChatModel).optional(),
+  models: z.record(
+    z.string(),
+    z.strictObject({
+      slug: slug.optional(),
+      retires: retires.optional(),
+      priceNote: z.string().min(1).optional(),
+      ...anyChatModel,
+    }),
+  ),
+  anyModel: z.strictObject({ ...anyChatModel, prices: unpriced }).optional(),
 });
 const embeddings = z.strictObject({
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyModel })),
+  models: z.record(
+    z.string(),
+    z.strictObject({
+      slug: slug.optional(),
+      retires: retires.optional(),
+      priceNote: z.string().min(1).optional(),
+      ...anyModel,
+    }),
+  ),
   anyModel: z.strictObject(anyModel).optional(),
 });
 
@@ -159,10 +195,17 @@ const otherOrigin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
 
+const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
+const settings = z.record(
+  z.string().regex(/^[a-z]+$/),
+  z.strictObject({ env: envNames, fallback: z.string().optional() }),
+);
+
 const adapter = z.strictObject({
   name: z.string().min(1),
   docs: z.string().min(1),
   origin,
+  settings: settings.optional(),
   auth: z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
     z.strictObject({
@@ -183,6 +226,7 @@ const adapter = z.strictObject({
   keyParts: envNames.optional(),
   keyOptional: z.boolean().optional(),
   alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
+  pricedAs: z.string().min(1).optional(),
   otelName: z
     .string()
     .regex(/^[a-z][a-z0-9_.]*$/)
@@ -194,6 +238,7 @@ const adapter = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   local: z.boolean().optional(),
+  several: z.boolean().optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
@@ -207,6 +252,10 @@ const tier = z.strictObject({
   firstTokenMsMax: count,
 });
 
+const unknownKind = z.strictObject({
+  kind: z.enum(Object.keys(COMPOSITE_TIER_SCHEMAS), "is no kind of tier that there is"),
+});
+
 function ascending(values: readonly (string | number)[]): boolean {
   return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
 }
@@ -217,16 +266,43 @@ function problemsOf(file: string, error: z.ZodError): readonly string[] {
   );
 }
 
-/** Checks one adapter file's default export. The file's name is only for the complaints. */
+const adapterTable = z.strictObject({ adapters: z.record(adapterId, adapter) });
+
+/** Parts of an address that nobody can fill in. */
+function unfilled(spec: unknown): readonly string[] {
+  const { origin, settings = {} } = spec as z.infer<typeof adapter>;
+  const names = [...origin.matchAll(/\{([a-z]+)\}/g)].map(([, name = ""]) => name);
+  return names.filter((name) => settings[name] === undefined);
+}
+
+/** Checks one adapter file's default export: an adapter, or a table of them. The file's name is only for the complaints. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
-  const checked = adapter.safeParse(value);
-  return checked.success ? [] : problemsOf(file, checked.error);
+  const isTable = isAdapterTable(value);
+  const checked = (isTable ? adapterTable : adapter).safeParse(value);
+  if (!checked.success) return problemsOf(file, checked.error);
+  const rows: readonly (readonly [string, unknown])[] = isTable
+    ? Object.entries(value.adapters).map(([id, row]) => [`${file}: adapters.${id}.`, row])
+    : [[`${file}: `, value]];
+  return rows.flatMap(([at, row]) =>
+    unfilled(row).map((name) => `${at}origin has {${name}}, which is none of settings`),
+  );
+}
+
+/** Whether a file holds several adapters. */
+export function isAdapterTable(value: unknown): value is AdapterTable {
+  return typeof value === "object" && value !== null && "adapters" in value;
+}
+
+/** The schema of what a tier is meant to be: what a composite goes by, an action under a name of ours, or models. */
+function tierSchemaOf(value: unknown): z.ZodType {
+  if (typeof value !== "object" || value === null) return tier;
+  if ("kind" in value) return COMPOSITE_TIER_SCHEMAS[value.kind as CompositeTierSpec["kind"]] ?? unknownKind;
+  return "sells" in value ? actionTierSchema : tier;
 }
 
 /** Checks one tier file's default export. */
 export function checkTier(file: string, value: unknown): readonly string[] {
-  const sells = typeof value === "object" && value !== null && "sells" in value;
-  const checked = (sells ? actionTierSchema : tier).safeParse(value);
+  const checked = tierSchemaOf(value).safeParse(value);
   return checked.success ? [] : problemsOf(file, checked.error);
 }
 

@@ -7,7 +7,7 @@ import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import type { NamedBy } from "../wires/call-tags.ts";
 import { parseJson } from "../wires/parse-json.ts";
-import type { ChatDeps } from "./chat-plan.ts";
+import type { ChatDeps } from "./model-plan.ts";
 import type { UnitEndpoint } from "./unit-endpoint.ts";
 import { type UnitDeps, unitPlan } from "./unit-plan.ts";
 import { completions } from "./units/completions.ts";

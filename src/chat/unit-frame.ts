@@ -3,7 +3,7 @@ import type { Frame } from "../endpoint.ts";
 import { usdNumber, usdText } from "../money.ts";
 import type { Charge } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
-import { errorObject } from "../wires/chat-completions/errors.ts";
+import { errorObject } from "../wires/error-object.ts";
 import type { AnswerForm } from "./unit-endpoint.ts";
 
 const TYPES: Readonly<Record<"json" | "events", string>> = {

@@ -26,8 +26,7 @@ export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
     const isService = (name: string) => actions.some(({ id, service }) => id === name || service === name);
     const model = models.find((name) => !isModel(name));
     if (model !== undefined) {
-      const known = [...sold.models(audience), ...sold.embeddings(audience)].map(({ slug }) => slug);
-      const slugs = [...known, ...unitSlugs];
+      const slugs = [...sold.listed(audience).map(({ slug }) => slug), ...unitSlugs];
       const names = [...sold.tiers.keys()].map((id) => TIER_PREFIX + id);
       return { list: "models", message: told(model, [...names, ...slugs]) };
     }

@@ -1,9 +1,10 @@
 // What is kept of a job: everything that another process needs to go on with it.
+
+import type { JobEnd } from "../catalog/job-kind.ts";
 import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { Records, StoredRecord } from "../records/records.ts";
 import type { Leg } from "../route.ts";
-import type { JobEnd } from "./job-kind.ts";
 
 export const JOB = "job";
 /** Long enough for a launch to be answered or given up. */
@@ -32,6 +33,8 @@ export interface JobRecord {
   /** The process that runs it. */
   readonly runner: string;
   readonly createdAtMs: number;
+  /** When it last came a step further; jobs of earlier releases, and those that have not begun, say nothing. */
+  readonly movedAtMs?: number;
   readonly end: JobEnd | null;
   readonly chargedCents: number;
 }

@@ -1,7 +1,8 @@
 // The record of a job that runs here: each write of it proves that the job is still this process's.
+
+import { LeaseLost } from "../catalog/job-kind.ts";
 import type { Records } from "../records/records.ts";
 import type { Leg } from "../route.ts";
-import { LeaseLost } from "./job-kind.ts";
 import { findJob, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 
 export interface ProvenJobParts {

@@ -30,7 +30,7 @@ const ISSUES_SHOWN_MAX = 20;
 /** Names are the caller's: one of a megabyte need not come back three times. */
 const NAME_CHARS_MAX = 200;
 
-/** The error that names every field at fault; where the first of them was to be a URL, `bad_url`. */
+/** The error that names every field at fault; its code is that of the first of them. */
 export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
   const shown = fields
     .slice(0, ISSUES_SHOWN_MAX)
@@ -39,9 +39,9 @@ export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
   const param = first?.path ?? "";
   const detail = shown.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
   const data = { fields: shown };
-  if (fields[0]?.isUrl === true) {
-    return new GatewayError("bad_url", { param, detail: { detail: `in ${param} ${first?.message}` }, data });
-  }
+  const code = fields[0]?.code;
+  if (code !== undefined)
+    return new GatewayError(code, { param, detail: { detail: `in ${param} ${first?.message}` }, data });
   const named = param === "" ? {} : { param };
   return new GatewayError("bad_request", { ...named, detail: { detail }, data });
 }

@@ -39,7 +39,7 @@ function urlIssue(path: string, value: unknown): FieldIssue | null {
     const issues = value.map((one, at) => urlIssue(`${path}.${at}`, one));
     return issues.find((issue) => issue !== null) ?? null;
   }
-  return typeof value === "string" && ROW_URL.test(value) ? null : { path, message: ROW_URL_WORDS, isUrl: true };
+  return typeof value === "string" && ROW_URL.test(value) ? null : { path, message: ROW_URL_WORDS, code: "bad_url" };
 }
 
 function issueOf(name: string, param: TableParam | undefined, value: unknown, known: string): FieldIssue | null {

@@ -105,5 +105,6 @@ async function refuse(
   if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });
   window.tell();
   const balance = await balanceLeft(error, record.accountId, endpoint, deps);
-  if (!reply.closed) record.bytesOut = sendError(reply, error, endpoint.errors, balance);
+  if (reply.closed) return;
+  record.bytesOut = sendError(reply, error, { requestId: record.requestId, errors: endpoint.errors, balance });
 }

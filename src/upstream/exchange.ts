@@ -12,7 +12,7 @@ export interface ExchangeRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes that are not all in memory are asked for as they are written. */
-  readonly body: string | Readable | null;
+  readonly body: string | Buffer | Readable | null;
 }
 
 /** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */

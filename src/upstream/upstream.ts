@@ -5,11 +5,12 @@ import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
-import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
+import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
@@ -105,6 +106,15 @@ function contextOf(
   };
 }
 
+/** The vendor, and the maker of the model: a thought is of no use to anybody else. */
+function makerOf({ id }: Adapter, { servedSlug }: ModelOrder): string {
+  return `${id} ${servedSlug.split("/", 1)[0]}`;
+}
+
+function ownSeal(seal: ThoughtSeal, maker: string): OwnSeal {
+  return { seal: (thought) => seal.seal(thought, maker), open: (text) => seal.open(text, maker) };
+}
+
 /** A vendor has refused a key of ours, for what it is or for what is left on it. */
 export interface RefusedKey {
   readonly adapter: Adapter;
@@ -193,15 +203,25 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
-      const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
-      const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
+      const { seal, answers } = order;
+      const context: ChatContext = {
+        ...contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty }),
+        seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
+        passed: answers.passed,
+      };
+      // A vendor that speaks the caller's own wire is spoken to in it.
+      const other = usesTools || offer.wire.toolsDialect === order.asked.wire ? offer.wire.toolsDialect : undefined;
+      const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, {
+        lane: passingLane(embeddings, { body: order.body }, context),
+        readOnMsMax: 0,
+      });
     },
     unitCandidate(offer, order) {
       const { upstreamModel, spec } = offer;
@@ -242,15 +262,15 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
 function exchangeRequest(
   vendor: Vendor,
   key: string,
-  { path, body, form, origin: named }: UpstreamBody,
+  { path, body, bytes, headers: more, form, origin: named }: UpstreamBody,
   { adapter, requestId }: { readonly adapter: Adapter; readonly requestId: string },
 ): ExchangeRequest {
   const { auth } = vendor;
   const other = named === undefined ? null : new URL(adapter.origins[named] ?? adapter.origin);
   const { origin, basePath } = other === null ? vendor : { origin: other.origin, basePath: pathOf(other) };
-  const headers: Record<string, string> = { ...vendor.headers, "x-request-id": requestId };
+  const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
   if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
-  if (form === undefined) return { origin, path: basePath + path, headers, body: JSON.stringify(body) };
-  const bytes = Readable.from(form.bytes(), { objectMode: false });
-  return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: bytes };
+  if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
+  const parts = Readable.from(form.bytes(), { objectMode: false });
+  return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: parts };
 }

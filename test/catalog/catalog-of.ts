@@ -3,7 +3,7 @@ import type { EndpointTable } from "../../src/catalog/action.ts";
 import { type AdapterSpec, bearer, type ModelSpec, type TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";
-import type { ActionTierSpec, TierSpec } from "../../src/catalog/tier.ts";
+import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "../../src/catalog/tier.ts";
 import { manualClock } from "../../src/clock.ts";
 
 export const LIVE = { sandbox: false };
@@ -41,6 +41,7 @@ export interface CatalogParts {
   readonly adapters: Readonly<Record<string, AdapterSpec>>;
   readonly tiers?: Readonly<Record<string, TierSpec>>;
   readonly actionTiers?: Readonly<Record<string, ActionTierSpec>>;
+  readonly compositeTiers?: Readonly<Record<string, CompositeTierSpec>>;
   readonly tables?: Readonly<Record<string, EndpointTable>>;
 }
 
@@ -51,6 +52,7 @@ export function catalogOf(parts: CatalogParts, options: Partial<CatalogOptions> 
       adapters: new Map(Object.entries(parts.adapters)),
       tiers: new Map(Object.entries(parts.tiers ?? {})),
       actionTiers: new Map(Object.entries(parts.actionTiers ?? {})),
+      compositeTiers: new Map(Object.entries(parts.compositeTiers ?? {})),
       tables: new Map(Object.entries(parts.tables ?? {})),
     },
     {

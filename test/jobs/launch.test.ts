@@ -1,8 +1,8 @@
 // A job launched over HTTP: a budget that is held, an answer at once, and work that goes on after it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { RunningJob } from "../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../src/catalog/local-action.ts";
-import type { RunningJob } from "../../src/jobs/job-kind.ts";
 import { nano } from "../../src/money.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";

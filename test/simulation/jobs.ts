@@ -1,8 +1,9 @@
 // Work of a simulation that outlives its request: who launches it, what it does step by step, and the vendor that its steps ask.
+
+import type { JobKind } from "../../src/catalog/job-kind.ts";
 import { jobIdOf } from "../../src/catalog/local-action.ts";
 import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
-import type { JobKind } from "../../src/jobs/job-kind.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { nano, ZERO } from "../../src/money.ts";
@@ -83,7 +84,8 @@ export class JobVendor {
       if (!isGood) return refused(plan.stepMs);
       return { ok: true, id, action: STEP.action, provider: vendor, data: null, isMiss: false, ms: plan.stepMs };
     };
-    return { call, ladder: () => call(STEP), race: () => call(STEP), legs: () => legs };
+    const chat: CountedCalls["chat"] = () => Promise.reject(new Error("no job here asks a model"));
+    return { call, ladder: () => call(STEP), race: () => call(STEP), chat, legs: () => legs };
   }
 }
 

@@ -1,21 +1,36 @@
 // What a kind of long work is: what it does from wherever its record stands, until it is over or its process ends.
-import type { InnerCalls } from "../catalog/local-action.ts";
+
 import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
+import type { InnerCalls } from "./local-action.ts";
 
 /** How work ends. A job that failed by itself is charged nothing. */
 export interface JobEnd {
   readonly status: "succeeded" | "failed";
   readonly result: unknown;
+  /** The names of the rows of its result, in order: what is asked for as its result has them as `rows`. Kept beside the record (job-rows.ts). */
+  readonly rows?: readonly string[];
   readonly chargeNano: Nano;
   /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
   readonly stopped?: Stopped;
+  /** Its payer wanted it no more: it ended with what it had. */
+  readonly cancelled?: true;
 }
 
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
 
+/** The reason of a job's signal where its payer has cancelled it. */
+export const CANCELLED = "cancelled";
+
 /** The job's next step would not be paid: it is not taken, and the job ends. */
-export class NoLongerPaid extends Error {}
+export class NoLongerPaid extends Error {
+  readonly why: Stopped;
+
+  constructor(why: Stopped) {
+    super(why);
+    this.why = why;
+  }
+}
 
 /** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
 export interface RunningJob extends InnerCalls {
@@ -25,10 +40,15 @@ export interface RunningJob extends InnerCalls {
   readonly start: unknown;
   /** What was saved last, here or in the process that ran it before; null: nothing. */
   readonly progress: unknown;
-  /** Aborted where this process must not go on with it. */
+  /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
   readonly signal: AbortSignal;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
-  /** Keeps how far it has come. Rejects with LeaseLost where another process runs it by now. */
+  /**
+   * Before a paid step that is no call of an action: proves that the job is this process's, and that its key and account may still
+   * pay. Rejects with LeaseLost or NoLongerPaid.
+   */
+  beforePaidStep(): Promise<void>;
+  /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */
   save(progress: unknown): Promise<void>;
   /** Grows the hold to `amountNano` and notes how much of it has been used; false: there is no money for more. */
   extend(amountNano: Nano, accruedNano: Nano): Promise<boolean>;
@@ -41,7 +61,8 @@ export interface JobKind {
   /** What counts against the hold: the prices of its calls, or what they cost us. */
   readonly counted: "price" | "upstream_cost";
   /**
-   * Runs it to its end. A rejection ends it as failed. LeaseLost and an aborted process leave it to whoever goes on with it, and a
+   * Runs it to its end. A rejection ends it as failed, and one with NoLongerPaid charges what its calls have spent: a kind that counts
+   * otherwise catches that and ends with what it had, and with `stopped`. LeaseLost and an aborted process leave it to whoever goes on with it, and a
    * store that was away to this process, from what was saved last.
    */
   run(job: RunningJob): Promise<JobEnd>;

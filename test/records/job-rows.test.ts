@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { prepareEnvironment, readConfig } from "../../src/config.ts";
+import { createJobRows, JOB_ROW } from "../../src/records/job-rows.ts";
+import { openStores, type Stores } from "../../src/stores.ts";
+
+let folder: string;
+let stores: Stores;
+beforeAll(async () => {
+  prepareEnvironment();
+  folder = mkdtempSync(join(tmpdir(), "job-rows-"));
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  stores = await openStores(readConfig({ DATA_DIR: folder }), { onFatal, onBroken: onFatal, archiveDir: folder });
+});
+afterAll(async () => {
+  await stores.close();
+  rmSync(folder, { recursive: true });
+});
+
+const rowsWith = (bytesMax: number) => createJobRows({ records: stores.records, bytesMax });
+
+describe("the rows of a job's result", () => {
+  it("are given back in the order of their names, long ones as they were", async () => {
+    const rows = rowsWith(1_000_000);
+    const long = { content: "ümlaut 漢字 ".repeat(50_000) };
+    const first = await rows.put("acct:a", { id: 1 });
+    const second = await rows.put("acct:a", long);
+    expect(await rows.read([second, first])).toEqual([long, { id: 1 }]);
+    const stored = await stores.records.get(JOB_ROW, second);
+    expect(stored?.value.length).toBeLessThan(20_000);
+  });
+
+  it("are kept for seven days", async () => {
+    const stored = await stores.records.get(JOB_ROW, await rowsWith(1_000_000).put("acct:a", {}));
+    expect((stored?.expiresAtMs ?? 0) - (stored?.createdAtMs ?? 0)).toBe(7 * 86_400_000);
+  });
+
+  it("share a bound of their payer: the oldest leave, and what named them is told", async () => {
+    const rows = rowsWith(10_000);
+    const names: string[] = [];
+    for (let at = 0; at < 4; at++) names.push(await rows.put("acct:b", { at, text: "x".repeat(3_000) }));
+    expect(await rows.read(names)).toBeNull();
+    expect(await rows.read(names.slice(2))).toHaveLength(2);
+  });
+});
