@@ -101,7 +101,7 @@ async function catalogTables() {
     allowLoss: false,
   });
   const sellers = [...catalog.adapters({ sandbox: false }).values()].filter(
-    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined,
+    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined || spec.unitModels !== undefined,
   );
   const providers = sellers.map((adapter) => [
     adapter.spec.name,
@@ -109,6 +109,7 @@ async function catalogTables() {
     code(envName(adapter.id, "BASE_URL")),
     chatWords(adapter),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
+    String(Object.keys(adapter.spec.unitModels ?? {}).length),
     fileLink(adapter.id),
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
@@ -118,7 +119,10 @@ async function catalogTables() {
     `[${id}.ts](../tiers/${id}.ts)`,
   ]);
   return {
-    providers: table(["Provider", "Key", "Base URL", "Chat models", "Embedding models", "File"], providers),
+    providers: table(
+      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "File"],
+      providers,
+    ),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
     actions: table(["Action", "Price", "What it does", "Key"], allActions(catalog).map(actionRow)),
   };

@@ -1,7 +1,7 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
-import type { Answer, Call, Endpoint } from "../endpoint.ts";
+import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { chatPlan } from "./chat-plan.ts";
@@ -22,6 +22,11 @@ export interface PriceAnswers {
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const paid = { ...PAID, errors: chatErrors } as const;
 
+/** An endpoint that knows no wire, below the language models' path and in OpenAI's words for errors. */
+export function inChatWire(spec: EndpointSpec): Endpoint {
+  return { ...spec, ...at(spec.path), errors: chatErrors };
+}
+
 function free(path: string, make: (call: Call) => unknown): Endpoint {
   return {
     ...FREE,
@@ -37,7 +42,7 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   return [
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
-    ...unitEndpoints(deps).map((spec) => ({ ...spec, ...at(spec.path), errors: chatErrors })),
+    ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ caller }) => answers.models(seenBy(caller))),
     free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
