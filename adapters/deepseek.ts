@@ -11,6 +11,15 @@ const peak = (input: string, output: string, cacheRead: string) => [
 ];
 const pro = { since, input: "0.66", output: "1.98", cacheRead: "0.022", hours: peak("1.32", "3.96", "0.044") };
 const flash = { since, input: "0.22", output: "0.66", cacheRead: "0.007", hours: peak("0.44", "1.32", "0.014") };
+const completes = {
+  kind: "completion",
+  dialect: "openai-completion",
+  origin: "beta",
+  outputTokensMax: 4_096,
+  fillsIn: true,
+  omits: ["user"],
+  refuses: ["n", "seed", "min_tokens"],
+} as const;
 
 export default defineAdapter({
   name: "DeepSeek",
@@ -18,6 +27,7 @@ export default defineAdapter({
   origin: "https://api.deepseek.com/v1",
   auth: bearer,
   maker: "deepseek",
+  origins: { beta: "https://api.deepseek.com/beta" },
   chat: {
     dialect: "chat-completions",
     dropFields: ["cache_control"],
@@ -32,6 +42,17 @@ export default defineAdapter({
     models: {
       "deepseek-v4-pro": { ...sizes, prices: [pro] },
       "deepseek-v4-flash": { ...sizes, prices: [flash] },
+    },
+  },
+  // Bare completions are at its address for what is new, with shorter answers.
+  unitModels: {
+    "deepseek-v4-pro": {
+      ...completes,
+      prices: [{ since, textIn: "1.32", cachedIn: "0.044", textOut: "3.96" }],
+    },
+    "deepseek-v4-flash": {
+      ...completes,
+      prices: [{ since, textIn: "0.44", cachedIn: "0.014", textOut: "1.32" }],
     },
   },
 });

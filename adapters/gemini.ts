@@ -33,6 +33,8 @@ const flash = [
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-01", successor: `google/${successor}` } });
 /** Google names the earliest day; that it is later is said when it is. */
 const inMay = { retires: { on: "2027-05-07", successor: "google/gemini-3.5-flash-lite" } };
+// An image is 1,120 tokens at 1K (1,290 with 2.5); the bound on what is said, which goes with every request, has room for three and for thoughts.
+const images = { kind: "images", dialect: "gemini-images", imagesMax: 1, outputTokensMax: 4_096 } as const;
 
 export default defineAdapter({
   name: "Google Gemini",
@@ -77,6 +79,20 @@ export default defineAdapter({
         ...inDecember("gemini-3.5-flash-lite"),
         prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.01" }],
       },
+    },
+  },
+  unitModels: {
+    "gemini-3-pro-image-preview": {
+      ...images,
+      prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
+    },
+    "gemini-3.1-flash-image-preview": {
+      ...images,
+      prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
+    },
+    "gemini-2.5-flash-image": {
+      ...images,
+      prices: [{ since, textIn: "0.3", imageIn: "0.3", textOut: "2.5", imageOut: "30" }],
     },
   },
 });

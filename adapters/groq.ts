@@ -18,6 +18,12 @@ const gptOss = {
 
 /** Gone since that day, or before it. */
 const gone = { retires: { on: "2026-08-16", successor: "openai/gpt-oss-120b" } };
+const hears = {
+  kind: "transcription",
+  dialect: "openai-audio",
+  formats: ["json", "text", "srt", "verbose_json", "vtt"],
+  secondsMin: 10,
+} as const;
 
 export default defineAdapter({
   name: "Groq",
@@ -65,5 +71,15 @@ export default defineAdapter({
         prices: [{ since, input: "0.29", output: "0.59" }],
       },
     },
+  },
+  // Sound of less than ten seconds is charged as ten.
+  unitModels: {
+    "whisper-large-v3": {
+      ...hears,
+      slug: "openai/whisper-large-v3",
+      translates: true,
+      prices: [{ since, hours: "0.111" }],
+    },
+    "whisper-large-v3-turbo": { ...hears, slug: "openai/whisper-large-v3-turbo", prices: [{ since, hours: "0.04" }] },
   },
 });

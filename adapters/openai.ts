@@ -82,6 +82,42 @@ const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 // Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
 const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
+// The tokens that an image comes out as, by quality; gpt-image-2 takes other sizes too, which have no price here.
+const imageTokens = {
+  "1024x1024": { low: 272, medium: 1_056, high: 4_160 },
+  "1024x1536": { low: 408, medium: 1_584, high: 6_240 },
+  "1536x1024": { low: 400, medium: 1_568, high: 6_208 },
+};
+// Worked out from what the vendor says an image costs, and a tenth more, because it does not list the tokens.
+const imageTokens2 = {
+  "1024x1024": { low: 220, medium: 1_950, high: 7_740 },
+  "1024x1536": { low: 220, medium: 1_950, high: 7_740 },
+  "1536x1024": { low: 220, medium: 1_950, high: 7_740 },
+};
+const images = { kind: "images", dialect: "openai-images" } as const;
+/** An image that goes in is cut into tiles; with `input_fidelity: high`, and always with gpt-image-2, it counts for up to 6,240 more. */
+const gptImage = { ...images, imageTokens, imageInTokensMax: 7_000, streams: true, refuses: ["style"] };
+/** They are named in the vendor's own specification still, though it has announced their end. */
+const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
+const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
+
+const hears = { kind: "transcription", dialect: "openai-audio" } as const;
+const whisper = {
+  ...hears,
+  formats: ["json", "text", "srt", "verbose_json", "vtt"],
+  refuses: ["include", "chunking_strategy"],
+};
+// Ten tokens are a second of sound, and some more to be safe; sound of more than 1,500 seconds is refused.
+const gptHears = {
+  ...hears,
+  formats: ["json", "text"],
+  refuses: ["timestamp_granularities"],
+  streams: true,
+  audioTokensPerSecond: 12,
+  secondsMax: 1_500,
+};
+const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096 } as const;
+
 const free = { since };
 
 export default defineAdapter({
@@ -153,6 +189,45 @@ export default defineAdapter({
     },
   },
   unitModels: {
+    "gpt-image-2": {
+      ...gptImage,
+      imageTokens: imageTokens2,
+      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "30" }],
+    },
+    "gpt-image-1.5": {
+      ...gptImage,
+      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "32" }],
+    },
+    "gpt-image-1-mini": {
+      ...gptImage,
+      prices: [{ since, textIn: "2", cachedIn: "0.2", imageIn: "2.5", textOut: "8", imageOut: "8" }],
+    },
+    "dall-e-3": {
+      ...dallE,
+      imagesMax: 1,
+      prices: listed({
+        "1024x1024 standard": "0.04",
+        "1024x1792 standard": "0.08",
+        "1792x1024 standard": "0.08",
+        "1024x1024 hd": "0.08",
+        "1024x1792 hd": "0.12",
+        "1792x1024 hd": "0.12",
+      }),
+    },
+    "dall-e-2": {
+      ...dallE,
+      prices: listed({
+        "256x256 standard": "0.016",
+        "512x512 standard": "0.018",
+        "1024x1024 standard": "0.02",
+      }),
+    },
+    "whisper-1": { ...whisper, translates: true, prices: [{ since, hours: "0.36" }] },
+    "gpt-4o-transcribe": { ...gptHears, prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }] },
+    "gpt-4o-mini-transcribe": { ...gptHears, prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }] },
+    "tts-1": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "15" }] },
+    "tts-1-hd": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "30" }] },
+    "gpt-4o-mini-tts": { ...speaks, streams: true, prices: [{ since, textIn: "0.6", audioOut: "12" }] },
     "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

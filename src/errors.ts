@@ -37,6 +37,12 @@ export const ERRORS = {
     message: "The URL {detail}.",
     hint: "Only pages are read here: files/upload_from_url fetches a document as it is. Nothing was charged.",
   },
+  onefind_identifier: {
+    status: 400,
+    retry: false,
+    message: "The query {detail}.",
+    hint: "Send it to core/onefind-deep as one of its rows: that looks up who it is. Nothing was charged.",
+  },
   unsupported_field: {
     status: 400,
     retry: false,
@@ -278,6 +284,12 @@ export const ERRORS = {
     retry: false,
     message: "No page could be read: {detail}",
     hint: "Nothing was charged. core/onescrape-deep goes on where this stopped: it gets past walls.",
+  },
+  no_people: {
+    status: 502,
+    retry: false,
+    message: "Nobody was found for {detail}.",
+    hint: "Nothing was charged. Describe them in other words, or name the person with a company.",
   },
   internal_error: {
     status: 500,

@@ -16,7 +16,7 @@ import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
-import { publicEndpoints } from "./gateway/public-endpoints.ts";
+import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
@@ -27,6 +27,7 @@ import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
+import type { PublicFetchOptions } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
 /** A running gateway. */
@@ -73,11 +74,13 @@ export interface GatewayOptions {
   /** Actions and kinds of jobs beside our own. */
   readonly actions?: readonly LocalAction[];
   readonly jobKinds?: readonly JobKind[];
+  /** How the pages of the internet are reached in tests. */
+  readonly internet?: PublicFetchOptions;
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [] } = options;
+  const { config, logStream, onFatal, role, actions: moreActions = [], jobKinds = [], internet = {} } = options;
   const clock = systemClock;
   const log = createLog({
     level: config.logLevel,
@@ -95,7 +98,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
-  const composites = openComposites({ config, log, records: stores.records, catalog });
+  const composites = openComposites({
+    config,
+    log,
+    records: stores.records,
+    catalog,
+    internet,
+    actions: () => actionCatalog,
+  });
   const actionCatalog = await openActions({
     config,
     log,
@@ -103,7 +113,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     catalog,
     publicUrl: url.get,
     moreActions: [
-      ...jobActions({ records: stores.records, catalog: catalog.current, jobs: () => jobs }),
+      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
       ...composites.actions,
       ...moreActions,
     ],
@@ -132,7 +142,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
   const kinds = [...composites.jobKinds, ...jobKinds];
-  const parts = { stores, kinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
+  const chat = chatDeps({ config, catalog, upstream, counter });
+  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
   observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };

@@ -70,6 +70,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
   aws4fetch: ["src/files"],
+  "@fastify/busboy": ["src/files"],
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/storage", "test"],
   pg: ["src/ledger"],

@@ -247,6 +247,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
   upstreamCents: number | ((params: P) => number);
   readonly mayCostMore?: string;
+  /** What it takes where it has found nothing. Default: the same. */
+  readonly upstreamMissCents?: number;
   /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
   readonly request?: RequestSpec<P>;
   readonly steps?: readonly StepSpec<P>[];
@@ -281,6 +283,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly timeoutMs?: number;
   /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
   readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
+  /** What the vendor answers to calls that have these params, for the sandbox: the first that fits. */
+  readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
 }
 
 /**

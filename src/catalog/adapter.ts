@@ -180,7 +180,16 @@ export interface AddressSetting {
 export type UnitKind = "images" | "transcription" | "speech" | "rerank" | "moderation" | "completion";
 
 /** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
-export type UnitDialectName = "cohere-rerank" | "data-rerank" | "openai-moderation";
+export type UnitDialectName =
+  | "openai-images"
+  | "gemini-images"
+  | "fal-images"
+  | "openai-audio"
+  | "openai-voice"
+  | "cohere-rerank"
+  | "data-rerank"
+  | "openai-moderation"
+  | "openai-completion";
 
 /** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
 export interface UnitPriceSpec {
@@ -202,7 +211,7 @@ export interface UnitPriceSpec {
   readonly searches?: string;
   /** Per million pixels begun, of each image. */
   readonly megapixels?: string;
-  /** Per image, by `<size>` or `<size> <quality>`, or `*` where neither matters. */
+  /** Per image, by `<size>` or `<size> <quality>`. */
   readonly images?: Readonly<Record<string, string>>;
 }
 
@@ -222,6 +231,8 @@ export interface UnitModelSpec {
   readonly extraFields?: Readonly<Record<string, unknown>>;
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields that it refuses, and that its answer does not depend on: they are left out. */
+  readonly omits?: readonly string[];
   /** Fields of the caller's that it refuses; those who send them are told so. */
   readonly refuses?: readonly string[];
   /** The longest prompt, and the longest answer, in tokens. */

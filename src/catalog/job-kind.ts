@@ -19,6 +19,9 @@ export interface JobEnd {
 
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
 
+/** The reason of a job's signal where its payer has cancelled it. */
+export const CANCELLED = "cancelled";
+
 /** The job's next step would not be paid: it is not taken, and the job ends. */
 export class NoLongerPaid extends Error {
   readonly why: Stopped;

@@ -37,7 +37,7 @@ function picoOf(listed: Listed, text: string): PicoPerToken {
 
 /** The unit of one image of a size and a quality, as a price lists it: the nearest word that it has; null: it lists none that fits. */
 export function imageUnit({ rates }: UnitPrice, size: string, quality: string): string | null {
-  return [`image ${size} ${quality}`, `image ${size}`, "image *"].find((unit) => rates.has(unit)) ?? null;
+  return [`image ${size} ${quality}`, `image ${size}`].find((unit) => rates.has(unit)) ?? null;
 }
 
 /** Compiles a price that has passed validation. `name` begins its version. */
@@ -46,7 +46,11 @@ export function compileUnitPrice({ since, images = {}, ...listed }: UnitPriceSpe
     return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;
   });
   const sized = Object.entries(images).map(([size, text]) => [`image ${size}`, picoOf("images", text)] as const);
-  return { rates: new Map([...plain, ...sized]), since, version: `${name}@${since}` };
+  const rates = new Map([...plain, ...sized]);
+  const { textIn } = listed;
+  // As of a chat's price: what a cache gives costs what is read, unless it has a price of its own.
+  if (textIn !== undefined && !rates.has("cachedIn")) rates.set("cachedIn", picoOf("textIn", textIn));
+  return { rates, since, version: `${name}@${since}` };
 }
 
 /** Whether everything that was counted has a price. */
@@ -94,7 +98,7 @@ export function unitPriceText({ rates }: UnitPrice): Readonly<Record<string, str
     const isImage = unit.startsWith("image ");
     const snake = unit.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const [name, per] = names[unit] ?? (isImage ? [unit, 1] : [`million_${snake}_tokens`, 1_000_000]);
-    return [name.replace(/ \*$/, "").replaceAll(" ", "_"), usdPerText(per, price)] as const;
+    return [name.replaceAll(" ", "_"), usdPerText(per, price)] as const;
   });
   return Object.fromEntries(rows);
 }

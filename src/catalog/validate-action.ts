@@ -144,6 +144,7 @@ const action = z
     ...facts,
     upstreamCents: z.union([cents, fn]),
     mayCostMore: words.optional(),
+    upstreamMissCents: cents.optional(),
     request: request.optional(),
     steps: z.array(step).optional(),
     run: fn.optional(),
@@ -157,6 +158,7 @@ const action = z
     rate: rateSchema.optional(),
     timeoutMs: count.optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
+    otherExamples: z.array(z.strictObject({ when: jsonObject, answers: z.array(json).min(1) })).optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],

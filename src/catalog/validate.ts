@@ -135,7 +135,17 @@ const unitPrice = z
 const tokenCounts = z.record(z.string(), z.record(z.string(), count));
 const unitModel = z.strictObject({
   kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
-  dialect: z.enum(["cohere-rerank", "data-rerank", "openai-moderation"]),
+  dialect: z.enum([
+    "openai-images",
+    "gemini-images",
+    "fal-images",
+    "openai-audio",
+    "openai-voice",
+    "cohere-rerank",
+    "data-rerank",
+    "openai-moderation",
+    "openai-completion",
+  ]),
   slug: slug.optional(),
   prices: z
     .array(
@@ -161,6 +171,7 @@ const unitModel = z.strictObject({
   path: z.string().startsWith("/").optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  omits: z.array(z.string()).optional(),
   refuses: z.array(z.string()).optional(),
   inputTokensMax: count.optional(),
   outputTokensMax: count.optional(),

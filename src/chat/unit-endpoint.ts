@@ -12,11 +12,14 @@ import type { TokenCounter } from "./token-counter.ts";
 export interface UnitAsk<Body> {
   readonly body: Body;
   readonly files: readonly UploadedFile[];
+  /** Of a file of sound, the longest that it can last. */
+  readonly secondsMax?: number;
 }
 
 /** How an answer looks: JSON, a text, events, or bytes of a type. */
 export type AnswerForm =
-  | { readonly kind: "json" }
+  /** `only`: what of the vendor's answer is shown; else all of it. */
+  | { readonly kind: "json"; readonly only?: readonly string[] }
   | { readonly kind: "text"; readonly contentType: string; readonly render: (body: Record<string, unknown>) => string }
   | { readonly kind: "events"; readonly ends?: (usage: Record<string, unknown>) => string }
   | { readonly kind: "bytes"; readonly contentType: string };
@@ -29,6 +32,8 @@ export interface UnitFit {
   readonly body: Record<string, unknown>;
   /** The vendor is asked for events, whatever the caller gets. */
   readonly stream: boolean;
+  /** The unit of the price that each thing is which is made, where it has a price of its own. */
+  readonly unit?: string;
 }
 
 export interface UnitEndpoint<Body> {

@@ -26,6 +26,10 @@ function withCost(tail: string, charge: Charge): string {
     .join("\n\n");
 }
 
+function some(body: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => names.includes(name)));
+}
+
 /** The frame of one call. */
 export function unitFrame(form: AnswerForm, tellsCost: boolean): Frame {
   return {
@@ -50,9 +54,10 @@ export function unitFrame(form: AnswerForm, tellsCost: boolean): Frame {
         return withCost(Buffer.from(final.tail).toString("utf8"), charge) + (form.ends?.(usage) ?? "");
       }
       if (form.kind === "text") return form.render(final.body);
-      if (!tellsCost) return JSON.stringify(final.body);
-      const usage = isRecord(final.body.usage) ? final.body.usage : {};
-      return JSON.stringify({ ...final.body, usage: { ...usage, cost: usdNumber(charge.chargedNano) } });
+      const body = form.kind === "json" && form.only !== undefined ? some(final.body, form.only) : final.body;
+      if (!tellsCost) return JSON.stringify(body);
+      const usage = isRecord(body.usage) ? body.usage : {};
+      return JSON.stringify({ ...body, usage: { ...usage, cost: usdNumber(charge.chargedNano) } });
     },
     // Half a sound file can be told from a whole one by nothing but the connection.
     broken: (error) =>

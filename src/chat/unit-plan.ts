@@ -35,6 +35,7 @@ export interface UnitDeps extends ChatDeps {
 export interface SentBody {
   readonly sent: unknown;
   readonly files: readonly UploadedFile[];
+  readonly secondsMax?: number;
   /** What an Idempotency-Key stands for. */
   readonly fingerprinted: unknown;
 }
@@ -96,7 +97,7 @@ function fitsOf<Body>(
         lastFirstTokenMsMax: endpoint.answerMsMax,
         gapMsMax: Math.max(deps.settings.gapMsMax, endpoint.answerMsMax),
       },
-      asked: { task: endpoint.task, body: fit.body, files: ask.files, stream: fit.stream },
+      asked: { ...fit, task: endpoint.task, files: ask.files },
     });
     fits.set(candidate, fit);
   }
@@ -106,7 +107,7 @@ function fitsOf<Body>(
 /** Checks a request and makes its plan, or says what is wrong with it. */
 export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
   endpoint: UnitEndpoint<Body>,
-  { sent, files, fingerprinted }: SentBody,
+  { sent, fingerprinted, ...came }: SentBody,
   call: PlanCall,
   deps: UnitDeps,
 ): FramedPlan | GatewayError {
@@ -116,7 +117,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
-  const ask = { body: parsed.data, files };
+  const ask = { ...came, body: parsed.data };
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const tags = callTags(request, ask.body);

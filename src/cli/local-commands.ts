@@ -85,10 +85,7 @@ async function priceListIn(path: string | undefined): Promise<PriceList> {
     try {
       return priceListOf(JSON.parse(await readFile(path, "utf8")));
     } catch (error) {
-      throw new CommandError(
-        "failed",
-        `${path} is no list of prices: ${error instanceof Error ? error.message : error}`,
-      );
+      throw new CommandError(`${path} is no list of prices: ${error instanceof Error ? error.message : error}`);
     }
   }
   const installed: { findProvider(by: { providerId: string }): { models: unknown[] } | undefined } | null =

@@ -191,11 +191,16 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   if (coding.toLowerCase() !== "identity")
     return unsupported(`A body with Content-Encoding ${coding.slice(0, 40)} is not read.`);
   const type = headers.get("content-type") ?? JSON_TYPE;
-  if (!("stream" in endpoint) && !isJson(type)) {
+  if (!handsOn(endpoint) && !isJson(type)) {
     const name = type.slice(0, 80);
     return unsupported(`Content-Type ${name} is not JSON; with curl, add -H 'Content-Type: application/json'.`);
   }
   return length > endpoint.bodyBytesMax ? { error: tooLarge(endpoint.bodyBytesMax), rest } : null;
+}
+
+/** Whether a body is handed on as it comes. */
+export function handsOn(endpoint: Endpoint): boolean {
+  return "stream" in endpoint || endpoint.upload === true;
 }
 
 const JSON_TYPE = "application/json";

@@ -1,6 +1,7 @@
 // One job while it runs in this process: its calls, its progress, and the one end that its hold comes to.
 
 import {
+  CANCELLED,
   type JobEnd,
   type JobKind,
   LeaseLost,
@@ -95,7 +96,7 @@ export class JobRun implements RunningJob {
   /** Its payer wants it no more: it ends with what it has. */
   cancel(): void {
     this.#isCancelled = true;
-    this.#stop.abort();
+    this.#stop.abort(CANCELLED);
   }
 
   #moved(): void {

@@ -17,9 +17,10 @@ const CONNECT_MS_MAX = 10_000;
 /** A body that cannot be made smaller grows a little by being encoded. */
 const ENCODING_BYTES_MAX = 65_536;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const HEADERS = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": "Tollgate" };
 
 export interface PublicFetchOptions {
+  /** How we name ourselves. */
+  readonly userAgent?: string;
   readonly resolve?: ResolveName;
   /** The addresses of this machine: what listens there may trust it. Default: those of its network interfaces. */
   readonly ownAddresses?: () => readonly string[];
@@ -34,6 +35,8 @@ export interface OpenOptions {
   readonly msMax: number;
   /** Default 5. */
   readonly redirectsMax?: number;
+  /** Asked before the first address and that of each redirect are connected to, once they are known to be fit; an error ends it there. */
+  readonly onHop?: (url: URL) => Promise<GatewayError | null>;
   readonly signal?: AbortSignal;
 }
 
@@ -72,6 +75,7 @@ function interfaceAddresses(): string[] {
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
   const { resolve = createResolveName(), ownAddresses = interfaceAddresses, allowForTests = [] } = options;
+  const { userAgent = "Tollgate" } = options;
   const running = new Set<AbortController>();
   let closed = false;
 
@@ -91,14 +95,16 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     limits: OpenOptions,
     call: AbortController,
   ): Promise<PublicAnswer | GatewayError> {
-    const { bytesMax, redirectsMax = REDIRECTS_MAX } = limits;
+    const { bytesMax, redirectsMax = REDIRECTS_MAX, onHop } = limits;
     let target = readPublicUrl(text, mayUsePort);
     for (let hops = 0; ; hops++) {
       const subject = hops === 0 ? "" : "redirects to one that ";
       if (typeof target === "string") return badUrl(subject + target);
+      const stopped = (await onHop?.(target.url)) ?? null;
+      if (stopped !== null) return stopped;
       const addresses = await publicAddresses(target, call.signal);
       if (addresses.length === 0) return badUrl(subject + NOT_PUBLIC);
-      const reply = await ask(target.url, addresses, limits, call.signal);
+      const reply = await ask({ url: target.url, addresses, userAgent }, limits, call.signal);
       const { location } = reply.headers;
       if (!REDIRECTS.has(reply.status) || location === undefined) return answerOf(reply, target.url, bytesMax, call);
       reply.drop();
@@ -161,7 +167,11 @@ function startCall({ msMax, signal }: OpenOptions): AbortController {
 }
 
 /** One request, to one of these addresses and to no other; the certificate is checked against the name all the same. */
-async function ask(url: URL, addresses: readonly string[], limits: OpenOptions, signal: AbortSignal): Promise<Reply> {
+async function ask(
+  { url, addresses, userAgent }: { url: URL; addresses: readonly string[]; userAgent: string },
+  limits: OpenOptions,
+  signal: AbortSignal,
+): Promise<Reply> {
   signal.throwIfAborted();
   const { bytesMax, msMax } = limits;
   const timeout = Math.min(CONNECT_MS_MAX, msMax);
@@ -175,7 +185,8 @@ async function ask(url: URL, addresses: readonly string[], limits: OpenOptions, 
   });
   // A signal given to the request alone would be heard only once it is connected.
   signal.addEventListener("abort", () => void client.destroy(signal.reason), { once: true });
-  const request = { method: "GET", path: url.pathname + url.search, headers: HEADERS } as const;
+  const said = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": userAgent };
+  const request = { method: "GET", path: url.pathname + url.search, headers: said } as const;
   const { statusCode, headers, body } = await client.request(request);
   // Whoever reads it hears of its end; one that nobody reads must not end the process.
   body.on("error", () => {});

@@ -40,8 +40,9 @@ function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   const { body } = request;
   const origin = spec.origin === undefined ? {} : { origin: spec.origin };
   if (request.form !== undefined) return { ...request, ...origin };
-  const { renamed = {}, extraFields = {} } = spec;
-  const fields = Object.entries(body).map(([name, value]) => [renamed[name] ?? name, value] as const);
+  const { renamed = {}, extraFields = {}, omits = [] } = spec;
+  const sent = Object.entries(body).filter(([name]) => !omits.includes(name));
+  const fields = sent.map(([name, value]) => [renamed[name] ?? name, value] as const);
   return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
 }
 

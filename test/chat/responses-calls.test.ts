@@ -1,4 +1,5 @@
 // Calls in the responses wire where the vendor speaks it too, and where it does not: what the caller sees, what the vendor is sent, what is charged.
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { type Asking, callResponses, type Json, outputOf, typesOf } from "../support/responses-call.ts";
@@ -35,6 +36,10 @@ afterAll(async () => {
   await vendor.close();
   expect(findings).toEqual([]);
 });
+
+const RECORDED = JSON.parse(
+  readFileSync(new URL("../fixtures/clients/codex-0.169.json", import.meta.url), "utf8"),
+) as Record<string, { body: Json }[]>;
 
 const CITY = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const WEATHER = { type: "function", name: "weather", description: "The weather", parameters: CITY };
@@ -126,6 +131,19 @@ describe.each(LANES)("%s", (_, adapter) => {
     const calls = outputOf(said).filter(({ type }) => type === "function_call");
     expect(calls.map(({ name }) => name)).toEqual(["weather", "clock"]);
     expect(new Set(calls.map(({ call_id }) => call_id)).size).toBe(2);
+  });
+
+  it.each(["plain", "lite"])("both turns of a recorded agent, with its tools in their %s form", async (form) => {
+    for (const { body } of RECORDED[form] ?? []) {
+      // One wire cannot hold its model to one call at a time, and says so.
+      const said = await ask({ ...body, model, parallel_tool_calls: true });
+      expect([said.error, said.done]).toEqual([null, true]);
+      expect(said.headers.get("x-tollgate-dropped")).toBe(form === "plain" ? "tools.web_search" : null);
+      const last = outputOf(said).findLast(({ type }) => type !== "reasoning");
+      if (JSON.stringify(body.input).includes("call_output")) expect(last).toMatchObject({ type: "message" });
+      else if (form === "plain") expect(last).toMatchObject({ type: "function_call", name: "exec_command" });
+      else expect(last).toMatchObject({ type: "custom_tool_call", name: "exec", namespace: "functions" });
+    }
   });
 
   it("a length stop closes what is open as incomplete, and the answer with it", async () => {

@@ -15,6 +15,8 @@ export interface UnitAsked {
   readonly files: readonly UploadedFile[];
   /** Events are asked of the vendor. */
   readonly stream: boolean;
+  /** The unit of the price that each thing is which is made, where it has a price of its own. */
+  readonly unit?: string;
 }
 
 export interface UnitContext {

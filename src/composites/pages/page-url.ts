@@ -1,11 +1,13 @@
 // The addresses of a call that reads pages: bare hosts completed, and what is no page told from what is one.
-import type { PageLadderSpec } from "../catalog/tier.ts";
-import type { ErrorCode } from "../errors.ts";
-import { readPublicUrl } from "../upstream/public-url.ts";
+import { isIP } from "node:net";
+import type { PageLadderSpec } from "../../catalog/tier.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { isPublicAddress } from "../../upstream/public-address.ts";
+import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../../upstream/public-url.ts";
 
 /** `https://` of an address that has a scheme, `example.com:8080` of one that has none. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
-const NO_PORTS = () => false;
+const ANY_PORT = () => true;
 
 export interface UrlFault {
   readonly code: Extract<ErrorCode, "bad_url" | "onescrape_social" | "onescrape_document">;
@@ -14,10 +16,13 @@ export interface UrlFault {
 }
 
 /** The address as it is read: absolute, its host in lower case and ASCII, without a fragment. */
-export function readPageUrl(text: string): URL | UrlFault {
+export function readPageUrl(text: string, mayUsePort: PortRule): URL | UrlFault {
   const given = text.trim();
-  const read = readPublicUrl(SCHEME.test(given) ? given : `https://${given}`, NO_PORTS);
-  return typeof read === "string" ? { code: "bad_url", words: read } : read.url;
+  const read = readPublicUrl(SCHEME.test(given) ? given : `https://${given}`, mayUsePort);
+  if (typeof read === "string") return { code: "bad_url", words: read };
+  // What is behind a name is asked when it is fetched; an address itself is told here, so that no vendor is sent to it.
+  if (isIP(read.host) !== 0 && !isPublicAddress(read.host)) return { code: "bad_url", words: NOT_PUBLIC };
+  return read.url;
 }
 
 /** Whether a host is one of these domains or below one. */
@@ -43,6 +48,6 @@ export function isDocument(contentType: string, { documentTypes }: PageLadderSpe
 
 /** The pages that are meant, each once, in the order in which they were first named; for addresses that have been checked. */
 export function pagesOf(urls: readonly string[]): readonly string[] {
-  const pages = urls.map(readPageUrl).filter((url) => url instanceof URL);
+  const pages = urls.map((url) => readPageUrl(url, ANY_PORT)).filter((url) => url instanceof URL);
   return [...new Set(pages.map(({ href }) => href))];
 }

@@ -1,0 +1,155 @@
+// The first rung: our own fetch of a page, with no vendor. Polite to every host, and obedient to what its robots.txt says.
+import robotsParser from "robots-parser";
+import type { Clock } from "../../clock.ts";
+import { GatewayError } from "../../errors.ts";
+import type { PublicAnswer } from "../../upstream/public-fetch.ts";
+import type { HostPace } from "./host-pace.ts";
+
+const PAGE_BYTES_MAX = 5 * 1_048_576;
+export const DIRECT_MS_MAX = 8_000;
+const TURN_MS_MAX = 10_000;
+/** RFC 9309, 2.5: at least 500 KiB are read. */
+const ROBOTS_BYTES_MAX = 524_288;
+const ROBOTS_MS_MAX = 4_000;
+const ROBOTS_KEPT_MS = 3_600_000;
+const ROBOTS_KEPT_MAX = 2_000;
+/** What robots.txt files may call us. */
+export const ROBOT_NAME = "Tollgate";
+
+export interface DirectBounds {
+  readonly bytesMax: number;
+  readonly msMax: number;
+  readonly signal: AbortSignal;
+  /** Asked for the first address and for that of each redirect; an error ends the fetch there. */
+  readonly onHop: (url: URL) => Promise<GatewayError | null>;
+}
+
+/** Fetches a public address, or says why not. */
+export type OpenPage = (url: string, bounds: DirectBounds) => Promise<PublicAnswer | GatewayError>;
+
+export type DirectAnswer =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly finalUrl: string;
+      readonly contentType: string;
+      readonly body: string;
+    }
+  | { readonly kind: "skipped"; readonly why: "robots" | "busy" }
+  /** It cannot be read so: it leads inside, breaks off, is too large or too slow. */
+  | { readonly kind: "failed"; readonly why: string };
+
+export interface Direct {
+  fetch(url: string, signal: AbortSignal): Promise<DirectAnswer>;
+}
+
+export interface DirectOptions {
+  readonly open: OpenPage;
+  readonly pace: HostPace;
+  readonly clock: Clock;
+  readonly obeysRobots: boolean;
+}
+
+/** The package's types say that it has a default export; it is one. */
+const readRobots = robotsParser as unknown as (
+  url: string,
+  text: string,
+) => { isAllowed(url: string, name: string): boolean | undefined };
+
+interface Rules {
+  readonly untilMs: number;
+  readonly allows: Promise<(url: string) => boolean>;
+}
+
+/** By the header, else by what the first bytes say of themselves. */
+function charsetOf(contentType: string, bytes: Buffer): string {
+  const named = /charset\s*=\s*["']?([\w.:-]+)/i;
+  const inHead = named.exec(contentType) ?? named.exec(bytes.subarray(0, 2_048).toString("latin1"));
+  return inHead?.[1] ?? "utf-8";
+}
+
+function decode(bytes: Buffer, contentType: string): string {
+  try {
+    return new TextDecoder(charsetOf(contentType, bytes)).decode(bytes);
+  } catch {
+    // A name that nobody knows.
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+const EVERYTHING = () => true;
+const NOTHING = () => false;
+
+export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions): Direct {
+  const known = new Map<string, Rules>();
+
+  /** RFC 9309, 2.3.1: no such file allows everything, and one that cannot be had now forbids it. */
+  async function readRules(origin: string): Promise<(url: string) => boolean> {
+    const address = `${origin}/robots.txt`;
+    const signal = AbortSignal.timeout(ROBOTS_MS_MAX);
+    const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
+    const answer = await open(address, bounds);
+    // Where it leads nowhere public, the page does not either, and that is what is told.
+    if (answer instanceof GatewayError) return answer.code === "bad_url" ? EVERYTHING : NOTHING;
+    try {
+      const bytes = await bytesOf(answer.body);
+      if (answer.status >= 500) return NOTHING;
+      if (answer.status >= 400) return EVERYTHING;
+      const robots = readRobots(address, bytes.toString("utf8"));
+      return (url) => robots.isAllowed(url, ROBOT_NAME) !== false;
+    } catch {
+      return NOTHING;
+    }
+  }
+
+  function rulesOf(origin: string): Promise<(url: string) => boolean> {
+    const nowMs = clock.elapsedMs();
+    const rules = known.get(origin);
+    if (rules !== undefined && rules.untilMs > nowMs) return rules.allows;
+    if (known.size >= ROBOTS_KEPT_MAX) known.delete(known.keys().next().value ?? "");
+    const allows = readRules(origin);
+    known.set(origin, { untilMs: nowMs + ROBOTS_KEPT_MS, allows });
+    return allows;
+  }
+
+  return {
+    async fetch(url, signal) {
+      const releases: (() => void)[] = [];
+      const hosts = new Set<string>();
+      let why: "robots" | "busy" | null = null;
+      const enter = async (target: URL): Promise<boolean> => {
+        if (!hosts.has(target.host)) {
+          const release = await pace.enter(target.host, { msMax: TURN_MS_MAX, signal });
+          if (release === null) why = "busy";
+          else releases.push(release);
+          hosts.add(target.host);
+        }
+        if (why === null && obeysRobots && !(await rulesOf(target.origin))(target.href)) why = "robots";
+        return why === null;
+      };
+      // Wherever it is sent on to is asked as politely.
+      const onHop = async (target: URL) => ((await enter(target)) ? null : new GatewayError("upstream_error"));
+      try {
+        // Waiting for its turn is no part of the time that a page may take.
+        if (!(await enter(new URL(url)))) return { kind: "skipped", why: why ?? "busy" };
+        const answer = await open(url, { bytesMax: PAGE_BYTES_MAX, msMax: DIRECT_MS_MAX, signal, onHop });
+        if (why !== null) return { kind: "skipped", why };
+        if (answer instanceof GatewayError) return { kind: "failed", why: answer.message };
+        const contentType = answer.headers["content-type"] ?? "";
+        const { status, finalUrl } = answer;
+        const body = decode(await bytesOf(answer.body), contentType);
+        return { kind: "answer", status, finalUrl, contentType, body };
+      } catch (error) {
+        return { kind: "failed", why: error instanceof Error ? error.message : String(error) };
+      } finally {
+        for (const release of releases) release();
+      }
+    },
+  };
+}

@@ -1,0 +1,16 @@
+// What the actions over pages need of the rest of the gateway.
+import type { InnerAnswer, WantedCall } from "../../catalog/local-action.ts";
+import type { PageLadderSpec } from "../../catalog/tier.ts";
+import type { Clock } from "../../clock.ts";
+import type { Payer } from "../../plan.ts";
+import type { PortRule } from "../../upstream/public-url.ts";
+import type { RungParts } from "./read-rung.ts";
+
+export interface PageParts {
+  readonly clock: Clock;
+  /** Of the catalog in force. */
+  ladder(): PageLadderSpec;
+  readonly mayUsePort: PortRule;
+  /** What rungs need for a payer: live accounts' pages are those of the internet, a sandbox account's the sandbox's. */
+  rungParts(payer: Payer, ladder: PageLadderSpec, call: (wanted: WantedCall) => Promise<InnerAnswer>): RungParts;
+}

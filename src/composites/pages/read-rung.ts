@@ -1,0 +1,141 @@
+// One rung of the ladder, asked once: what it has read of one page or of several, whoever it is.
+import type { InnerAnswer, WantedCall } from "../../catalog/local-action.ts";
+import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+import type { Direct } from "./direct.ts";
+import type { Extracted } from "./extract-page.ts";
+import type { Extractor } from "./extractor.ts";
+import { isDocument } from "./page-url.ts";
+import type { ReadPage } from "./yield.ts";
+
+/** What a rung has read of a page. */
+export interface RungPage extends ReadPage {
+  readonly url: string;
+  readonly format: "markdown" | "html" | "text";
+  readonly finalUrl: string | null;
+  /** Where we have read it ourselves. */
+  readonly links: readonly string[];
+}
+
+export type SkipReason = "not_configured" | "format" | "robots" | "busy" | "off" | "cost_bound" | "time";
+
+export type RungOutcome =
+  /** Pages that it brought anything of, by the address that was asked. */
+  | { readonly kind: "read"; readonly action: string; readonly id: string | null; readonly pages: readonly RungPage[] }
+  | { readonly kind: "failed"; readonly action: string; readonly id: string | null; readonly why: string }
+  | { readonly kind: "skipped"; readonly action: string; readonly why: SkipReason }
+  /** The server says that it is no page: no rung can make one of it. */
+  | { readonly kind: "no_page"; readonly action: string; readonly why: "onescrape_document" | "unsupported_type" };
+
+export interface RungParts {
+  /** Null: DIRECT_FETCH=0. */
+  readonly direct: Direct | null;
+  readonly extractor: Extractor;
+  readonly ladder: PageLadderSpec;
+  /** Whether anybody is configured to serve an action, for the caller's audience. */
+  isServed(action: string): boolean;
+  call(wanted: WantedCall): Promise<InnerAnswer>;
+}
+
+/** What our own fetch is called where others name their action. */
+const OWN_FETCH = "fetch";
+const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml|$)/;
+const TEXT_TYPES = /^(text\/|application\/(json|xml|[\w.+-]+\+(json|xml)|javascript|yaml|x-ndjson))/;
+
+function textAt(data: unknown, pointer: string | undefined): string | null {
+  const value = pointer === undefined ? undefined : atPointer(data, pointer);
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungParts): Promise<RungOutcome> {
+  const [url = ""] = wanted.urls;
+  const action = OWN_FETCH;
+  if (parts.direct === null) return { kind: "skipped", action, why: "off" };
+  const answer = await parts.direct.fetch(url, signal);
+  if (answer.kind === "skipped") return { kind: "skipped", action, why: answer.why };
+  if (answer.kind === "failed") return { kind: "failed", action, id: null, why: answer.why };
+  const { status, finalUrl, body } = answer;
+  const type = answer.contentType.toLowerCase().trim();
+  if (isDocument(type, parts.ladder) || body.startsWith("%PDF-"))
+    return { kind: "no_page", action, why: "onescrape_document" };
+  if (PAGE_TYPES.test(type)) {
+    const { format, mainContent } = wanted;
+    const extracted = await parts.extractor.extract({ html: body, url: finalUrl, format, mainContent });
+    if (extracted === null) return { kind: "failed", action, id: null, why: "the page cannot be taken apart" };
+    return { kind: "read", action, id: null, pages: [{ url, format, finalUrl, status, ...extracted }] };
+  }
+  if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, why: "unsupported_type" };
+  const facts = { visibleChars: body.length, scripted: false, walled: false };
+  const page = { url, format: "text", content: body, title: null, finalUrl, status, facts, links: [] } as const;
+  return { kind: "read", action, id: null, pages: [page] };
+}
+
+/** What an item of the answer says of one page. */
+async function pageIn(
+  item: unknown,
+  url: string,
+  answer: RungAnswer,
+  wanted: PagesWanted,
+  { extractor }: RungParts,
+): Promise<RungPage | null> {
+  const content = textAt(item, answer.contentAt);
+  if (content === null) return null;
+  const finalUrl = textAt(item, answer.finalUrlAt);
+  const title = textAt(item, answer.titleAt);
+  const { holds } = answer;
+  if (holds === "markdown" || holds === "text") {
+    return { url, content, format: holds, title, finalUrl, facts: null, status: null, links: [] };
+  }
+  // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
+  const format = wanted.format === "markdown" ? "text" : "html";
+  const mainContent = holds === "page" && wanted.mainContent;
+  const extracted: Extracted | null = await extractor.extract({ html: content, url, format, mainContent });
+  if (extracted === null) return null;
+  // Scripts have run by then: what is there is all there is.
+  const facts = { ...extracted.facts, scripted: false };
+  return { ...extracted, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
+}
+
+async function byAction(rungCall: RungCall, wanted: PagesWanted, parts: RungParts): Promise<RungOutcome> {
+  const { action, answer: places } = rungCall;
+  if (!parts.isServed(action)) return { kind: "skipped", action, why: "not_configured" };
+  const answer = await parts.call({ action, params: rungCall.params(wanted) });
+  if (!answer.ok) {
+    const { code, message } = answer.error;
+    if (code === "upstream_not_configured") return { kind: "skipped", action, why: "not_configured" };
+    if (code === "over_budget") return { kind: "skipped", action, why: "cost_bound" };
+    return { kind: "failed", action, id: answer.id, why: message };
+  }
+  const list: unknown = places.listAt === undefined ? [answer.data] : atPointer(answer.data, places.listAt);
+  const items: readonly unknown[] = Array.isArray(list) && !answer.isMiss ? list : [];
+  const pages: RungPage[] = [];
+  for (const url of wanted.urls) {
+    const item = places.urlAt === undefined ? items[0] : items.find((one) => isOf(textAt(one, places.urlAt), url));
+    const page = item === undefined ? null : await pageIn(item, url, places, wanted, parts);
+    if (page !== null) pages.push(page);
+  }
+  return { kind: "read", action, id: answer.id, pages };
+}
+
+/** Vendors write an address with or without its last slash. */
+function isOf(said: string | null, url: string): boolean {
+  return said !== null && said.replace(/\/$/, "") === url.replace(/\/$/, "");
+}
+
+/** The name of what a rung asks, for a format. */
+export function rungAction(rung: RungSpec, format: PagesWanted["format"]): string {
+  return (rung[format] ?? rung.markdown ?? rung.html)?.action ?? OWN_FETCH;
+}
+
+/** Never rejects but where `call` does. */
+export function readRung(
+  rung: RungSpec,
+  wanted: PagesWanted,
+  signal: AbortSignal,
+  parts: RungParts,
+): Promise<RungOutcome> | RungOutcome {
+  if (rung.markdown === undefined && rung.html === undefined) return directly(wanted, signal, parts);
+  const rungCall = rung[wanted.format];
+  if (rungCall === undefined) return { kind: "skipped", action: rungAction(rung, wanted.format), why: "format" };
+  return byAction(rungCall, wanted, parts);
+}

@@ -1,0 +1,71 @@
+// Judges what a rung has brought: a wall, an empty shell, or a page, and how much of one. A pure function of what was read.
+import { SHELL_WORDS, WALL_WORDS } from "./wall-words.ts";
+
+/** From here on no further rung is asked. */
+export const ENOUGH = 0.35;
+const FULL_CHARS = 1_000;
+/** Walls say what they say in few words; a long text that has such words is about them. */
+const WALL_CHARS_MAX = 1_200;
+const SHELL_CHARS_MAX = 300;
+/** A page of its own is more than the name of it. */
+const WHOLE_CHARS_MIN = 1;
+const WHOLE_SHARE = 0.5;
+
+/** What the page's own code says, where we have it. */
+export interface PageFacts {
+  /** Characters that a reader of the whole page would see, navigation left out. */
+  readonly visibleChars: number;
+  /** Its body is made by a script that has not run, or has not come to its end. */
+  readonly scripted: boolean;
+  /** It has the code of a wall in it. */
+  readonly walled: boolean;
+}
+
+export interface ReadPage {
+  readonly content: string;
+  readonly title: string | null;
+  /** Null: a vendor has read it, and says nothing of its code. */
+  readonly facts: PageFacts | null;
+  /** Of the page's own answer; null: not known. */
+  readonly status: number | null;
+}
+
+export type QualityFlag = "blocked" | "thin_content";
+
+export interface Yield {
+  /** From 0, a wall or an empty shell, to 1. */
+  readonly score: number;
+  readonly flags: readonly QualityFlag[];
+}
+
+const BLOCKED: Yield = { score: 0, flags: ["blocked"] };
+const LINK_TARGETS = /!?\[([^\]]*)\]\([^)]*\)/g;
+
+/** What is left of Markdown for a reader: no addresses, no marks, blanks once. */
+function readable(content: string): string {
+  return content
+    .replace(LINK_TARGETS, "$1")
+    .replace(/[#*_`>|~-]+/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** How many characters of a content a reader reads. */
+export function readableChars(content: string): number {
+  return readable(content).length;
+}
+
+/** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
+export function yieldOf({ content, title, facts, status }: ReadPage): Yield {
+  const text = readable(content);
+  if (text.length < WHOLE_CHARS_MIN || (status !== null && status >= 400)) return BLOCKED;
+  const said = `${title ?? ""}\n${text}`;
+  if (text.length < WALL_CHARS_MAX && (facts?.walled === true || WALL_WORDS.some((words) => words.test(said)))) {
+    return BLOCKED;
+  }
+  if (text.length < SHELL_CHARS_MAX && (facts?.scripted === true || SHELL_WORDS.test(text))) return BLOCKED;
+  const byLength = Math.min(1, text.length / FULL_CHARS);
+  const isWhole = facts !== null && !facts.scripted && text.length >= facts.visibleChars * WHOLE_SHARE;
+  const score = isWhole ? Math.max(byLength, ENOUGH) : byLength;
+  return { score, flags: score < ENOUGH ? ["thin_content"] : [] };
+}

@@ -1,0 +1,82 @@
+// What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
+import type { PageLadderSpec } from "../catalog/tier.ts";
+import type { Clock } from "../clock.ts";
+import { createDirect, type Direct, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
+import { createExtractor } from "../composites/pages/extractor.ts";
+import { createHostPace } from "../composites/pages/host-pace.ts";
+import type { PageParts } from "../composites/pages/parts.ts";
+import type { Config } from "../config.ts";
+import { GatewayError } from "../errors.ts";
+import { sandboxPage } from "../sandbox/pages.ts";
+import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { VERSION } from "../version.ts";
+import type { OpenCatalog } from "./open-catalog.ts";
+
+export interface OpenPagesParts {
+  readonly config: Config;
+  readonly catalog: OpenCatalog;
+  readonly clock: Clock;
+  /** How the internet is reached in tests. */
+  readonly internet?: PublicFetchOptions;
+}
+
+export interface OpenPages extends PageParts {
+  close(): Promise<void>;
+}
+
+/** The file of tiers/ that says how pages are read. */
+const LADDER = "onescrape";
+
+/** The sandbox's pages, served without any network. */
+const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
+  const url = new URL(address);
+  const { status, type, body, afterMs } = sandboxPage(url);
+  const waitMs = afterMs ?? msMax;
+  if (waitMs > 0) await waited(Math.min(waitMs, msMax), signal);
+  if (afterMs === null || signal.aborted) {
+    return new GatewayError("upstream_error", { detail: { detail: "the page took too long" } });
+  }
+  return { status, headers: { "content-type": type }, finalUrl: url.href, body: once(Buffer.from(body)) };
+};
+
+async function waited(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+export function openPages({ config, catalog, clock, internet = {} }: OpenPagesParts): OpenPages {
+  const extractor = createExtractor();
+  const contact = config.contact === null ? "" : ` (${config.contact})`;
+  const publicFetch = createPublicFetch({ userAgent: `${ROBOT_NAME}/${VERSION}${contact}`, ...internet });
+  const directOf = (open: OpenPage): Direct =>
+    createDirect({ open, pace: createHostPace(clock), clock, obeysRobots: config.robots });
+  const live = config.directFetch ? directOf(publicFetch.open) : null;
+  const sandbox = config.directFetch ? directOf(openSandboxPage) : null;
+  return {
+    clock,
+    ladder(): PageLadderSpec {
+      const ladder = catalog.current().compositeTiers.get(LADDER);
+      if (ladder?.kind !== "page-ladder") throw new Error(`tiers/${LADDER}.ts is no ladder of pages`);
+      return ladder;
+    },
+    mayUsePort: (port) => (internet.allowForTests ?? []).some((pair) => pair.endsWith(`:${port}`)),
+    rungParts: (payer, ladder, call) => ({
+      direct: payer.sandbox ? sandbox : live,
+      extractor,
+      ladder,
+      call,
+      isServed: (action) => catalog.current().action(action, payer)?.configured === true,
+    }),
+    async close() {
+      publicFetch.close();
+      await extractor.close();
+    },
+  };
+}
