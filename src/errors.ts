@@ -68,6 +68,12 @@ export const ERRORS = {
     message: "The model's provider refused the content: {detail}",
     hint: "Change the content. Nothing was charged.",
   },
+  previous_response_not_found: {
+    status: 400,
+    retry: false,
+    message: "No response of this id is kept.",
+    hint: "Send store: true with the request whose answer you want to go on from: it is kept for a day. Or send the whole input.",
+  },
   invalid_token: {
     status: 401,
     retry: false,

@@ -166,7 +166,7 @@ function requestOf(
 
 /** Checks a request in the responses wire. */
 export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses | GatewayError {
-  const plain = plainBody(withEarlier(sent, options.earlier));
+  const plain = plainBody(withEarlier(sent, options.earlier), options.seal);
   if (plain.refused !== null) return plain.refused;
   const sifted = sift(plain.body, RESPONSES_FIELDS);
   const parsed = readFields(responsesBody, sifted.body);

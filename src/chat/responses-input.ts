@@ -1,6 +1,8 @@
 // Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what nobody sells is left out.
 import { GatewayError } from "../errors.ts";
 import { isRecord, type Json, wordOf } from "../json.ts";
+import type { ThoughtSeal } from "../neutral.ts";
+import { summaryMessage } from "./compaction.ts";
 
 /** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */
 const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
@@ -31,10 +33,18 @@ function isCallers(tool: Json): boolean {
 class Plainer {
   readonly dropped = new Set<string>();
   refused: GatewayError | null = null;
+  readonly #seal: ThoughtSeal;
+  readonly #ids = new Set<unknown>();
   #left = 0;
 
+  constructor(seal: ThoughtSeal) {
+    this.#seal = seal;
+  }
+
   input(input: unknown): unknown {
-    return Array.isArray(input) ? input.flatMap((item, at) => this.#item(item, at)) : input;
+    if (!Array.isArray(input)) return input;
+    for (const item of input) if (isRecord(item) && item.type !== "item_reference") this.#ids.add(item.id);
+    return input.flatMap((item, at) => this.#item(item, at));
   }
 
   tools(tools: unknown): unknown {
@@ -77,11 +87,23 @@ class Plainer {
       this.dropped.add(`input.${type}`);
       return [];
     }
+    if (type === "compaction") return [this.#summary(item, at)];
     return type === "item_reference" ? this.#reference(item, at) : [item];
   }
 
-  /** Nothing is kept of what it names, unless it stands in a stored answer, whose items have been put before these. */
+  #summary(item: Json, at: number): unknown {
+    const message = summaryMessage(item, this.#seal);
+    if (message === null) {
+      const param = `input.${at}.encrypted_content`;
+      const detail = { detail: `${param}: this summary was not made here, for this account` };
+      this.refused ??= new GatewayError("bad_request", { param, detail });
+    }
+    return message ?? item;
+  }
+
+  /** Nothing is kept of what it names, unless it stands in a kept answer, whose items have been put before these. */
   #reference(item: Json, at: number): readonly unknown[] {
+    if (this.#ids.has(item.id)) return [];
     const id = wordOf(item.id);
     if (id.startsWith("rs_")) {
       this.dropped.add("input.item_reference");
@@ -97,8 +119,8 @@ class Plainer {
 }
 
 /** The body with its items typed, and without what a provider would have to run or has kept. */
-export function plainBody(sent: Json): PlainBody {
-  const plainer = new Plainer();
+export function plainBody(sent: Json, seal: ThoughtSeal): PlainBody {
+  const plainer = new Plainer(seal);
   const body: Json = {};
   // In this order: a choice is good or bad by the tools that are left.
   const input = plainer.input(sent.input);

@@ -1,18 +1,109 @@
-// Makes the plan of a request in the responses wire.
+// Makes the plan of a request in the responses wire: where it names an answer that is kept, that conversation goes before its own.
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { isRecord } from "../json.ts";
+import { isRecord, type Json } from "../json.ts";
+import type { ThoughtSeal } from "../neutral.ts";
+import type { Plan } from "../plan.ts";
+import type { FinalPart } from "../route.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
+import { lastEvent } from "../wires/responses/answers.ts";
+import { usageJson } from "../wires/responses/usage.ts";
+import { compacted, summarizing } from "./compaction.ts";
+import type { KeptResponses } from "./kept-responses.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
-import { readResponsesBody } from "./responses-body.ts";
+import { type ReadResponses, readResponsesBody } from "./responses-body.ts";
+
+export interface ResponsesDeps extends ChatDeps {
+  readonly kept: KeptResponses;
+}
+
+type Earlier = { readonly items: readonly unknown[]; readonly bytes: number };
+
+function payerOf({ audience }: PlanCall): string {
+  return audience.payer?.id ?? "stranger";
+}
+
+function bodyOf({ request }: PlanCall): Json | GatewayError {
+  const sent = parseJson(request.body);
+  if (sent instanceof GatewayError || isRecord(sent)) return sent;
+  return invalid("", "must be an object");
+}
+
+function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier | null): ReadResponses | GatewayError {
+  const nowS = () => Math.floor(deps.clock.epochMs() / 1000);
+  return readResponsesBody(sent, { seal: deps.seals(payerOf(call)), nowS, earlier });
+}
+
+/** Reads a request; one that names an earlier answer when that has been found. */
+export function readCall(
+  sent: Json,
+  call: PlanCall,
+  deps: ResponsesDeps,
+): ReadResponses | GatewayError | Promise<ReadResponses | GatewayError> {
+  const { previous_response_id: previous } = sent;
+  if (typeof previous !== "string") return read(sent, call, deps, null);
+  return deps.kept.find(payerOf(call), previous).then((kept) => {
+    if (kept === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
+    const output = Array.isArray(kept.response.output) ? kept.response.output : [];
+    return read(sent, call, deps, { items: [...kept.input, ...output], bytes: kept.bytes });
+  });
+}
+
+function responseIn(final: FinalPart): Json {
+  const response = final.kind === "body" ? final.body : lastEvent(final.tail)?.response;
+  if (response === undefined) throw new Error("an answer ends with its response");
+  return response;
+}
+
+/** The same last part where the answer could not be kept after all. */
+function notKept(final: FinalPart): FinalPart {
+  if (final.kind === "body") return { kind: "body", body: { ...final.body, store: false } };
+  const event = lastEvent(final.tail);
+  if (event === null) return final;
+  event.response.store = false;
+  return { kind: "stream", tail: Buffer.concat([event.before, Buffer.from(`${JSON.stringify(event.data)}\n\n`)]) };
+}
+
+/** Keeps an answer before its last byte goes out: the next request may come at once. */
+function keeping({ body }: ReadResponses, call: PlanCall, { kept }: ResponsesDeps): NonNullable<Plan["prepare"]> {
+  const input = typeof body.input === "string" ? [{ type: "message", role: "user", content: body.input }] : body.input;
+  return async (final, _served, { usage }) => {
+    const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
+    return (await kept.keep(payerOf(call), input, response)) ? final : notKept(final);
+  };
+}
+
+function planOf(one: ReadResponses | GatewayError, call: PlanCall, deps: ResponsesDeps): FramedPlan | GatewayError {
+  if (one instanceof GatewayError) return one;
+  const framed = modelPlan(call, one.request, deps);
+  if (framed instanceof GatewayError || !one.store) return framed;
+  return { ...framed, plan: { ...framed.plan, prepare: keeping(one, call, deps) } };
+}
 
 /** Checks a request and makes its plan, or says what is wrong with it. */
-export function responsesPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
-  const sent = parseJson(call.request.body);
+export function responsesPlan(
+  call: PlanCall,
+  deps: ResponsesDeps,
+): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError> {
+  const sent = bodyOf(call);
   if (sent instanceof GatewayError) return sent;
-  if (!isRecord(sent)) return invalid("", "must be an object");
-  const seal = deps.seals(call.audience.payer?.id ?? "stranger");
-  const nowS = () => Math.floor(deps.clock.epochMs() / 1000);
-  const read = readResponsesBody(sent, { seal, nowS, earlier: null });
-  return read instanceof GatewayError ? read : modelPlan(call, read.request, deps);
+  const one = readCall(sent, call, deps);
+  return one instanceof Promise ? one.then((done) => planOf(done, call, deps)) : planOf(one, call, deps);
+}
+
+/** A call of the same model that sums the conversation up. */
+export async function compactPlan(call: PlanCall, deps: ResponsesDeps): Promise<FramedPlan | GatewayError> {
+  const sent = bodyOf(call);
+  if (sent instanceof GatewayError) return sent;
+  const one = await readCall(summarizing(sent), call, deps);
+  const framed = planOf(one, call, deps);
+  if (framed instanceof GatewayError) return framed;
+  const seal = deps.seals(payerOf(call));
+  return { ...framed, plan: { ...framed.plan, prepare: async (final) => summarized(final, seal) } };
+}
+
+function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart {
+  const body = compacted(responseIn(final), seal);
+  if (body === null) throw new Error("the model gave no summary that could be carried");
+  return { kind: "body", body };
 }

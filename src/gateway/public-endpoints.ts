@@ -6,6 +6,7 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import { createKeptResponses } from "../chat/kept-responses.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { thoughtSeal } from "../chat/seal.ts";
@@ -96,7 +97,7 @@ function modelEndpoints(parts: PublicEndpointsParts) {
     model: (name, audience) => modelAnswer(current(), name, audience),
     pricing: (audience) => pricingAnswer(current(), audience),
   });
-  return [...chat, ...responsesEndpoints(deps)];
+  return [...chat, ...responsesEndpoints({ ...deps, kept: createKeptResponses(parts.stores.records) })];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {

@@ -14,6 +14,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   upstream_rejected: INVALID,
   context_length_exceeded: INVALID,
   content_policy_violation: INVALID,
+  previous_response_not_found: INVALID,
   invalid_token: INVALID,
   insufficient_balance: "insufficient_quota",
   credits_required: "insufficient_quota",

@@ -3,8 +3,8 @@ import { usdNumber } from "../../money.ts";
 import type { Charge } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
 
-/** The usage object, whose input tokens include the cached ones, and `cost` in USD as on the chat wire. */
-export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
+/** The usage object, whose input tokens include the cached ones, and `cost` in USD as on the chat wire, where the charge is known. */
+export function usageJson(usage: TokenUsage, charge: Charge | null): Record<string, unknown> {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -13,6 +13,6 @@ export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unk
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: input + outputTokens,
-    cost: usdNumber(charge.chargedNano),
+    ...(charge === null ? {} : { cost: usdNumber(charge.chargedNano) }),
   };
 }

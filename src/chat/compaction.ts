@@ -1,0 +1,45 @@
+// A conversation made short: one call of a model that sums it up, and the sum, sealed, as the item that goes on in its place.
+import { isRecord, type Json, stringOf } from "../json.ts";
+import type { ThoughtSeal } from "../neutral.ts";
+
+/** A summary is nobody's thought: any model may read it. */
+const MAKER = "compaction";
+
+const WANTED =
+  "Sum up the conversation up to here, so that you could go on with it from your summary alone: what was asked for, what was decided and why, " +
+  "what has been done and found out (with names, paths, numbers and code where they matter), and what is left to do. Write nothing but the summary.";
+
+const TAKEN_UP = "This is a summary of the conversation so far:\n\n";
+
+/** The same conversation, with a request for a summary at its end. */
+export function summarizing(sent: Json): Json {
+  const { model, models, input, instructions, previous_response_id, max_cost_cents, provider } = sent;
+  const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : (input ?? []);
+  const asked = { type: "message", role: "user", content: WANTED };
+  const body = { model, models, instructions, previous_response_id, max_cost_cents, provider };
+  const told = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
+  return { ...told, input: Array.isArray(items) ? [...items, asked] : items };
+}
+
+function textOf(response: Json): string {
+  const output = Array.isArray(response.output) ? response.output.filter(isRecord) : [];
+  const parts = output.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isRecord) : []));
+  return parts.map(({ text }) => stringOf(text) ?? "").join("");
+}
+
+/** The answer as a compaction; null where there is no summary, or one that is too long to be carried. */
+export function compacted(response: Json, seal: ThoughtSeal): Json | null {
+  const text = textOf(response);
+  const thought = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
+  const sealed = text === "" ? null : seal.seal(thought, MAKER);
+  if (sealed === null) return null;
+  const { id, created_at, model } = response;
+  const item = { type: "compaction", id: String(id).replace(/^resp_/, "cmp_"), encrypted_content: sealed };
+  return { id, object: "response.compaction", created_at, model, output: [item] };
+}
+
+/** The summary that an item carries as a message of the conversation; null where it was not made here, for this payer. */
+export function summaryMessage({ encrypted_content }: Json, seal: ThoughtSeal): Json | null {
+  const opened = seal.open(stringOf(encrypted_content) ?? "", MAKER);
+  return opened === null ? null : { type: "message", role: "system", content: `${TAKEN_UP}${opened.text}` };
+}
