@@ -3,6 +3,7 @@ import { defineTier } from "#tier";
 
 export default defineTier({
   purpose: "The hardest work, at the price of the strongest models.",
+  standsInFor: ["claude-"],
   firstTokenMsMax: 45_000,
   candidates: [
     { model: "anthropic/claude-opus-5" },

@@ -3,6 +3,7 @@ import { defineTier } from "#tier";
 
 export default defineTier({
   purpose: "Short and simple work at the lowest price.",
+  standsInFor: ["claude-haiku-", "claude-3-haiku", "claude-3-5-haiku"],
   firstTokenMsMax: 8_000,
   candidates: [
     { model: "google/gemini-3.5-flash-lite" },

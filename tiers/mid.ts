@@ -3,6 +3,7 @@ import { defineTier } from "#tier";
 
 export default defineTier({
   purpose: "Everyday work: tools, code, longer texts, at a moderate price.",
+  standsInFor: ["claude-sonnet-", "claude-3-5-sonnet", "claude-3-7-sonnet"],
   firstTokenMsMax: 12_000,
   candidates: [
     { model: "openai/gpt-5.4-mini" },

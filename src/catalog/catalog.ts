@@ -206,6 +206,8 @@ export interface Tier {
   readonly purpose: string;
   /** Slugs in order of preference, each known to the catalog. */
   readonly models: readonly string[];
+  /** What names begin with that mean it where no model of such a name is configured. */
+  readonly standsInFor: readonly string[];
   readonly firstTokenMsMax: number;
 }
 

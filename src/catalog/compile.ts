@@ -199,8 +199,9 @@ function daily(clock: Clock, source: CatalogSource): () => DayView {
 
 function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
   return new Map(
-    [...files.tiers].map(([id, { purpose, candidates, firstTokenMsMax }]) => {
-      return [id, { id, purpose, models: candidates.map((candidate) => candidate.model), firstTokenMsMax }];
+    [...files.tiers].map(([id, { purpose, candidates, standsInFor = [], firstTokenMsMax }]) => {
+      const models = candidates.map((candidate) => candidate.model);
+      return [id, { id, purpose, models, standsInFor, firstTokenMsMax }];
     }),
   );
 }

@@ -26,6 +26,20 @@ export function findTier(name: string, catalog: Catalog): Tier | null {
   return catalog.tiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name) ?? null;
 }
 
+/** The tier that stands in for a name that no configured model has; null: none does. */
+export function findStandIn(name: string, catalog: Catalog): Tier | null {
+  let found: Tier | null = null;
+  let longest = 0;
+  for (const tier of catalog.tiers.values()) {
+    for (const beginning of tier.standsInFor) {
+      if (beginning.length <= longest || !name.startsWith(beginning)) continue;
+      found = tier;
+      longest = beginning.length;
+    }
+  }
+  return found;
+}
+
 /** What is looked for, and where. */
 interface Search<Model> {
   readonly param: string;

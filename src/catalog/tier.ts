@@ -14,6 +14,11 @@ export interface TierSpec {
   /** What the tier is for, in a sentence people read in the price list. */
   readonly purpose: string;
   readonly candidates: readonly [TierModel, ...TierModel[]];
+  /**
+   * What names begin with that mean this tier where no model of such a name is configured: agents ask for models by names of
+   * their own. The longest beginning of all tiers counts.
+   */
+  readonly standsInFor?: readonly string[];
   /** How long a streamed candidate may take to its first content while another remains. */
   readonly firstTokenMsMax: number;
 }

@@ -4,6 +4,8 @@ import type { Audience } from "../catalog/catalog.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
+import { VERSION_HEADER } from "../wires/messages/headers.ts";
+import { type ModelRow, modelJson, modelListJson } from "../wires/messages/models.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
 import { messagesEndpoints } from "./messages-endpoints.ts";
@@ -13,9 +15,9 @@ import { unitEndpoints } from "./unit-endpoints.ts";
 
 /** Builders of the free answers, from the catalog as whoever asks sees it. */
 export interface PriceAnswers {
-  models(audience: Audience): unknown;
+  models(audience: Audience): { readonly data: readonly ModelRow[] };
   /** By any name that a call may give it. */
-  model(name: string, audience: Audience): unknown;
+  model(name: string, audience: Audience): ModelRow | GatewayError;
   pricing(audience: Audience): unknown;
 }
 
@@ -43,8 +45,14 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
-    free("/models", ({ caller }) => answers.models(seenBy(caller))),
-    free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
+    free("/models", ({ request, caller }) => {
+      const list = answers.models(seenBy(caller));
+      return request.headers.has(VERSION_HEADER) ? modelListJson(list.data) : list;
+    }),
+    free("/models/{slug...}", ({ request, caller }) => {
+      const row = answers.model(request.params.slug ?? "", seenBy(caller));
+      return row instanceof GatewayError || !request.headers.has(VERSION_HEADER) ? row : modelJson(row);
+    }),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
     ...messagesEndpoints(deps),
   ];

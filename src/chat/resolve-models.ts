@@ -1,7 +1,7 @@
 // From the names a caller wrote to the models that can serve, in order: tiers open into their candidates.
 import type { ModelEnd } from "../catalog/adapter.ts";
-import type { Catalog, SoldModel } from "../catalog/catalog.ts";
-import { findModel, findTier, tierName } from "../catalog/find-model.ts";
+import type { Catalog, SoldModel, Tier } from "../catalog/catalog.ts";
+import { findModel, findStandIn, findTier, tierName } from "../catalog/find-model.ts";
 import { GatewayError } from "../errors.ts";
 
 /** A model to try, and how long it may take to its first content while another remains. */
@@ -28,17 +28,33 @@ interface Opened {
   readonly retires: ModelEnd | null;
 }
 
+/** Some clients name a model with the day that it was made: it is sold without. */
+function withoutDay(
+  unknown: GatewayError,
+  ...[name, param, catalog, settings]: Parameters<typeof open>
+): SoldModel | GatewayError {
+  const plain = name.replace(/-20\d{6}$/, "");
+  const model = plain === name ? unknown : findModel(plain, param, catalog, settings);
+  return model instanceof GatewayError ? unknown : model;
+}
+
+function openTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
+  const firstTokenMsMax = settings.firstTokenMsMaxByTier[tier.id] ?? tier.firstTokenMsMax;
+  const models = tier.models.flatMap((slug) => {
+    const model = catalog.model(slug, settings);
+    return model === null ? [] : [{ model, firstTokenMsMax }];
+  });
+  return { name: tierName(tier), models, retires: null };
+}
+
 function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened | GatewayError {
   const tier = findTier(name, catalog);
-  if (tier !== null) {
-    const firstTokenMsMax = settings.firstTokenMsMaxByTier[tier.id] ?? tier.firstTokenMsMax;
-    const models = tier.models.flatMap((slug) => {
-      const model = catalog.model(slug, settings);
-      return model === null ? [] : [{ model, firstTokenMsMax }];
-    });
-    return { name: tierName(tier), models, retires: null };
-  }
-  const model = findModel(name, param, catalog, settings);
+  if (tier !== null) return openTier(tier, catalog, settings);
+  const named = findModel(name, param, catalog, settings);
+  const model = named instanceof GatewayError ? withoutDay(named, name, param, catalog, settings) : named;
+  const isServed = !(model instanceof GatewayError) && model.offers.length > 0;
+  const standIn = isServed ? null : findStandIn(name, catalog);
+  if (standIn !== null) return openTier(standIn, catalog, settings);
   if (model instanceof GatewayError) return model;
   return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }

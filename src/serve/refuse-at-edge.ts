@@ -5,7 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import { takeKnown } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
-import { sendError } from "./render-error.ts";
+import { sendError, tellRequestId } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
@@ -21,6 +21,7 @@ export function refuseAtEdge(
 ): void {
   const record = deps.observer.begin({ requestId: request.id, method: request.method, startedMs: request.startedMs });
   continueTrace(request, reply, record);
+  tellRequestId(reply, request.id, errors);
   const window = new ToldWindow(reply);
   const tell = (counted: Caller | GatewayError | null): void => {
     const told = counted instanceof GatewayError ? counted : error;

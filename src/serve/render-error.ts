@@ -4,6 +4,11 @@ import type { ErrorCodec, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
 
+/** Says a request's id where the clients of its wire look for it; to be called once, before anything is answered. */
+export function tellRequestId(reply: Reply, requestId: string, { requestIdHeader }: ErrorCodec): void {
+  if (requestIdHeader !== undefined) reply.header(requestIdHeader, requestId);
+}
+
 /** Of the request that is refused. */
 export interface Refused {
   readonly requestId: string;
@@ -20,7 +25,6 @@ export function sendError(reply: Reply, error: GatewayError, { requestId, errors
   // Every 401 names the way to authenticate (RFC 9110, 15.5.2).
   if (error.status === 401) reply.header("www-authenticate", 'Bearer realm="tollgate"');
   if (retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.max(1, Math.ceil(retryAfterSeconds))));
-  if (errors.requestIdHeader !== undefined) reply.header(errors.requestIdHeader, requestId);
   const body = JSON.stringify(errors.body(error, balance, requestId));
   reply.send(error.status, body);
   return Buffer.byteLength(body);

@@ -8,7 +8,7 @@ import { type Answering, addHeaders } from "./answering.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
-import { sendError } from "./render-error.ts";
+import { sendError, tellRequestId } from "./render-error.ts";
 import { withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
@@ -28,6 +28,7 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   record.endpoint = endpoint.path;
   record.watched = endpoint.watch === true;
   continueTrace(request, reply, record);
+  tellRequestId(reply, request.id, endpoint.errors);
   record.bytesIn = request.body.length;
   const answering = { reply, window: new ToldWindow(reply), record };
   try {

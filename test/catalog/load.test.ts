@@ -124,6 +124,7 @@ describe("an overlay", () => {
       id: "cheap",
       purpose: "Ours.",
       models: ["acme/one-2"],
+      standsInFor: [],
       firstTokenMsMax: 5,
     });
     expect(catalog.tiers.get("mid")?.models).toEqual(before.tiers.get("mid")?.models);

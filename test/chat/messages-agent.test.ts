@@ -45,8 +45,8 @@ it.each(["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-mes
   for (const block of asked.message.content) if (block.type === "thinking") expect(block.thinking).toBe("");
 
   const second = recorded(2);
-  const [user, system, , result] = second.body.messages;
-  const [block] = result?.content as Record<string, unknown>[];
+  const [user, system, , result = {}] = second.body.messages;
+  const [block] = result.content as Record<string, unknown>[];
   const messages = [
     user,
     system,

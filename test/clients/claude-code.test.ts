@@ -93,7 +93,7 @@ test("an account without credit is told so, and nothing is tried again", async (
     ANTHROPIC_MODEL: "sandbox/ok",
   });
   expect(code).not.toBe(0);
-  expect(said).toMatch(/balance is too low/i);
+  expect(said).toMatch(/API Error: 402 This call can cost up to [\d.]+ USD and the account has 0 USD free/);
   const refused = gateway
     .records()
     .slice(before)

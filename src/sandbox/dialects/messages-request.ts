@@ -223,6 +223,7 @@ function openObject(schema: unknown): boolean {
 
 /** What no schema of single fields can say. */
 function contradiction(asked: Body): Refusal | null {
+  if (asked.messages[0]?.role === "system") return refuse("messages.0.role", "a conversation does not begin with it");
   if (asked.messages[0]?.role !== "user") return refuse("messages", 'first message must use the "user" role');
   for (const [at, message] of asked.messages.entries()) {
     const wrong = messageRefusal(message, at, at === asked.messages.length - 1);

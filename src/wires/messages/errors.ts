@@ -3,8 +3,6 @@ import type { ErrorCodec } from "../../endpoint.ts";
 import type { ErrorCode, GatewayError } from "../../errors.ts";
 
 export const WIRE = "messages";
-/** Where clients of this wire look for a request's id. */
-export const REQUEST_ID_HEADER = "request-id";
 
 const INVALID = "invalid_request_error";
 
@@ -74,6 +72,6 @@ export function errorJson(error: GatewayError, requestId: string): Record<string
 
 export const messagesErrors: ErrorCodec = {
   wire: WIRE,
-  requestIdHeader: REQUEST_ID_HEADER,
+  requestIdHeader: "request-id",
   body: (error, _balance, requestId = "") => errorJson(error, requestId),
 };

@@ -1,0 +1,131 @@
+// Anthropic's SDK in its usual ways, over every dialect: messages, streams, tools, counts, models; and the AI SDK in the same wire.
+import { createAnthropic } from "@ai-sdk/anthropic";
+import Anthropic, { APIError } from "@anthropic-ai/sdk";
+import { generateText, stepCountIs, streamText, tool } from "ai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
+
+let gateway: TestGateway;
+let account: TestAccount;
+let client: Anthropic;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account({ creditCents: 100_000 });
+  client = new Anthropic({ apiKey: account.key, baseURL: `${gateway.url}/api/llm`, maxRetries: 0 });
+});
+
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  expect(findings).toEqual([]);
+});
+
+const WEATHER: Anthropic.Tool = {
+  name: "weather",
+  description: "The weather of a city",
+  input_schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+describe.each(MODELS)("%s", (model) => {
+  it("creates a message", async () => {
+    const message = await client.messages.create({
+      model,
+      max_tokens: 200,
+      messages: [{ role: "user", content: "[[say: hello there]]" }],
+    });
+    expect(message.content).toMatchObject([{ type: "text", text: "hello there" }]);
+    expect([message.model, message.stop_reason, message.usage.output_tokens]).toEqual([model, "end_turn", 2]);
+    expect(message._request_id).toMatch(/^req_/);
+  });
+
+  it("streams, event by event and by the helper", async () => {
+    const asked = { model, max_tokens: 200, messages: [{ role: "user" as const, content: "[[say: one two three]]" }] };
+    let text = "";
+    for await (const event of await client.messages.create({ ...asked, stream: true })) {
+      if (event.type === "content_block_delta" && event.delta.type === "text_delta") text += event.delta.text;
+    }
+    expect(text).toBe("one two three");
+    const seen: string[] = [];
+    const stream = client.messages.stream(asked).on("text", (delta) => seen.push(delta));
+    // What it puts together has the counts that it knows; the cost is in the event that tells them.
+    stream.on("streamEvent", (event) => event.type === "message_delta" && expect(event.usage).toHaveProperty("cost"));
+    const message = await stream.finalMessage();
+    expect(seen.join("")).toBe("one two three");
+    expect(message.usage.output_tokens).toBe(3);
+  });
+
+  it("thinks, calls a tool, and takes both back with the result", async () => {
+    const asked = {
+      model,
+      max_tokens: 4_000,
+      tools: [WEATHER],
+      thinking: { type: "enabled" as const, budget_tokens: 1_024 },
+    };
+    const said: Anthropic.MessageParam = { role: "user", content: '[[call: weather {"city": "Rome"}]]' };
+    const called = await client.messages.stream({ ...asked, messages: [said] }).finalMessage();
+    expect(called.stop_reason).toBe("tool_use");
+    const call = called.content.find((block) => block.type === "tool_use");
+    expect(call).toMatchObject({ name: "weather", input: { city: "Rome" } });
+    for (const block of called.content) if (block.type === "thinking") expect(block.signature).not.toBe("");
+    const result = { type: "tool_result" as const, tool_use_id: call?.id ?? "", content: "sunny" };
+    const messages: Anthropic.MessageParam[] = [
+      said,
+      { role: "assistant", content: called.content },
+      { role: "user", content: [result] },
+    ];
+    const answered = await client.messages.create({ ...asked, messages });
+    expect(answered.stop_reason).toBe("end_turn");
+  });
+
+  it("is counted and listed", async () => {
+    const { input_tokens } = await client.messages.countTokens({
+      model,
+      messages: [{ role: "user", content: "Hello" }],
+    });
+    expect(input_tokens).toBeGreaterThan(1);
+  });
+
+  it("answers the AI SDK, with a tool between", async () => {
+    const anthropic = createAnthropic({ apiKey: account.key, baseURL: `${gateway.url}/api/llm/v1` });
+    const { text } = await generateText({ model: anthropic(model), prompt: "[[say: hello]]" });
+    expect(text).toBe("hello");
+    const city = z.object({ city: z.string() });
+    const weather = tool({ description: "Weather", inputSchema: city, execute: async () => "sunny" });
+    const run = streamText({
+      model: anthropic(model),
+      prompt: '[[call: weather {"city": "Rome"}]]',
+      tools: { weather },
+      stopWhen: stepCountIs(3),
+    });
+    expect((await run.text).length).toBeGreaterThan(0);
+    expect(await run.finishReason).toBe("stop");
+    expect((await run.steps).length).toBe(2);
+  });
+});
+
+it("lists models, each of which it can read", async () => {
+  const ids: string[] = [];
+  for await (const model of client.models.list()) ids.push(model.id);
+  expect(ids).toContain("core/best");
+  const one = await client.models.retrieve("core/best");
+  expect(one).toMatchObject({ type: "model", id: "core/best" });
+});
+
+it("throws errors of its own classes, with our code", async () => {
+  const asked = { model: "sandbox/nothing-of-this-name", max_tokens: 10, messages: [] };
+  const error = await client.messages.create(asked).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Anthropic.BadRequestError);
+  const wrong = new Anthropic({ apiKey: "tg_sk_wrong", baseURL: `${gateway.url}/api/llm`, maxRetries: 0 });
+  const refused = await wrong.messages.create(asked).catch((thrown: unknown) => thrown);
+  expect(refused).toBeInstanceOf(Anthropic.AuthenticationError);
+  const broken = client.messages.stream({
+    model: "sandbox-messages/cut-after-3",
+    max_tokens: 100,
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  await expect(broken.finalMessage()).rejects.toBeInstanceOf(APIError);
+});
