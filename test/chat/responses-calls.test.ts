@@ -200,6 +200,21 @@ describe.each(LANES)("%s", (_, adapter) => {
     expect(await balance()).toBe(before);
   });
 
+  it.each(["crlf", "multiline", "comments", "bytes-1", "usage-every-chunk", "no-usage", "no-done"])(
+    "however the vendor writes its events, ours are whole (%s)",
+    async (fault) => {
+      const { events, response, done } = await ask({
+        model: `${adapter}/${fault}`,
+        input: "[[say: one \u2028 two]]",
+        stream: true,
+      });
+      expect([done, response.status]).toEqual([true, "completed"]);
+      const said = events.filter(({ type }) => type === "response.output_text.delta").map(({ delta }) => delta);
+      expect(said.join("")).toBe("one \u2028 two");
+      expect(Number((response.usage as Json).output_tokens)).toBeGreaterThan(0);
+    },
+  );
+
   it("before its first word another candidate takes over unseen", async () => {
     const models = [`${adapter}/503`, `${adapter}/empty`, `${adapter}/html`, `${adapter}/ok`];
     const { response, headers, events } = await ask({ models, input: "[[say: here]]", stream: true });
