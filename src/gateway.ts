@@ -16,7 +16,7 @@ import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
-import { publicEndpoints } from "./gateway/public-endpoints.ts";
+import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
@@ -98,7 +98,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
-  const composites = openComposites({ config, log, records: stores.records, catalog, internet });
+  const composites = openComposites({
+    config,
+    log,
+    records: stores.records,
+    catalog,
+    internet,
+    actions: () => actionCatalog,
+  });
   const actionCatalog = await openActions({
     config,
     log,
@@ -135,7 +142,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
   const kinds = [...composites.jobKinds, ...jobKinds];
-  const parts = { stores, kinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
+  const chat = chatDeps({ config, catalog, upstream, counter });
+  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
   observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };

@@ -82,6 +82,12 @@ export interface ChatWire {
   readonly takes?: ChatTakes;
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   readonly answersInParts?: boolean;
+  /**
+   * Which links of images and documents the vendor opens itself: any at `https`, those at `https` whose ending names a type (`https-typed`),
+   * or none. The others are opened by us and sent as what stands there. Default: in the wires `messages` and `generate-content` the first and
+   * the second, in the others all.
+   */
+  readonly fetches?: "https" | "https-typed" | "none";
   /** Requests with tools go in this wire in place of the vendor's other one. */
   readonly toolsDialect?: DialectName;
   /** The field that bounds the output. Default `max_tokens`. */

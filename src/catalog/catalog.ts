@@ -68,6 +68,8 @@ export interface Adapter {
   /** The User-Agent that names us to those who ask for it; null: none is sent. */
   readonly userAgent: string | null;
   readonly configured: boolean;
+  /** As sandbox accounts see it: nothing of theirs reaches the internet. */
+  readonly isSandbox?: true;
   /** Why it is not configured, where it is not for want of a key alone. */
   readonly waitsFor?: string;
 }

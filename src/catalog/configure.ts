@@ -112,7 +112,16 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
   const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));
   const keys = [(spec.keyParts ?? [""]).map(() => SANDBOX_KEY).join(KEY_PARTS)];
-  return { id, spec, origin, origins, keys, userAgent: userAgentOf(spec, null), configured: sandboxOrigin !== null };
+  return {
+    id,
+    spec,
+    origin,
+    origins,
+    keys,
+    userAgent: userAgentOf(spec, null),
+    configured: sandboxOrigin !== null,
+    isSandbox: true,
+  };
 }
 
 /**

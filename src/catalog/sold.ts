@@ -72,6 +72,7 @@ function inOrder(a: PricedListing, b: PricedListing): number {
 const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   takes: true,
   answersInParts: true,
+  fetches: true,
   toolsDialect: true,
   maxTokensField: true,
   dropFields: true,

@@ -69,6 +69,7 @@ const dialect = z.enum(["chat-completions", "responses", "messages", "generate-c
 const wire = {
   takes: takes.optional(),
   answersInParts: z.boolean().optional(),
+  fetches: z.enum(["https", "https-typed", "none"]).optional(),
   toolsDialect: dialect.optional(),
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   dropFields: z.array(z.string()).optional(),

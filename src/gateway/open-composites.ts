@@ -1,17 +1,22 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
+import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { systemClock } from "../clock.ts";
+import { consultAction } from "../composites/consult.ts";
 import { onefind } from "../composites/onefind.ts";
 import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
 import { onescrapeAction } from "../composites/onescrape.ts";
+import { onesearchActions } from "../composites/onesearch.ts";
 import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
+import type { Payer } from "../plan.ts";
 import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { consultDeps } from "./consult-deps.ts";
+import type { OpenActions } from "./open-actions.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { openPages } from "./open-pages.ts";
 
@@ -28,6 +33,8 @@ export interface OpenCompositesParts {
   readonly catalog: OpenCatalog;
   /** How the internet is reached in tests. */
   readonly internet?: PublicFetchOptions;
+  /** Asked at each call: the actions that composites call are opened with them. */
+  readonly actions: () => OpenActions;
 }
 
 export interface OpenComposites {
@@ -38,22 +45,34 @@ export interface OpenComposites {
   close(): Promise<void>;
 }
 
-export function openComposites({ config, records, catalog, internet = {} }: OpenCompositesParts): OpenComposites {
+/** The tier of this name and kind; the catalog has no other shape of it, unless an overlay has put one there. */
+function tierOf<Kind extends CompositeTierSpec["kind"]>(
+  catalog: OpenCatalog,
+  name: string,
+  kind: Kind,
+): Extract<CompositeTierSpec, { kind: Kind }> {
+  const found = catalog.current().compositeTiers.get(name);
+  if (found?.kind !== kind) throw new Error(`tiers/${name}.ts is no ${kind}`);
+  return found as Extract<CompositeTierSpec, { kind: Kind }>;
+}
+
+export function openComposites(parts: OpenCompositesParts): OpenComposites {
+  const { config, records, catalog, actions, internet = {} } = parts;
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX });
   const places = new RowPlaces(ROWS_AT_ONCE);
-  const finder = () => peopleFinder(catalog);
+  const finder = () => tierOf(catalog, "onefind", "people-finder");
   const pages = openPages({ config, catalog, clock: systemClock, internet });
+  const search = {
+    clock: systemClock,
+    facets: () => tierOf(catalog, "onesearch", "facets"),
+    pages: () => tierOf(catalog, "onescrape", "page-ladder"),
+    isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
+  };
+  const consult = consultAction(consultDeps(records, actions));
   return {
-    actions: [onescrapeAction(pages), onefind(finder), onefindDeep(finder)],
+    actions: [onescrapeAction(pages), onefind(finder), onefindDeep(finder), ...onesearchActions(search), consult],
     jobKinds: [onefindDeepJob({ finder, rows, places })],
     rows,
     close: () => pages.close(),
   };
-}
-
-/** What core/onefind goes by, as the catalog in force has it. */
-function peopleFinder(catalog: OpenCatalog): PeopleFinderSpec {
-  const spec = catalog.current().compositeTiers.get("onefind");
-  if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
-  return spec;
 }

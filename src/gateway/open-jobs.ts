@@ -3,6 +3,7 @@ import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
@@ -17,6 +18,7 @@ import { openRun } from "../run/inner-calls.ts";
 import { resultAction } from "../run/result-action.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { innerChat } from "./inner-chat.ts";
 import type { OpenActions } from "./open-actions.ts";
 
 /** Whoever has not said for so long that it lives has died, and its jobs go to others. */
@@ -30,6 +32,8 @@ export interface OpenJobsParts {
   readonly owner: string;
   readonly actionCatalog: OpenActions;
   readonly upstream: Upstream;
+  /** What calls of models need that functions of ours make. */
+  readonly chat: ChatDeps;
   readonly onBroken: KernelDeps["onBroken"];
 }
 
@@ -82,7 +86,7 @@ export function jobsEndpoint(jobs: Jobs): EndpointSpec {
 
 /** Nothing runs before `jobs.start`. */
 export function openJobs(parts: OpenJobsParts): OpenJobs {
-  const { stores, kinds, owner, actionCatalog, upstream, onBroken, keptBytesMax } = parts;
+  const { stores, kinds, owner, actionCatalog, upstream, chat, onBroken, keptBytesMax } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
@@ -107,6 +111,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     records,
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
+    chatPlan: innerChat(chat),
   });
   return { jobs, kernel, run };
 }

@@ -7,6 +7,7 @@ import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answe
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
 import { createKeptResponses } from "../chat/kept-responses.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
@@ -70,22 +71,33 @@ function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
   return (signingSecret ?? ensureSigningSecret(dataDir)).split(",");
 }
 
-function modelEndpoints({ config, stores, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
+/** What calls of models need, whoever makes them. */
+export function chatDeps({
+  config,
+  catalog,
+  upstream,
+  counter,
+}: Pick<PublicEndpointsParts, "config" | "catalog" | "upstream" | "counter">): ChatDeps {
   const secrets = sealSecrets(config);
-  const deps = {
-    catalog: current,
+  return {
+    catalog: catalog.current,
     upstream,
     counter,
     clock: systemClock,
     settings: chatSettings(config),
-    seals: (payer: string) => thoughtSeal(secrets, payer),
+    seals: (payer) => thoughtSeal(secrets, payer),
   };
+}
+
+function modelEndpoints(parts: PublicEndpointsParts) {
+  const { current } = parts.catalog;
+  const deps = chatDeps(parts);
   const chat = chatEndpoints(deps, {
     models: (audience) => modelsAnswer(current(), audience),
     model: (name, audience) => modelAnswer(current(), name, audience),
     pricing: (audience) => pricingAnswer(current(), audience),
   });
-  return [...chat, ...responsesEndpoints({ ...deps, kept: createKeptResponses(stores.records) })];
+  return [...chat, ...responsesEndpoints({ ...deps, kept: createKeptResponses(parts.stores.records) })];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {

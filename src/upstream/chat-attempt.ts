@@ -29,7 +29,8 @@ export interface ChatAttemptOptions {
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
-const NOTHING_READ: Reading = {
+/** Of an attempt that has heard nothing yet. */
+export const NOTHING_READ: Reading = {
   usage: null,
   delivered: { text: "", bytes: 0 },
   upstreamCostNano: null,

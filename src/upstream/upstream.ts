@@ -5,7 +5,7 @@ import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
-import type { ThoughtSeal } from "../neutral.ts";
+import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
@@ -16,8 +16,12 @@ import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
 import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
+import { createMediaFetcher } from "./fetch-media.ts";
+import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import type { FetchedMedia } from "./media-links.ts";
+import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
@@ -123,8 +127,16 @@ export interface RefusedKey {
   readonly failure: AttemptFailure;
 }
 
-/** Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. */
-export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey) => void = () => {}): Upstream {
+/**
+ * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
+ * cannot open are opened by `publicFetch`.
+ */
+export function createUpstream(
+  clock: Clock,
+  onRefusedKey: (refused: RefusedKey) => void = () => {},
+  publicFetch: PublicFetch = createPublicFetch(),
+): Upstream {
+  const mediaFetcher = createMediaFetcher(publicFetch.open);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
@@ -150,7 +162,11 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
   function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey">>(
     offer: AnOffer,
     order: Pick<ModelOrder, "requestId" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
-    { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
+    {
+      lane,
+      readOnMsMax,
+      asked = null,
+    }: { readonly lane: Lane; readonly readOnMsMax: number; readonly asked?: CallerRequest | null },
   ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
@@ -169,23 +185,34 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
         return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
-        const key = ring.take();
-        return openChatAttempt(
-          {
-            lane,
-            stream: order.stream,
-            request: exchangeRequest(vendor, key, lane.request(), {
-              adapter: offer.adapter,
-              requestId: order.requestId,
-            }),
-            firstTokenMsMax,
-            gapMsMax: order.clocks.gapMsMax,
-            dispatcher,
-            clock,
-            onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
-          },
-          sink,
-        );
+        const attempt = (to: AnswerSink, media?: FetchedMedia): Attempt => {
+          const key = ring.take();
+          return openChatAttempt(
+            {
+              lane,
+              stream: order.stream,
+              request: exchangeRequest(vendor, key, lane.request(media), {
+                adapter: offer.adapter,
+                requestId: order.requestId,
+              }),
+              firstTokenMsMax,
+              gapMsMax: order.clocks.gapMsMax,
+              dispatcher,
+              clock,
+              onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
+            },
+            to,
+          );
+        };
+        const { links = [] } = lane;
+        if (links.length === 0 || asked === null) return attempt(sink);
+        const sandbox = offer.adapter.isSandbox === true;
+        const parts: FetchingParts = {
+          fetch: (signal) => mediaFetcher.fetch(links, { asked, sandbox, signal }),
+          release: (served) => mediaFetcher.release(asked, served),
+          open: (media, to) => attempt(to, media),
+        };
+        return openFetchingAttempt(parts, sink);
       },
     };
   }
@@ -214,7 +241,8 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
       const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
-      return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
+      const readOnMsMax = offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
+      return candidateOf(offer, order, { lane, readOnMsMax, asked: order.asked });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
@@ -229,7 +257,10 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
       const stream = order.asked.stream;
       return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, readOnMsMax: 0 });
     },
-    close: () => dispatcher.destroy(),
+    close() {
+      publicFetch.close();
+      return dispatcher.destroy();
+    },
   };
 }
 
