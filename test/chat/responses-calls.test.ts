@@ -258,6 +258,19 @@ it("what would change the price is refused by its name, and nothing is charged",
   expect(await balance()).toBe(before);
 });
 
+it("an answer without a bound may be as long as a quarter of what is free pays for, and says where that is less", async () => {
+  const model = "anthropic/claude-opus-5.5";
+  const rich = await ask({ model, input: "Hello" });
+  expect(rich.headers.get("x-tollgate-max-tokens")).toBeNull();
+  // Twenty dollars a million: a quarter of two dollars is twenty-five thousand.
+  const modest = await gateway.account({ creditCents: 200 });
+  const lowered = await callResponses({ url: gateway.url, key: modest.key }, { model, input: "Hello", stream: true });
+  expect(lowered.response.status).toBe("completed");
+  const bound = Number(lowered.headers.get("x-tollgate-max-tokens"));
+  expect(bound).toBeGreaterThanOrEqual(16_384);
+  expect(bound).toBeLessThanOrEqual(25_000);
+});
+
 it("what is neutral rides, what nobody knows is dropped by name, and an agent's own words about itself silently", async () => {
   const neutral = {
     service_tier: "auto",
