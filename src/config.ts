@@ -165,7 +165,7 @@ export const SETTINGS = {
     optional(
       "SIGNING_SECRET",
       secretText,
-      "Signs links to files; without it one is made at the first start in DATA_DIR/signing.secret",
+      "Signs links to files and seals thoughts; without it one is made at the first start in DATA_DIR/signing.secret",
     ),
   ),
   filesS3Endpoint: optional(

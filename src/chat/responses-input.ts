@@ -111,7 +111,7 @@ class Plainer {
     }
     const param = `input.${at}.id`;
     const detail = {
-      detail: `${param}: the item ${id.slice(0, 80)} is not kept; send the item itself, or store: true and previous_response_id`,
+      detail: `${param}: the item ${id.slice(0, 80)} is not kept; send the item itself (the AI SDK does with store: false), or store: true and previous_response_id`,
     };
     this.refused ??= new GatewayError("bad_request", { param, detail });
     return [];

@@ -9,12 +9,14 @@ import {
   BAD_IDEMPOTENCY,
   BAD_KEYS,
   BAD_MODELS,
+  BAD_RESPONSES,
   type BadRequest,
   CHAT,
   GOOD,
   NEUTRAL,
   NOT_JSON,
   PRICED,
+  WIRES,
 } from "./bad-requests.ts";
 
 interface Seen {
@@ -103,9 +105,32 @@ async function refused(wish: BadRequest): Promise<Seen> {
   return seen;
 }
 
-describe("a body that is no request", () => {
-  it.each(NOT_JSON)("$what", async (row) => {
-    await refused(row);
+/** The names of models in a bad request. */
+function namesOf({ body }: BadRequest): Record<string, unknown> {
+  const { model, models } = body as Record<string, unknown>;
+  return { model, models };
+}
+
+describe.each(WIRES)("at %s", (path, good) => {
+  it.each(NOT_JSON)("$what is no request", async (row) => {
+    await refused({ ...row, path });
+  });
+
+  it.each(BAD_KEYS)("$what", async (row) => {
+    await refused({ ...row, path, body: good });
+  });
+
+  it.each(BAD_MODELS)("$what", async (row) => {
+    const { headers } = await refused({ ...row, path, body: { ...good, ...namesOf(row) } });
+    expect(headers["x-evil"]).toBeUndefined();
+  });
+});
+
+describe("a field of the responses wire that is wrong", () => {
+  it.each(BAD_RESPONSES)("$what", async (row) => {
+    const { json } = await refused(row);
+    const { message, param } = json.error as OpenAiError;
+    expect(message).toContain(param);
   });
 });
 
@@ -130,13 +155,6 @@ describe("a request for embeddings", () => {
   });
 });
 
-describe("a model that is not sold", () => {
-  it.each(BAD_MODELS)("$what", async (row) => {
-    const { headers } = await refused(row);
-    expect(headers["x-evil"]).toBeUndefined();
-  });
-});
-
 describe("a field that changes the price", () => {
   it.each(PRICED)("$what", async (row) => {
     await refused(row);
@@ -156,10 +174,6 @@ describe("what the edge turns away", () => {
 });
 
 describe("a key", () => {
-  it.each(BAD_KEYS)("$what", async (row) => {
-    await refused(row);
-  });
-
   async function agentKey(wish: Record<string, unknown> = {}): Promise<{ id: string; key: string }> {
     const { json } = await send({ path: "/api/v1/agents", body: wish });
     return { id: String(json.id), key: String(json.api_key) };

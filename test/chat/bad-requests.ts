@@ -13,6 +13,12 @@ export interface BadRequest {
 }
 
 export const CHAT = "/api/llm/v1/chat/completions";
+export const RESPONSES = "/api/llm/v1/responses";
+/** Where OpenAI's wires are spoken, with a good request to each. */
+export const WIRES = [
+  [CHAT, { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }] }],
+  [RESPONSES, { model: "sandbox/ok", input: "hello" }],
+] as const;
 export const USER = { role: "user", content: "hello" };
 export const GOOD = { model: "sandbox/ok", messages: [USER] };
 
@@ -169,6 +175,50 @@ export const BAD_EMBEDDINGS: readonly BadRequest[] = [
   embeddings("no dimensions", { dimensions: 0 }, "dimensions"),
   embeddings("no model", { model: undefined }, "model"),
 ];
+
+const item = (fields: Record<string, unknown>) => ({ input: [fields] });
+const inputPart = (fields: Record<string, unknown>) => item({ role: "user", content: [fields] });
+
+/** In the responses wire. */
+export const BAD_RESPONSES: readonly BadRequest[] = (
+  [
+    ...(["model", "stream", "tools", "models", "temperature", "top_p", "user"] as const).map(
+      (field) => [`${field} of another kind`, { [field]: { a: 1 } }, field] as const,
+    ),
+    ["no input", { input: undefined }, "input"],
+    ["an input of null", { input: null }, "input"],
+    ["an empty list", { input: [] }, "input"],
+    ["an input that is an object", { input: { role: "user" } }, "input"],
+    ["an item that is text", { input: ["hello"] }, "input.0"],
+    ["an item of null", { input: [null] }, "input.0"],
+    ["an item without a type", item({ content: "x" }), "input.0.type"],
+    ["an unknown role", item({ role: "boss", content: "x" }), "input.0.role"],
+    ["an unknown item", item({ type: "hologram" }), "input"],
+    ["an item named like what every object has", item({ type: "constructor" }), "input"],
+    ["an unknown part", inputPart({ type: "hologram" }), "input"],
+    ["a part without a type", inputPart({ text: "x" }), "input.0.content.0.type"],
+    ["a name that is a number", item({ type: "function_call", name: 7 }), "input.0.name"],
+    ["no output tokens", { max_output_tokens: 0 }, "max_output_tokens"],
+    ["fewer than the wire knows", { max_output_tokens: 15 }, "max_output_tokens"],
+    ["a tool that is text", { tools: ["weather"] }, "tools.0"],
+    ["a tool without a type", { tools: [{ name: "weather" }] }, "tools.0.type"],
+    ["a format without a type", { text: { format: {} } }, "text.format.type"],
+    ["a choice that is a number", { tool_choice: 3 }, "tool_choice"],
+    ["an unknown truncation", { truncation: "middle" }, "truncation"],
+    ["store that is text", { store: "yes" }, "store"],
+    ["an include that is text", { include: "reasoning.encrypted_content" }, "include"],
+    ["more metadata than there can be", { metadata: Object.fromEntries(Array(17).fill("x").entries()) }, "metadata"],
+    ["a summary of somebody's", item({ type: "compaction", encrypted_content: "x" }), "input.0.encrypted_content"],
+    ["no model", { model: undefined }, "model"],
+  ] as const
+).map(([what, fields, param]) => ({
+  what,
+  path: RESPONSES,
+  body: { model: "sandbox/ok", input: "hello", ...fields },
+  status: 400,
+  code: "bad_request",
+  param,
+}));
 
 export const BAD_MODELS: readonly BadRequest[] = [
   ["an unknown model", { model: "acme/none" }, "model"],

@@ -200,6 +200,21 @@ describe.each(LANES)("%s", (_, adapter) => {
     expect(await balance()).toBe(before);
   });
 
+  it.each(["crlf", "multiline", "comments", "bytes-1", "usage-every-chunk", "no-usage", "no-done"])(
+    "however the vendor writes its events, ours are whole (%s)",
+    async (fault) => {
+      const { events, response, done } = await ask({
+        model: `${adapter}/${fault}`,
+        input: "[[say: one \u2028 two]]",
+        stream: true,
+      });
+      expect([done, response.status]).toEqual([true, "completed"]);
+      const said = events.filter(({ type }) => type === "response.output_text.delta").map(({ delta }) => delta);
+      expect(said.join("")).toBe("one \u2028 two");
+      expect(Number((response.usage as Json).output_tokens)).toBeGreaterThan(0);
+    },
+  );
+
   it("before its first word another candidate takes over unseen", async () => {
     const models = [`${adapter}/503`, `${adapter}/empty`, `${adapter}/html`, `${adapter}/ok`];
     const { response, headers, events } = await ask({ models, input: "[[say: here]]", stream: true });
@@ -241,6 +256,19 @@ it("what would change the price is refused by its name, and nothing is charged",
     expect(error?.param).toMatch(new RegExp(`^${field}`));
   }
   expect(await balance()).toBe(before);
+});
+
+it("an answer without a bound may be as long as a quarter of what is free pays for, and says where that is less", async () => {
+  const model = "anthropic/claude-opus-5.5";
+  const rich = await ask({ model, input: "Hello" });
+  expect(rich.headers.get("x-tollgate-max-tokens")).toBeNull();
+  // Twenty dollars a million: a quarter of two dollars is twenty-five thousand.
+  const modest = await gateway.account({ creditCents: 200 });
+  const lowered = await callResponses({ url: gateway.url, key: modest.key }, { model, input: "Hello", stream: true });
+  expect(lowered.response.status).toBe("completed");
+  const bound = Number(lowered.headers.get("x-tollgate-max-tokens"));
+  expect(bound).toBeGreaterThanOrEqual(16_384);
+  expect(bound).toBeLessThanOrEqual(25_000);
 });
 
 it("what is neutral rides, what nobody knows is dropped by name, and an agent's own words about itself silently", async () => {

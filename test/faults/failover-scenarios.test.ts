@@ -40,7 +40,9 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-async function read(answer: AsyncIterable<OpenAI.ChatCompletionChunk>, seen: { -readonly [K in keyof Seen]: Seen[K] }) {
+type Noted = { -readonly [K in keyof Seen]: Seen[K] };
+
+async function readChat(answer: AsyncIterable<OpenAI.ChatCompletionChunk>, seen: Noted) {
   for await (const chunk of answer) {
     seen.text += chunk.choices[0]?.delta.content ?? "";
     seen.finish = chunk.choices[0]?.finish_reason ?? seen.finish;
@@ -49,9 +51,73 @@ async function read(answer: AsyncIterable<OpenAI.ChatCompletionChunk>, seen: { -
   }
 }
 
-async function call(models: readonly string[], stream: boolean, text = `hello [[id: ${randomUUID()}]]`): Promise<Seen> {
+async function askChat(models: readonly string[], stream: boolean, text: string, seen: Noted): Promise<void> {
+  const body = {
+    models,
+    messages: [{ role: "user", content: text }],
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  };
+  if (stream) {
+    const answer = await account.client.chat.completions
+      .create(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming)
+      .withResponse();
+    seen.requestId = answer.request_id;
+    return readChat(answer.data, seen);
+  }
+  const { data, request_id } = await account.client.chat.completions
+    .create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
+    .withResponse();
+  seen.requestId = request_id;
+  seen.text = data.choices[0]?.message.content ?? "";
+  seen.finish = data.choices[0]?.finish_reason ?? null;
+  seen.usage = data.usage ?? null;
+  seen.model = data.model;
+}
+
+/** The end of an answer in the responses wire, in the chat wire's words. */
+function noteResponse({ status, usage, model }: OpenAI.Responses.Response, seen: Noted): void {
+  seen.finish = status === "completed" ? "stop" : null;
+  seen.model = model;
+  if (!usage) return;
+  const { input_tokens: prompt_tokens, output_tokens: completion_tokens, total_tokens } = usage;
+  seen.usage = { prompt_tokens, completion_tokens, total_tokens };
+}
+
+async function askResponses(models: readonly string[], stream: boolean, text: string, seen: Noted): Promise<void> {
+  const body = { models, input: text, stream };
+  if (!stream) {
+    const { data, request_id } = await account.client.responses
+      .create(body as OpenAI.Responses.ResponseCreateParamsNonStreaming)
+      .withResponse();
+    seen.requestId = request_id;
+    seen.text = data.output_text;
+    return noteResponse(data, seen);
+  }
+  const answer = await account.client.responses
+    .create(body as OpenAI.Responses.ResponseCreateParamsStreaming)
+    .withResponse();
+  seen.requestId = answer.request_id;
+  for await (const event of answer.data) {
+    if (event.type === "response.output_text.delta") seen.text += event.delta;
+    if (event.type === "response.completed" || event.type === "response.incomplete") noteResponse(event.response, seen);
+  }
+}
+
+/** How each wire is asked, and the pace that makes its routes its own. */
+const WIRES = {
+  chat: { ask: askChat, pace: 900 },
+  responses: { ask: askResponses, pace: 910 },
+} as const;
+type Wire = keyof typeof WIRES;
+
+async function callIn(
+  wire: Wire,
+  models: readonly string[],
+  stream: boolean,
+  text = `hello [[id: ${randomUUID()}]]`,
+): Promise<Seen> {
   const startedMs = performance.now();
-  const seen: { -readonly [K in keyof Seen]: Seen[K] } = {
+  const seen: Noted = {
     text: "",
     finish: null,
     error: null,
@@ -61,28 +127,8 @@ async function call(models: readonly string[], stream: boolean, text = `hello [[
     requestId: null,
     ms: 0,
   };
-  const body = {
-    models,
-    messages: [{ role: "user", content: text }],
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-  };
   try {
-    if (stream) {
-      const answer = await account.client.chat.completions
-        .create(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming)
-        .withResponse();
-      seen.requestId = answer.request_id;
-      await read(answer.data, seen);
-    } else {
-      const { data, request_id } = await account.client.chat.completions
-        .create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
-        .withResponse();
-      seen.requestId = request_id;
-      seen.text = data.choices[0]?.message.content ?? "";
-      seen.finish = data.choices[0]?.finish_reason ?? null;
-      seen.usage = data.usage ?? null;
-      seen.model = data.model;
-    }
+    await WIRES[wire].ask(models, stream, text, seen);
   } catch (error) {
     if (!(error instanceof OpenAI.APIError)) throw error;
     seen.requestId ??= error.requestID ?? null;
@@ -125,10 +171,18 @@ const MODES = [
   ["whole", false],
 ] as const;
 
-describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])("%s", (vendor) => {
+const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"];
+const WAYS = VENDORS.flatMap((vendor) => (["chat", "responses"] as const).map((wire) => [vendor, wire] as const));
+
+describe.concurrent.each(WAYS)("%s, asked in the wire of %s", (vendor, wire) => {
+  const { pace } = WIRES[wire];
+  const call = (models: readonly string[], stream: boolean, text?: string) => callIn(wire, models, stream, text);
+  /** A route without a pace that would tell, but not another wire's either. */
+  const alone = (fault: string) => `${vendor}/${wire === "chat" ? fault : `${fault}-at-${10 * pace}`}`;
   const fallback = vendor === "sandbox" ? "sandbox-messages/ok" : "sandbox/ok";
   // Each scenario has routes of its own, so that the rest which one earns is no other's: a pace makes a new name.
-  const routes = (fault: string, stream: boolean) => [`${vendor}/${fault}-at-${stream ? 900 : 901}`, fallback] as const;
+  const routes = (fault: string, stream: boolean) =>
+    [`${vendor}/${fault}-at-${stream ? pace : pace + 1}`, fallback] as const;
 
   describe.each(MODES)("%s", (_, stream) => {
     it("S01: a 429 with Retry-After 2 is waited out, not hammered", async () => {
@@ -229,7 +283,7 @@ describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sand
   });
 
   it("S06: with nobody behind it the caller hears within 100 seconds", async () => {
-    const primary = `${vendor}/silent`;
+    const primary = alone("silent");
     const seen = await call([primary], true);
     expect(seen.error).toBe("504 upstream_error");
     expect(await askedOf(seen, primary)).toHaveLength(1);
@@ -238,13 +292,10 @@ describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sand
 
   it("S07: a first token after 20 seconds is not waited for while another can answer, else it is", async () => {
     const [primary] = routes("first-after-20", true);
-    const [seen, alone] = await Promise.all([
-      call([primary, fallback], true),
-      call([`${vendor}/first-after-20`], true),
-    ]);
+    const [seen, waited] = await Promise.all([call([primary, fallback], true), call([alone("first-after-20")], true)]);
     expectWhole(seen, fallback);
     expect(seen.ms).toBeLessThan(15_000);
-    expectWhole(alone, `${vendor}/first-after-20`);
+    expectWhole(waited, alone("first-after-20"));
   });
 
   it("S08: a stream cut in the middle ends in an honest error, and a whole answer comes from the fallback", async () => {
@@ -257,14 +308,14 @@ describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sand
   });
 
   it("S09: a stream that stalls is given up within 45 seconds, and the gateway goes on", async () => {
-    const seen = await call([`${vendor}/stall-after-20`, fallback], true);
+    const seen = await call([alone("stall-after-20"), fallback], true);
     await expectHonest(seen, 20);
     expect(seen.ms).toBeLessThan(45_000);
     expectWhole(await call([fallback], true), fallback);
   });
 
   it("S10: one broken event is skipped, counted, and the stream goes on", async () => {
-    const seen = await call([`${vendor}/malformed`], true);
+    const seen = await call([alone("malformed")], true);
     expect([seen.error, words(seen.text), seen.finish]).toEqual([null, WORDS - 1, "stop"]);
     const record = await gateway.record(seen.requestId);
     expect([record.skipped_events, record.outcome]).toEqual([1, "success"]);
@@ -273,22 +324,22 @@ describe.concurrent.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sand
 
   it("S11: a stream without its goodbye is finished within 8 seconds, with usage", async () => {
     for (const fault of ["no-done", "no-done-open-30"]) {
-      const seen = await call([`${vendor}/${fault}`], true);
-      expectWhole(seen, `${vendor}/${fault}`);
+      const seen = await call([alone(fault)], true);
+      expectWhole(seen, alone(fault));
       expect(seen.ms).toBeLessThan(8_000);
     }
   });
 
   it("S14: nothing is ever continued elsewhere, so no refusal of a prefill reaches the caller", async () => {
     const [primary] = routes("cut-after-40-at-50", true);
-    const seen = await call([primary, `${vendor}/400-prefill`], true);
+    const seen = await call([primary, alone("400-prefill")], true);
     await expectHonest(seen, 40);
     expect(seen.message).not.toMatch(/prefill/);
     expect((await asked(seen)).map(({ model }) => model)).toEqual([primary]);
   });
 
   it("S15: an outage of a minute is served by the fallback, and the primary is back within 30 seconds of its end", async () => {
-    const primary = `${vendor}/flap-60`;
+    const primary = alone("flap-60");
     const text = `flap [[id: ${randomUUID()}]]`;
     const startedMs = performance.now();
     const served: { atMs: number; model: string | null }[] = [];

@@ -134,6 +134,7 @@ const DELTA = ".delta";
 const DELTA_FIELD = '"delta":"';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const LINE_END = 0x0a;
 /** `event: ` and the name, as a piece that all events of it begin with. */
 const HEADS = new Map<string, Buffer>();
 /** Names are a vendor's to choose, and so is how often it thinks. */
@@ -176,10 +177,6 @@ class PassingReader implements StreamReader {
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
     if (this.#over) return true;
-    if (name?.endsWith(DELTA)) {
-      this.#delta(bytes.subarray(start, end), name);
-      return true;
-    }
     const text = bytes.toString("utf8", start, end);
     let data: unknown;
     try {
@@ -192,7 +189,7 @@ class PassingReader implements StreamReader {
     return true;
   }
 
-  /** Nine of ten events: nothing in them is ours to change. */
+  /** Nine of ten events: they have been parsed to know that they can be, and nothing in them is ours to change. */
   #delta(data: Buffer, name: string): void {
     this.#bore = true;
     this.#out.choice(0, false);
@@ -232,10 +229,12 @@ class PassingReader implements StreamReader {
         return this.#fail(isRecord(data.response) ? data.response.error : null);
       case "error":
         return this.#fail(isRecord(data.error) ? data.error : data);
-      default:
-        // An event without a name line is one of ours to name.
-        if (type.endsWith(DELTA)) this.#delta(bytes, type);
-        else this.#pass(type, bytes, "preamble");
+      default: {
+        // What a vendor has spread over several lines would be several events of ours.
+        const plain = bytes.includes(LINE_END) ? Buffer.from(JSON.stringify(data)) : bytes;
+        if (type.endsWith(DELTA)) this.#delta(plain, type);
+        else this.#pass(type, plain, "preamble");
+      }
     }
   }
 
