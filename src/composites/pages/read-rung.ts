@@ -2,10 +2,10 @@
 import type { InnerAnswer, WantedCall } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
+import { isDocument } from "../page-url.ts";
 import type { Direct } from "./direct.ts";
 import type { Extracted } from "./extract-page.ts";
 import type { Extractor } from "./extractor.ts";
-import { isDocument } from "./page-url.ts";
 import type { ReadPage } from "./yield.ts";
 
 /** What a rung has read of a page. */
@@ -98,7 +98,6 @@ async function pageIn(
 
 async function byAction(rungCall: RungCall, wanted: PagesWanted, parts: RungParts): Promise<RungOutcome> {
   const { action, answer: places } = rungCall;
-  if (!parts.isServed(action)) return { kind: "skipped", action, why: "not_configured" };
   const answer = await parts.call({ action, params: rungCall.params(wanted) });
   if (!answer.ok) {
     const { code, message } = answer.error;
@@ -127,15 +126,26 @@ export function rungAction(rung: RungSpec, format: PagesWanted["format"]): strin
   return (rung[format] ?? rung.markdown ?? rung.html)?.action ?? OWN_FETCH;
 }
 
+/** Why a rung cannot be asked at all; null: it can. */
+export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: RungParts): RungOutcome | null {
+  const action = rungAction(rung, format);
+  if (rung.markdown === undefined && rung.html === undefined) {
+    return parts.direct === null ? { kind: "skipped", action, why: "off" } : null;
+  }
+  const rungCall = rung[format];
+  if (rungCall === undefined) return { kind: "skipped", action, why: "format" };
+  return parts.isServed(rungCall.action) ? null : { kind: "skipped", action, why: "not_configured" };
+}
+
 /** Never rejects but where `call` does. */
-export function readRung(
+export async function readRung(
   rung: RungSpec,
   wanted: PagesWanted,
   signal: AbortSignal,
   parts: RungParts,
-): Promise<RungOutcome> | RungOutcome {
-  if (rung.markdown === undefined && rung.html === undefined) return directly(wanted, signal, parts);
+): Promise<RungOutcome> {
+  const cannot = cannotAsk(rung, wanted.format, parts);
+  if (cannot !== null) return cannot;
   const rungCall = rung[wanted.format];
-  if (rungCall === undefined) return { kind: "skipped", action: rungAction(rung, wanted.format), why: "format" };
-  return byAction(rungCall, wanted, parts);
+  return rungCall === undefined ? directly(wanted, signal, parts) : byAction(rungCall, wanted, parts);
 }
