@@ -40,7 +40,7 @@ export interface PagesGateway extends TestGateway {
   money(account: TestAccount): Promise<Record<string, unknown>>;
 }
 
-function recordOf(dataDir: string, kind: string, id: string): string | null {
+export function recordOf(dataDir: string, kind: string, id: string): string | null {
   const database = new DatabaseSync(join(dataDir, "tollgate.db"), { readOnly: true });
   try {
     const row = database.prepare("SELECT value FROM record WHERE kind = ? AND id = ?").get(kind, id);
@@ -50,8 +50,12 @@ function recordOf(dataDir: string, kind: string, id: string): string | null {
   }
 }
 
-export async function startPagesGateway(environment: Record<string, string>): Promise<PagesGateway> {
-  const outside = await startOutside();
+/** `internet`: that of another gateway, which this one ends with itself. */
+export async function startPagesGateway(
+  environment: Record<string, string>,
+  internet: Outside | null = null,
+): Promise<PagesGateway> {
+  const outside = internet ?? (await startOutside());
   outside.names["gate.example"] = ["127.0.0.2"];
   const gateway = await startTestGateway(environment, {
     internet: {
@@ -59,6 +63,7 @@ export async function startPagesGateway(environment: Record<string, string>): Pr
       resolve: async (name) => [outside.names[name] ?? []].flat() as string[],
     },
   });
+  const folder = environment.DATA_DIR ?? gateway.dataDir;
   const made: PagesGateway = {
     ...gateway,
     outside,
@@ -75,11 +80,9 @@ export async function startPagesGateway(environment: Record<string, string>): Pr
     ended: ({ json }) =>
       eventually(async () => {
         const { job_id: id } = json.data as { job_id: string };
-        const job = JSON.parse(recordOf(gateway.dataDir, "job", id) ?? "{}");
+        const job = JSON.parse(recordOf(folder, "job", id) ?? "{}");
         if (job.state !== "succeeded" && job.state !== "failed") return undefined;
-        const rows = (job.end.rows as string[]).map((name) =>
-          JSON.parse(recordOf(gateway.dataDir, "job-row", name) ?? ""),
-        );
+        const rows = (job.end.rows as string[]).map((name) => JSON.parse(recordOf(folder, "job-row", name) ?? ""));
         return {
           status: job.state,
           chargedCents: job.chargedCents,

@@ -13,8 +13,6 @@ export interface RungPage extends ReadPage {
   readonly url: string;
   readonly format: "markdown" | "html" | "text";
   readonly finalUrl: string | null;
-  /** Where we have read it ourselves. */
-  readonly links: readonly string[];
 }
 
 export type SkipReason = "not_configured" | "format" | "robots" | "busy" | "off" | "cost_bound" | "time";
@@ -62,11 +60,12 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
     const { format, mainContent } = wanted;
     const extracted = await parts.extractor.extract({ html: body, url: finalUrl, format, mainContent });
     if (extracted === null) return { kind: "failed", action, id: null, why: "the page cannot be taken apart" };
-    return { kind: "read", action, id: null, pages: [{ url, format, finalUrl, status, ...extracted }] };
+    const { links: _, ...read } = extracted;
+    return { kind: "read", action, id: null, pages: [{ ...read, url, format, finalUrl, status }] };
   }
   if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, why: "unsupported_type" };
   const facts = { visibleChars: body.length, scripted: false, walled: false };
-  const page = { url, format: "text", content: body, title: null, finalUrl, status, facts, links: [] } as const;
+  const page = { url, format: "text", content: body, title: null, finalUrl, status, facts } as const;
   return { kind: "read", action, id: null, pages: [page] };
 }
 
@@ -84,7 +83,7 @@ async function pageIn(
   const title = textAt(item, answer.titleAt);
   const { holds } = answer;
   if (holds === "markdown" || holds === "text") {
-    return { url, content, format: holds, title, finalUrl, facts: null, status: null, links: [] };
+    return { url, content, format: holds, title, finalUrl, facts: null, status: null };
   }
   // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
   const format = wanted.format === "markdown" ? "text" : "html";
@@ -93,7 +92,8 @@ async function pageIn(
   if (extracted === null) return null;
   // Scripts have run by then: what is there is all there is.
   const facts = { ...extracted.facts, scripted: false };
-  return { ...extracted, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
+  const { content: text } = extracted;
+  return { content: text, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
 }
 
 async function byAction(rungCall: RungCall, wanted: PagesWanted, parts: RungParts): Promise<RungOutcome> {

@@ -12,7 +12,18 @@ export interface Site {
 }
 
 const SITEMAPS_MAX = 4;
-const LOCATION = /<loc>\s*(?:<!\[CDATA\[)?\s*([^<\]\s]+)/gi;
+/** As many addresses of one map as are looked at. */
+const LOCATIONS_MAX = 5_000;
+const LOCATION = /<loc>(?:\s|<!\[CDATA\[)*([^<\]\s]+)/gi;
+
+function locationsIn(map: string): readonly string[] {
+  const locations: string[] = [];
+  for (const [, url = ""] of map.matchAll(LOCATION)) {
+    locations.push(url.replaceAll("&amp;", "&"));
+    if (locations.length === LOCATIONS_MAX) break;
+  }
+  return locations;
+}
 
 /** `*` stands for anything; a pattern without one is a part of the address. Linear in the address, whatever the pattern. */
 export function matchesGlob(pattern: string, text: string): boolean {
@@ -63,7 +74,7 @@ async function bySitemap({ direct }: RungParts, seed: URL, signal: AbortSignal):
   for (let at = 0; at < maps.length && at < SITEMAPS_MAX; at++) {
     const answer = await direct?.fetch(maps[at] ?? "", signal);
     if (answer?.kind !== "answer" || answer.status !== 200) continue;
-    const locations = [...answer.body.matchAll(LOCATION)].map(([, url = ""]) => url.replaceAll("&amp;", "&"));
+    const locations = locationsIn(answer.body);
     // What maps lead to is of the same site, or it is not asked.
     if (/<sitemapindex/i.test(answer.body)) maps.push(...locations.filter((url) => URL.parse(url)?.host === seed.host));
     else found.push(...locations);
