@@ -46,6 +46,15 @@ const OUR_KEY = [
 ];
 const taskId = 79_123_456_789;
 
+const poll = {
+  action: "get-task-result",
+  param: "taskId",
+  numeric: true,
+  at: "/status",
+  done: ["ready"],
+  failed: [],
+} as const;
+
 export default defineAdapter({
   name: "2Captcha",
   docs: "https://2captcha.com/api-docs",
@@ -77,7 +86,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 0.3 },
       upstreamCents: 0.299,
       request: { method: "POST", path: "/createTask" },
-      issues: [{ kind: "task", at: "/taskId" }],
+      issues: [{ kind: "task", at: "/taskId", poll }],
       example: {
         params: {
           task: { type: "TurnstileTaskProxyless", websiteURL: "https://example.com", websiteKey: "0x4AAAAAAAB" },

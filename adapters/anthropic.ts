@@ -68,6 +68,7 @@ export default defineAdapter({
       "claude-sonnet-4-5": {
         ...older,
         slug: "anthropic/claude-sonnet-4.5",
+        retires: { on: "2026-11-30", successor: "anthropic/claude-sonnet-5" },
         prices: [{ since, ...sonnet, steps: [sonnetLong] }],
       },
       "claude-haiku-4-5": { ...older, slug: "anthropic/claude-haiku-4.5", prices: haiku },

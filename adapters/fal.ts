@@ -9,11 +9,22 @@ const rules = [{ status: 404, means: "provider_server_error" }] as const;
 const nothing = { at: "", empty: true, means: "provider_malformed" } as const;
 const queued = { request_id, response_url: address, status_url: `${address}/status`, cancel_url: `${address}/cancel` };
 
+// The same models at OpenAI's endpoint of images, answered at once, at what they cost in the table.
+const images = {
+  kind: "images",
+  dialect: "fal-images",
+  origin: "run",
+  imagesMax: 4,
+  formats: ["url", "b64_json"],
+} as const;
+const refuses = ["style", "background", "output_compression", "moderation", "input_fidelity", "partial_images"];
+const since = "2026-09-09";
+
 export default defineAdapter({
   name: "fal",
   docs: "https://docs.fal.ai/model-apis/model-endpoints/queue",
   origin: "https://queue.fal.run",
-  origins: { rest: "https://rest.fal.ai" },
+  origins: { rest: "https://rest.fal.ai", run: "https://fal.run" },
   auth: { kind: "header", name: "authorization", prefix: "Key " },
   keyEnv: ["FAL_KEY", "FAL_API_KEY"],
   rules: [
@@ -112,5 +123,28 @@ export default defineAdapter({
         ],
       },
     }),
+  },
+  unitModels: {
+    "fal-ai/flux/schnell": {
+      ...images,
+      slug: "black-forest-labs/flux-schnell",
+      path: "/fal-ai/flux/schnell",
+      refuses,
+      prices: [{ since, megapixels: "0.003" }],
+    },
+    "fal-ai/flux/dev": {
+      ...images,
+      slug: "black-forest-labs/flux-dev",
+      path: "/fal-ai/flux/dev",
+      refuses,
+      prices: [{ since, megapixels: "0.025" }],
+    },
+    "fal-ai/flux-pro/v1.1": {
+      ...images,
+      slug: "black-forest-labs/flux-pro-1.1",
+      path: "/fal-ai/flux-pro/v1.1",
+      refuses,
+      prices: [{ since, megapixels: "0.04" }],
+    },
   },
 });

@@ -53,7 +53,16 @@ const status = (kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType)
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
   });
-const launch = (kind: string) => ({ category: "scraping", effect: "write", issues: [{ kind, at: "/id" }] }) as const;
+const launch = (kind: string) => {
+  const poll = {
+    action: `${kind}-status`,
+    param: "id",
+    at: "/status",
+    done: ["completed"],
+    failed: ["failed", "cancelled"],
+  };
+  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
+};
 
 export default defineAdapter({
   name: "Firecrawl",

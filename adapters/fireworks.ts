@@ -8,6 +8,8 @@ const sold = (slug: string, contextTokens: number, input: string, output: string
   prices: [{ since, input, output, cacheRead }],
 });
 
+const completes = { kind: "completion", dialect: "openai-completion", refuses: ["min_tokens"] } as const;
+
 export default defineAdapter({
   name: "Fireworks",
   docs: "https://docs.fireworks.ai/api-reference/post-chatcompletions",
@@ -42,6 +44,20 @@ export default defineAdapter({
       "accounts/fireworks/models/minimax-m3": sold("minimax/minimax-m3", 524_288, "0.3", "1.2", "0.06"),
       "accounts/fireworks/models/minimax-m2p7": sold("minimax/minimax-m2.7", 204_800, "0.3", "1.2", "0.06"),
       "accounts/fireworks/models/qwen3p7-plus": sold("qwen/qwen3.7-plus", 262_144, "0.4", "1.6", "0.08"),
+    },
+  },
+  unitModels: {
+    "accounts/fireworks/models/deepseek-v3p2": {
+      ...completes,
+      slug: "deepseek/deepseek-v3.2",
+      inputTokensMax: 163_840,
+      prices: [{ since, textIn: "0.56", cachedIn: "0.28", textOut: "1.68" }],
+    },
+    "accounts/fireworks/models/qwen3p7-plus": {
+      ...completes,
+      slug: "qwen/qwen3.7-plus",
+      inputTokensMax: 262_144,
+      prices: [{ since, textIn: "0.4", cachedIn: "0.08", textOut: "1.6" }],
     },
   },
 });

@@ -30,6 +30,12 @@ const flash = [
   { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
 ];
 
+const inDecember = (successor: string) => ({ retires: { on: "2026-12-01", successor: `google/${successor}` } });
+/** Google names the earliest day; that it is later is said when it is. */
+const inMay = { retires: { on: "2027-05-07", successor: "google/gemini-3.5-flash-lite" } };
+// An image is 1,120 tokens at 1K (1,290 with 2.5); the bound on what is said, which goes with every request, has room for three and for thoughts.
+const images = { kind: "images", dialect: "gemini-images", imagesMax: 1, outputTokensMax: 4_096 } as const;
+
 export default defineAdapter({
   name: "Google Gemini",
   docs: "https://ai.google.dev/api/generate-content",
@@ -37,6 +43,7 @@ export default defineAdapter({
   auth: keyHeader("x-goog-api-key"),
   maker: "google",
   alsoCalled: ["google-ai-studio"],
+  pricedAs: "google",
   otelName: "gcp.gemini",
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
@@ -50,11 +57,42 @@ export default defineAdapter({
       "gemini-3.5-flash": { ...flash3, prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }] },
       "gemini-3.5-flash-lite": { ...flash3, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
       "gemini-3.1-pro-preview": { ...gemini3, reasoning: "effort-always", prices: [{ ...pro3, steps: [pro3Long] }] },
-      "gemini-3.1-flash-lite": { ...flash3, prices: [{ since, input: "0.25", output: "1.5", cacheRead: "0.025" }] },
+      "gemini-3.1-flash-lite": {
+        ...flash3,
+        ...inMay,
+        prices: [{ since, input: "0.25", output: "1.5", cacheRead: "0.025" }],
+      },
       "gemini-3-flash-preview": { ...flash3, prices: [{ since, input: "0.5", output: "3", cacheRead: "0.05" }] },
-      "gemini-2.5-pro": { ...gemini2, reasoning: "budget-always", prices: [{ ...pro2, steps: [pro2Long] }] },
-      "gemini-2.5-flash": { ...gemini2, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
-      "gemini-2.5-flash-lite": { ...gemini2, prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.01" }] },
+      "gemini-2.5-pro": {
+        ...gemini2,
+        ...inDecember("gemini-3.1-pro-preview"),
+        reasoning: "budget-always",
+        prices: [{ ...pro2, steps: [pro2Long] }],
+      },
+      "gemini-2.5-flash": {
+        ...gemini2,
+        ...inDecember("gemini-3.6-flash"),
+        prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }],
+      },
+      "gemini-2.5-flash-lite": {
+        ...gemini2,
+        ...inDecember("gemini-3.5-flash-lite"),
+        prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.01" }],
+      },
+    },
+  },
+  unitModels: {
+    "gemini-3-pro-image-preview": {
+      ...images,
+      prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
+    },
+    "gemini-3.1-flash-image-preview": {
+      ...images,
+      prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
+    },
+    "gemini-2.5-flash-image": {
+      ...images,
+      prices: [{ since, textIn: "0.3", imageIn: "0.3", textOut: "2.5", imageOut: "30" }],
     },
   },
 });

@@ -16,6 +16,15 @@ const gptOss = {
   },
 };
 
+/** Gone since that day, or before it. */
+const gone = { retires: { on: "2026-08-16", successor: "openai/gpt-oss-120b" } };
+const hears = {
+  kind: "transcription",
+  dialect: "openai-audio",
+  formats: ["json", "text", "srt", "verbose_json", "vtt"],
+  secondsMin: 10,
+} as const;
+
 export default defineAdapter({
   name: "Groq",
   docs: "https://console.groq.com/docs/openai",
@@ -30,28 +39,47 @@ export default defineAdapter({
     models: {
       "llama-3.3-70b-versatile": {
         ...context,
+        ...gone,
         slug: "meta-llama/llama-3.3-70b-instruct",
         outputTokensMax: 32_768,
         prices: [{ since, input: "0.59", output: "0.79" }],
       },
       "llama-3.1-8b-instant": {
         ...context,
+        ...gone,
         slug: "meta-llama/llama-3.1-8b-instruct",
         prices: [{ since, input: "0.05", output: "0.08" }],
       },
       "meta-llama/llama-4-maverick-17b-128e-instruct": {
         ...sees,
+        ...gone,
         slug: "meta-llama/llama-4-maverick",
         prices: [{ since, input: "0.2", output: "0.6" }],
       },
       "meta-llama/llama-4-scout-17b-16e-instruct": {
         ...sees,
+        ...gone,
         slug: "meta-llama/llama-4-scout",
         prices: [{ since, input: "0.11", output: "0.34" }],
       },
       "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
       "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.075", output: "0.3", cacheRead: "0.0375" }] },
-      "qwen/qwen3-32b": { ...context, outputTokensMax: 40_960, prices: [{ since, input: "0.29", output: "0.59" }] },
+      "qwen/qwen3-32b": {
+        ...context,
+        ...gone,
+        outputTokensMax: 40_960,
+        prices: [{ since, input: "0.29", output: "0.59" }],
+      },
     },
+  },
+  // Sound of less than ten seconds is charged as ten.
+  unitModels: {
+    "whisper-large-v3": {
+      ...hears,
+      slug: "openai/whisper-large-v3",
+      translates: true,
+      prices: [{ since, hours: "0.111" }],
+    },
+    "whisper-large-v3-turbo": { ...hears, slug: "openai/whisper-large-v3-turbo", prices: [{ since, hours: "0.04" }] },
   },
 });

@@ -11,7 +11,20 @@ const domainOrCompany = words.describe("Domain or name of the company");
 const launch = {
   category: "people",
   effect: "write",
-  issues: [{ kind: "search", at: "/item/_id" }],
+  issues: [
+    {
+      kind: "search",
+      at: "/item/_id",
+      // What found nothing has come to its end as well.
+      poll: {
+        action: "result",
+        param: "id",
+        at: "/items/0/status",
+        done: ["FOUND", "DEBITED", "NOT_FOUND", "DEBITED_NOT_FOUND"],
+        failed: ["BAD_INPUT", "INSUFFICIENT_FUNDS", "ABORTED"],
+      },
+    },
+  ],
 } as const;
 const given = (name: string) => ({ required: [name], properties: { [name]: { not: { const: "" } } } });
 const NO_NAME = "is missing: a first name or a last name is needed";

@@ -49,4 +49,18 @@ export default defineAdapter({
   embeddings: {
     models: { "mistral-embed": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] } },
   },
+  unitModels: {
+    "codestral-2508": {
+      kind: "completion",
+      dialect: "openai-completion",
+      path: "/fim/completions",
+      inputTokensMax: 256_000,
+      fillsIn: true,
+      renamed: { seed: "random_seed" },
+      // It refuses what it does not know; usage comes unasked.
+      omits: ["stream_options", "user"],
+      refuses: ["n", "logprobs", "presence_penalty", "frequency_penalty"],
+      prices: [{ since, textIn: "0.3", cachedIn: "0.03", textOut: "0.9" }],
+    },
+  },
 });

@@ -16,11 +16,11 @@ const PATHS = {
 const kinds = ["person-enrichment", "interactions", "funders"] as const;
 
 const request_id = "req_7f3b9c2d1e4a";
-const launch = {
-  category: "people",
-  effect: "write",
-  issues: [{ kind: "request", at: "/data/request_id" }],
-} as const;
+const launch = (action: (typeof kinds)[number]) => {
+  const ends = { done: ["completed"], failed: ["failed"] } as const;
+  const poll = { action: "result", param: "request_id", params: { action }, at: "/data/status", ...ends } as const;
+  return { category: "people", effect: "write", issues: [{ kind: "request", at: "/data/request_id", poll }] } as const;
+};
 const post = (path: string) => ({ method: "POST", path }) as const;
 const launched = { success: true, data: { request_id, status: "queued", message: "The request is queued." } };
 
@@ -44,7 +44,7 @@ export default defineAdapter({
   ],
   actions: {
     "person-enrichment": action({
-      ...launch,
+      ...launch("person-enrichment"),
       description:
         "Starts a deep search for all that is public of a person by email, phone, profile, or name and company; nyne/result tells what it found. lite finds five facts.",
       keywords: ["enrich a person", "profile of a person", "social profiles", "work history", "find out about someone"],
@@ -67,7 +67,7 @@ export default defineAdapter({
       example: { params: { email: "ada@example.com" }, answers: [launched] },
     }),
     interactions: action({
-      ...launch,
+      ...launch("interactions"),
       description:
         "Starts a search for who replies to, follows or is followed by a profile on X or Instagram; nyne/result tells whom it found.",
       keywords: ["followers", "who follows", "replies to a post", "audience of a profile"],
@@ -89,7 +89,7 @@ export default defineAdapter({
       example: { params: { type: "followers", social_media_url: "https://x.com/example" }, answers: [launched] },
     }),
     funders: action({
-      ...launch,
+      ...launch("funders"),
       description:
         "Starts a search for an investor: profile, partners, thesis, size of checks, recent investments; nyne/result tells what it found.",
       keywords: ["investor", "venture capital", "who funds startups", "check size", "partners of a fund"],

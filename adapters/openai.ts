@@ -79,6 +79,47 @@ const gpt55Long = { ...long, input: "10", output: "45", cacheRead: "1" };
 const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
 const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 
+// Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
+const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
+const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
+// The tokens that an image comes out as, by quality; gpt-image-2 takes other sizes too, which have no price here.
+const imageTokens = {
+  "1024x1024": { low: 272, medium: 1_056, high: 4_160 },
+  "1024x1536": { low: 408, medium: 1_584, high: 6_240 },
+  "1536x1024": { low: 400, medium: 1_568, high: 6_208 },
+};
+// Worked out from what the vendor says an image costs, and a tenth more, because it does not list the tokens.
+const imageTokens2 = {
+  "1024x1024": { low: 220, medium: 1_950, high: 7_740 },
+  "1024x1536": { low: 220, medium: 1_950, high: 7_740 },
+  "1536x1024": { low: 220, medium: 1_950, high: 7_740 },
+};
+const images = { kind: "images", dialect: "openai-images" } as const;
+/** An image that goes in is cut into tiles; with `input_fidelity: high`, and always with gpt-image-2, it counts for up to 6,240 more. */
+const gptImage = { ...images, imageTokens, imageInTokensMax: 7_000, streams: true, refuses: ["style"] };
+/** They are named in the vendor's own specification still, though it has announced their end. */
+const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
+const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
+
+const hears = { kind: "transcription", dialect: "openai-audio" } as const;
+const whisper = {
+  ...hears,
+  formats: ["json", "text", "srt", "verbose_json", "vtt"],
+  refuses: ["include", "chunking_strategy"],
+};
+// Ten tokens are a second of sound, and some more to be safe; sound of more than 1,500 seconds is refused.
+const gptHears = {
+  ...hears,
+  formats: ["json", "text"],
+  refuses: ["timestamp_granularities"],
+  streams: true,
+  audioTokensPerSecond: 12,
+  secondsMax: 1_500,
+};
+const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096 } as const;
+
+const free = { since };
+
 export default defineAdapter({
   name: "OpenAI",
   docs: "https://platform.openai.com/docs/api-reference/chat",
@@ -106,14 +147,38 @@ export default defineAdapter({
       "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
       "gpt-5.2": { ...gpt52, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
       "gpt-5.1": { ...gpt51, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
-      "gpt-5": { ...gpt5, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
-      "gpt-5-mini": { ...gpt5Mini, prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }] },
-      "gpt-5-nano": { ...gpt5Nano, prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }] },
-      "gpt-4.1": { ...gpt41, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
-      "gpt-4.1-mini": { ...gpt41Mini, prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }] },
-      "gpt-4o": { ...gpt4o, prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }] },
-      "gpt-4o-mini": { ...gpt4oMini, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
-      o3: { ...o3, prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "gpt-5": {
+        ...gpt5,
+        ...inDecember("gpt-5.4"),
+        prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }],
+      },
+      "gpt-5-mini": {
+        ...gpt5Mini,
+        ...inDecember("gpt-5.4-mini"),
+        prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }],
+      },
+      "gpt-5-nano": {
+        ...gpt5Nano,
+        ...inDecember("gpt-6-luna"),
+        prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }],
+      },
+      "gpt-4.1": { ...gpt41, ...inJanuary("gpt-5.4"), prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "gpt-4.1-mini": {
+        ...gpt41Mini,
+        ...inJanuary("gpt-5.4-mini"),
+        prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }],
+      },
+      "gpt-4o": {
+        ...gpt4o,
+        ...inJanuary("gpt-5.4"),
+        prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }],
+      },
+      "gpt-4o-mini": {
+        ...gpt4oMini,
+        ...inJanuary("gpt-6-luna"),
+        prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }],
+      },
+      o3: { ...o3, ...inDecember("gpt-5.5"), prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
     },
   },
   embeddings: {
@@ -122,5 +187,47 @@ export default defineAdapter({
       "text-embedding-3-large": { contextTokens: 8_192, prices: [{ since, input: "0.13", output: "0" }] },
       "text-embedding-ada-002": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] },
     },
+  },
+  unitModels: {
+    "gpt-image-2": {
+      ...gptImage,
+      imageTokens: imageTokens2,
+      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "30" }],
+    },
+    "gpt-image-1.5": {
+      ...gptImage,
+      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "32" }],
+    },
+    "gpt-image-1-mini": {
+      ...gptImage,
+      prices: [{ since, textIn: "2", cachedIn: "0.2", imageIn: "2.5", textOut: "8", imageOut: "8" }],
+    },
+    "dall-e-3": {
+      ...dallE,
+      imagesMax: 1,
+      prices: listed({
+        "1024x1024 standard": "0.04",
+        "1024x1792 standard": "0.08",
+        "1792x1024 standard": "0.08",
+        "1024x1024 hd": "0.08",
+        "1024x1792 hd": "0.12",
+        "1792x1024 hd": "0.12",
+      }),
+    },
+    "dall-e-2": {
+      ...dallE,
+      prices: listed({
+        "256x256 standard": "0.016",
+        "512x512 standard": "0.018",
+        "1024x1024 standard": "0.02",
+      }),
+    },
+    "whisper-1": { ...whisper, translates: true, prices: [{ since, hours: "0.36" }] },
+    "gpt-4o-transcribe": { ...gptHears, prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }] },
+    "gpt-4o-mini-transcribe": { ...gptHears, prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }] },
+    "tts-1": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "15" }] },
+    "tts-1-hd": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "30" }] },
+    "gpt-4o-mini-tts": { ...speaks, streams: true, prices: [{ since, textIn: "0.6", audioOut: "12" }] },
+    "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

@@ -46,6 +46,21 @@ const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead:
 const qwenMax = [{ since, input: "1.25", output: "3.75", cacheRead: "0.25", cacheWrite: "1.5625" }];
 const qwenPlus = [{ since, input: "0.4", output: "1.6", cacheRead: "0.08", cacheWrite: "0.5" }];
 
+// What its makers end is ended here on the same day.
+const ends = (on: string, successor: string) => ({ retires: { on, successor } });
+const december = "2026-12-11";
+const january = "2027-01-14";
+const geminiEnd = "2026-12-01";
+
+const rounded = { priceNote: "passes the maker's price on, which the list rounds to two places" };
+/** What it takes for writing is the maker's hourly storage, which none of ours asks for. */
+const stored = {
+  priceNote:
+    "passes the maker's price on; the list's price of writing is the storage of a cache that is made by itself",
+};
+const unstepped = { priceNote: "passes the maker's price on, of which the list lacks the step" };
+const outdated = { priceNote: "passes the maker's price on, of which the list has an old cached one" };
+
 export default defineAdapter({
   name: "OpenRouter",
   docs: "https://openrouter.ai/docs/api-reference/chat-completion",
@@ -73,21 +88,46 @@ export default defineAdapter({
       "openai/gpt-5.4-mini": { ...gpt54Small, ...price("0.75", "4.5", "0.075") },
       "openai/gpt-5.4-nano": { ...gpt54Small, ...price("0.2", "1.25", "0.02") },
       "openai/gpt-5.2": { ...gpt5, ...price("1.75", "14", "0.175") },
-      "openai/gpt-5.1": { ...gpt5, ...price("1.25", "10", "0.125") },
-      "openai/gpt-5": { ...gpt5, ...price("1.25", "10", "0.125") },
-      "openai/gpt-5-mini": { ...gpt5Small, ...price("0.25", "2", "0.025") },
-      "openai/gpt-5-nano": { ...gpt5Small, ...price("0.05", "0.4", "0.005") },
-      "openai/gpt-4.1": { ...gpt41, ...price("2", "8", "0.5") },
-      "openai/gpt-4.1-mini": { ...gpt41, ...price("0.4", "1.6", "0.1") },
+      "openai/gpt-5.1": { ...rounded, ...gpt5, ...price("1.25", "10", "0.125") },
+      "openai/gpt-5": { ...gpt5, ...ends(december, "openai/gpt-5.4"), ...price("1.25", "10", "0.125") },
+      "openai/gpt-5-mini": { ...gpt5Small, ...ends(december, "openai/gpt-5.4-mini"), ...price("0.25", "2", "0.025") },
+      "openai/gpt-5-nano": {
+        ...rounded,
+        ...gpt5Small,
+        ...ends(december, "openai/gpt-6-luna"),
+        ...price("0.05", "0.4", "0.005"),
+      },
+      "openai/gpt-4.1": { ...gpt41, ...ends(january, "openai/gpt-5.4"), ...price("2", "8", "0.5") },
+      "openai/gpt-4.1-mini": { ...gpt41, ...ends(january, "openai/gpt-5.4-mini"), ...price("0.4", "1.6", "0.1") },
       "openai/gpt-oss-120b": { ...o200k(sized(131_072)), ...price("0.039", "0.18") },
       "openai/gpt-oss-20b": { ...o200k(sized(131_072)), ...price("0.029", "0.14") },
-      "google/gemini-3.5-flash": { ...gemini3, ...price("1.5", "9", "0.15") },
-      "google/gemini-3.1-pro-preview": { ...gemini3, prices: [{ ...pro3, steps: [pro3Long] }] },
-      "google/gemini-3.1-flash-lite": { ...gemini3, ...price("0.25", "1.5", "0.025") },
-      "google/gemini-3-flash-preview": { ...gemini3, ...price("0.5", "3", "0.05") },
-      "google/gemini-2.5-pro": { ...gemini2, prices: [{ ...pro2, steps: [pro2Long] }] },
-      "google/gemini-2.5-flash": { ...gemini2, ...price("0.3", "2.5", "0.03") },
-      "google/gemini-2.5-flash-lite": { ...gemini2, ...price("0.1", "0.4", "0.01") },
+      "google/gemini-3.5-flash": { ...stored, ...gemini3, ...price("1.5", "9", "0.15") },
+      "google/gemini-3.1-pro-preview": { ...unstepped, ...gemini3, prices: [{ ...pro3, steps: [pro3Long] }] },
+      "google/gemini-3.1-flash-lite": {
+        ...stored,
+        ...gemini3,
+        ...ends("2027-05-07", "google/gemini-3.5-flash-lite"),
+        ...price("0.25", "1.5", "0.025"),
+      },
+      "google/gemini-3-flash-preview": { ...stored, ...gemini3, ...price("0.5", "3", "0.05") },
+      "google/gemini-2.5-pro": {
+        ...outdated,
+        ...gemini2,
+        ...ends(geminiEnd, "google/gemini-3.1-pro-preview"),
+        prices: [{ ...pro2, steps: [pro2Long] }],
+      },
+      "google/gemini-2.5-flash": {
+        ...outdated,
+        ...gemini2,
+        ...ends(geminiEnd, "google/gemini-3.6-flash"),
+        ...price("0.3", "2.5", "0.03"),
+      },
+      "google/gemini-2.5-flash-lite": {
+        ...stored,
+        ...gemini2,
+        ...ends(geminiEnd, "google/gemini-3.5-flash-lite"),
+        ...price("0.1", "0.4", "0.01"),
+      },
       "mistralai/mistral-large-2512": { ...mistral, ...price("0.5", "1.5", "0.05") },
       "mistralai/mistral-small-2603": { ...mistral, ...price("0.15", "0.6", "0.015") },
       "mistralai/codestral-2508": { ...sized(256_000), ...price("0.3", "0.9", "0.03") },

@@ -58,6 +58,13 @@ const run = { run_id: "trun_9907962f83aa4d9d", interaction_id: "trun_9907", proc
 /** None could be read. Which ones was the caller's choice, so the route is as good as before. */
 const NONE = { at: "/errors/0", empty: false, means: "caller_unsupported", messageAt: "/errors/0/error_type" } as const;
 const RESULT = "/tasks/runs/{run_id}/result?timeout=5";
+const poll = {
+  action: "task-status",
+  param: "run_id",
+  at: "/status",
+  done: ["completed"],
+  failed: ["failed", "cancelled"],
+} as const;
 const lookup = { category: "search", effect: "read" } as const;
 const output = { type: "text", content: "It is 164.8 km long.", basis: [{ field: "output", citations: [{ url }] }] };
 
@@ -103,7 +110,7 @@ export default defineAdapter({
       price: { mode: "ranged", cents: 30, minCents: 10, quoteCents: taskCents },
       upstreamCents: taskCents,
       request: { method: "POST", path: "/tasks/runs" },
-      issues: [{ kind: "task", at: "/run_id" }],
+      issues: [{ kind: "task", at: "/run_id", poll }],
       example: { params: { input: "What is the longest bridge?" }, answers: [{ ...run, status: "queued" }] },
     }),
     "task-status": action({

@@ -6,6 +6,8 @@ const gptOss = { contextTokens: 131_072, tokenizer: "o200k" } as const;
 const glm = { contextTokens: 202_752 };
 const qwen = { contextTokens: 262_144 };
 
+const completes = { kind: "completion", dialect: "openai-completion", refuses: ["min_tokens"] } as const;
+
 export default defineAdapter({
   name: "Together",
   docs: "https://docs.together.ai/reference/chat-completions",
@@ -45,6 +47,20 @@ export default defineAdapter({
         slug: "qwen/qwen3-next-80b-a3b-instruct",
         prices: [{ since, input: "0.15", output: "1.5" }],
       },
+    },
+  },
+  unitModels: {
+    "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
+      ...completes,
+      slug: "meta-llama/llama-3.3-70b-instruct",
+      inputTokensMax: 131_072,
+      prices: [{ since, textIn: "0.88", textOut: "0.88" }],
+    },
+    "Qwen/Qwen3-Next-80B-A3B-Instruct": {
+      ...completes,
+      slug: "qwen/qwen3-next-80b-a3b-instruct",
+      inputTokensMax: 262_144,
+      prices: [{ since, textIn: "0.15", textOut: "1.5" }],
     },
   },
 });

@@ -1,5 +1,5 @@
 // Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
-// From memory: what it costs us, how it says that nobody was found, and `full` of linkedin-finder.
+// From memory: what it costs us, and how it says that nobody was found.
 import { action, defineAdapter, domainName, exactlyOne, needsOne, z } from "#adapter";
 
 /** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
@@ -25,6 +25,7 @@ const get = (path: string) => ({ method: "GET", path }) as const;
 /** A field that is null is how most of its answers say that nobody was found; that is a look-up like any other, and charged. */
 const nobody = [{ at: "/data/email", empty: true, means: "miss" }] as const;
 const email = "ada@example.com";
+const linkedin = "https://www.linkedin.com/in/ada";
 const person = {
   email,
   first_name: "Ada",
@@ -34,10 +35,29 @@ const person = {
   position: "Engineer",
   country: "GB",
   phone_number: true,
-  linkedin: "https://www.linkedin.com/in/ada",
+  linkedin,
   score: 97,
   verification: { date: "2026-11-01", status: "valid" },
   sources: [],
+};
+
+const enriched = {
+  name: { fullName: "Ada Lovelace", givenName: "Ada", familyName: "Lovelace" },
+  email,
+  location: "GB",
+  geo: { city: "London", state: null, country: "United Kingdom", countryCode: "GB" },
+  employment: { domain: "example.com", name: "Example", title: "Engineer", role: "engineering" },
+  linkedin: { handle: linkedin },
+  verification: { date: "2026-11-01", status: "valid" },
+  phone: true,
+};
+const company = {
+  name: "Example",
+  domain: "example.com",
+  category: { sicCode: "73", naicsCode: "51" },
+  tags: ["software"],
+  geo: { city: "London", state: null, country: "United Kingdom", countryCode: "GB" },
+  metrics: { employees: "51-200", annualRevenue: "$1M-$10M" },
 };
 
 export default defineAdapter({
@@ -79,7 +99,7 @@ export default defineAdapter({
       request: get("/linkedin"),
       content: ["/data"],
       rules: nobody,
-      example: { params: { url: "https://www.linkedin.com/in/ada" }, answers: [{ data: person }] },
+      example: { params: { url: linkedin }, answers: [{ data: person }] },
     }),
     "domain-search": action({
       ...common,
@@ -131,15 +151,21 @@ export default defineAdapter({
     }),
     enrich: action({
       ...common,
-      description: "Tells who is behind an email address: name, company, position, country, profiles.",
-      keywords: ["enrich email", "who is this email", "person from email"],
+      description:
+        "Tells who is behind an email address, and of the company: name, position, profiles; its domain, size, place and more.",
+      keywords: ["enrich email", "who is this email", "person from email", "company from email", "company size"],
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
-      request: get("/enrich"),
+      // The person and the company in one look-up; /enrich would tell the person alone, at the same cost.
+      request: get("/combined/find"),
       content: ["/data"],
-      rules: nobody,
-      example: { params: { email }, answers: [{ data: person }] },
+      rules: [
+        { at: "/data/person", empty: false, means: "success" },
+        { at: "/data/company", empty: false, means: "success" },
+        { at: "/data/company", is: null, means: "miss" },
+      ],
+      example: { params: { email }, answers: [{ data: { person: enriched, company } }] },
     }),
     "phone-finder": action({
       ...common,

@@ -18,6 +18,7 @@ export default defineAdapter({
   origin: "https://api.x.ai/v1",
   auth: bearer,
   maker: "x-ai",
+  pricedAs: "x-ai",
   otelName: "x_ai",
   chat: {
     dialect: "chat-completions",

@@ -41,7 +41,7 @@ export class Unavailable extends Error {}
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 export const OPENAI_PATH = "/v1/chat/completions";
-export const OPENAI_MODEL = "gpt-4o-mini";
+export const OPENAI_MODEL = "gpt-5.4-mini";
 export const DUMMY_KEY = { authorization: "Bearer sk-bench-0123456789abcdefghijklmnopqrstuvwxyz" };
 
 const plain = { path: OPENAI_PATH, model: OPENAI_MODEL, headers: DUMMY_KEY };

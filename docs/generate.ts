@@ -1,4 +1,5 @@
 // Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
@@ -15,7 +16,7 @@ import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
 import { fullPriceWords } from "../src/web/words.ts";
-import { ERROR_TYPES } from "../src/wires/chat-completions/errors.ts";
+import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */
 interface Page {
@@ -54,8 +55,10 @@ function keyWords({ id, spec }: Adapter): string {
     spec.keyParts?.map(code).join(" and ") ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or ");
   if (spec.waitsFor !== undefined) return "cannot be paid yet";
   const contact = spec.contact === "required" ? code("CONTACT") : "none";
+  const address = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
+  const parts = address.map(({ env }) => ` and ${code(env[0] ?? "")}`).join("");
   if (spec.auth.kind === "none") return contact;
-  return spec.keyOptional === true ? `${names}, optional` : names;
+  return spec.keyOptional === true ? `${names}, optional` : names + parts;
 }
 
 /** Everything that can be called as an action. Of those served by the gateway itself only what they say of themselves is read. */
@@ -90,9 +93,9 @@ async function catalogTables() {
     adapter.spec.name,
     keyWords(adapter),
     code(envName(adapter.id, "BASE_URL")),
-    adapter.spec.local ? `any, as ${code(`${adapter.id}/<model>`)}` : modelCount(adapter.spec.chat),
+    chatWords(adapter),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
-    `[${adapter.id}.ts](../adapters/${adapter.id}.ts)`,
+    fileLink(adapter.id),
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
     code(`core/${id}`),
@@ -105,6 +108,17 @@ async function catalogTables() {
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
     actions: table(["Action", "Price", "What it does", "Key"], allActions(catalog).map(actionRow)),
   };
+}
+
+/** Where an adapter stands: in a file of its own, or in the table. */
+function fileLink(id: string): string {
+  const file = existsSync(new URL(`adapters/${id}.ts`, ROOT)) ? `${id}.ts` : "openai-compatible.ts";
+  return `[${file}](../adapters/${file})`;
+}
+
+function chatWords({ id, spec: { chat } }: Adapter): string {
+  if (chat?.anyModel === undefined) return modelCount(chat);
+  return chat.anyModel.prices.length > 0 ? `any, as ${code(`${id}/<model>`)}` : `as ${code(envName(id, "MODEL"))} says`;
 }
 
 function modelCount(sells: { readonly models: object } | undefined): string {

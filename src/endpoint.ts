@@ -15,7 +15,7 @@ export interface GatewayRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
-  /** The body of a request to an endpoint that streams, instead of `body`; absent where none was sent. */
+  /** The body of a request to an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
   readonly incoming?: IncomingBody;
   /** The client's address, as far as TRUST_PROXY lets us know it. */
   readonly address: string;
@@ -73,6 +73,8 @@ export interface FramedPlan {
   readonly keepAliveMs: number | null;
   /** Headers of every answer to it, good or bad. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Called when the call has ended, however: what it kept for its attempts is no longer needed. */
+  readonly ended?: () => void;
 }
 
 /** What an endpoint that costs nothing answers. */
@@ -123,6 +125,8 @@ export interface EndpointShape {
   /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
+  /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
+  readonly upload?: true;
   readonly retires?: Retirement;
   /** The retirement of what a request names, where one path serves many things. */
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;
@@ -134,8 +138,10 @@ export interface ErrorCodec {
   readonly wire: string;
   /** An error says what the payer has left, where that is known; it is asked of the ledger for it. */
   readonly tellsBalance?: true;
+  /** Where its clients look for the request's id, beside `x-request-id`. */
+  readonly requestIdHeader?: string;
   /** The body of an answer that is an error. */
-  body(error: GatewayError, balance?: Nano | null): Record<string, unknown>;
+  body(error: GatewayError, balance?: Nano | null, requestId?: string): Record<string, unknown>;
 }
 
 /** An HTTP path we serve, in the wire that its callers read. */

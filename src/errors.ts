@@ -37,6 +37,12 @@ export const ERRORS = {
     message: "The URL {detail}.",
     hint: "Only pages are read here: files/upload_from_url fetches a document as it is. Nothing was charged.",
   },
+  onefind_identifier: {
+    status: 400,
+    retry: false,
+    message: "The query {detail}.",
+    hint: "Send it to core/onefind-deep as one of its rows: that looks up who it is. Nothing was charged.",
+  },
   unsupported_field: {
     status: 400,
     retry: false,
@@ -164,8 +170,12 @@ export const ERRORS = {
   gone: {
     status: 410,
     retry: false,
-    message: "This was retired on {sunset}. {instead}",
+    message: "{what} was retired on {sunset}. {instead}",
     hint: "Use what the Link header names; GET /api/run lists every action there is.",
+    hints: {
+      model:
+        "Ask for the `successor` that the error names; GET /api/llm/v1/models lists every model and tier there is.",
+    },
   },
   request_timeout: {
     status: 408,
@@ -274,6 +284,12 @@ export const ERRORS = {
     retry: false,
     message: "No page could be read: {detail}",
     hint: "Nothing was charged. core/onescrape-deep goes on where this stopped: it gets past walls.",
+  },
+  no_people: {
+    status: 502,
+    retry: false,
+    message: "Nobody was found for {detail}.",
+    hint: "Nothing was charged. Describe them in other words, or name the person with a company.",
   },
   internal_error: {
     status: 500,

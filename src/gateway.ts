@@ -12,11 +12,11 @@ import { openActions } from "./gateway/open-actions.ts";
 import { openCallers } from "./gateway/open-callers.ts";
 import { openCatalog } from "./gateway/open-catalog.ts";
 import { openComposites } from "./gateway/open-composites.ts";
-import { openJobs } from "./gateway/open-jobs.ts";
+import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
-import { publicEndpoints } from "./gateway/public-endpoints.ts";
+import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
@@ -98,14 +98,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = createUpstream(clock, logRefusedKeys(log));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
-  const composites = openComposites({ config, log, records: stores.records, catalog, internet });
+  const composites = openComposites({
+    config,
+    log,
+    records: stores.records,
+    catalog,
+    internet,
+    actions: () => actionCatalog,
+  });
   const actionCatalog = await openActions({
     config,
     log,
     records: stores.records,
     catalog,
     publicUrl: url.get,
-    moreActions: [...composites.actions, ...moreActions],
+    moreActions: [
+      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
+      ...composites.actions,
+      ...moreActions,
+    ],
   });
   const isKnown = (name: string) => catalog.names().has(name) || actionCatalog.localNames.has(name);
   const failedCalls = openFailedCalls({
@@ -131,8 +142,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
   const kinds = [...composites.jobKinds, ...jobKinds];
-  const parts = { stores, kinds, owner, actionCatalog, upstream, keptBytesMax, onBroken };
+  const chat = chatDeps({ config, catalog, upstream, counter });
+  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
+  observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
     ...kernel,
@@ -167,7 +180,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           readiness: () => readyWithRoom(readiness(), disk),
           metricsText,
           failedCalls,
-          operator,
+          operator: [...operator, jobsEndpoint(jobs)],
           unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.

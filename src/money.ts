@@ -30,6 +30,13 @@ export function parseUsdPerMillion(text: string): PicoPerToken | null {
   return parseDecimal(text, 6) as PicoPerToken | null;
 }
 
+/** Parses a price in USD for `units` of something, such as "0.36" for 3,600 seconds: pico-USD for one, rounded up; null where it is none. */
+export function parseUsdPer(units: number, text: string): PicoPerToken | null {
+  const nanoUsd = parseDecimal(text, 9);
+  if (nanoUsd === null || nanoUsd > Number.MAX_SAFE_INTEGER / 1000) return null;
+  return Math.ceil((nanoUsd * 1000) / units) as PicoPerToken;
+}
+
 /** Parses a decimal amount of USD, such as "12.5"; null unless it is an exact whole of nano-USD. */
 export function parseUsd(text: string): Nano | null {
   return parseDecimal(text, 9) as Nano | null;
@@ -53,6 +60,11 @@ export function add(a: Nano, b: Nano): Nano {
 /** `a - b`, never below zero. */
 export function minus(a: Nano, b: Nano): Nano {
   return nano(Math.max(0, a - b));
+}
+
+/** One of `count` equal parts, rounded down; nothing of what is less than nothing. */
+export function part(amount: Nano, count: number): Nano {
+  return Math.max(0, Math.floor(amount / count)) as Nano;
 }
 
 export function least(a: Nano, b: Nano): Nano {
@@ -120,6 +132,11 @@ export function usdTextOfSum(nano: string): string {
 /** A price per token as an exact decimal string of USD per token, such as "0.00000015". */
 export function usdPerTokenText(price: PicoPerToken): string {
   return decimalText(price, 12);
+}
+
+/** A price of one unit as a decimal string of USD for `units` of it, such as "0.36" for 3,600 seconds. */
+export function usdPerText(units: number, price: PicoPerToken): string {
+  return decimalText(String(BigInt(price) * BigInt(units)), 12);
 }
 
 /** A price as an exact decimal string of USD per million tokens, such as "0.15". */

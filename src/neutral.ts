@@ -3,11 +3,21 @@ import type { TokenUsage } from "./route.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A request as it came, for a vendor of the same wire that is to get the very bytes. */
+export interface SentRequest {
+  /** Valid JSON without a key that is there twice. */
+  readonly bytes: Buffer;
+  /** The headers that go with them, by the names that the wire has for them. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** A caller's request as its wire has read it. */
 export interface CallerRequest {
   /** The wire's name: a vendor that speaks the same one is sent `body` as it came. */
   readonly wire: string;
   readonly body: JsonObject;
+  /** Absent: a vendor of the same wire is sent `body`, written anew. */
+  readonly sent?: SentRequest;
   /** The caller's own stop sequences can end an answer before its first word; otherwise an empty one has failed. */
   readonly mayBeEmpty: boolean;
   /** The model may call tools. */
@@ -141,7 +151,7 @@ export interface ReasoningBlock {
   readonly kind: "reasoning";
   /** What may be shown of it; empty: nothing. */
   readonly text: string;
-  /** Who can read signature and seal; null: neither is there. */
+  /** Who can read signature and seal; null: neither is there, or the gateway alone can read `sealed`. */
   readonly format: string | null;
   /** The signature of `text`. */
   readonly signature: string | null;
@@ -244,10 +254,28 @@ export interface EventEncoder {
   encode(event: NeutralEvent): Buffer;
 }
 
+/** What a wire wants of an answer that passes untranslated. */
+export interface PassedAnswer {
+  /** The number of the next event. Whoever passes events on counts them here. */
+  sequence: number;
+  /** A vendor's object of the whole answer as the caller's: under our names, and saying what was really done. */
+  adopt(object: Record<string, unknown>): Record<string, unknown>;
+}
+
 /** The answer side of a caller's wire, for one call served by one model. */
 export interface AnswerCodec {
   /** A new one for each attempt. */
   encoder(): EventEncoder;
   /** A whole answer as the JSON of the wire, without what its charge adds. */
   whole(answer: NeutralAnswer): Record<string, unknown>;
+  /** A new one for each attempt whose answer passes untranslated, where the wire has something to say to that. */
+  readonly passed?: () => PassedAnswer;
+}
+
+/** Keeps the thoughts of one payer sealed while the caller carries them from turn to turn. */
+export interface ThoughtSeal {
+  /** The thought as text that nobody else can read; null where it is too long to be carried. `maker` names who alone may have it back. */
+  seal(thought: ReasoningBlock, maker: string): string | null;
+  /** The thought again; null where it was not sealed here, for this payer, as a thought of `maker`. */
+  open(text: string, maker: string): ReasoningBlock | null;
 }

@@ -60,6 +60,11 @@ export interface Quote {
    * the same. Asked only when everything else was refused, by the bounds that are known by then.
    */
   within?(free: Nano): Within | null;
+  /**
+   * The same call for a part of `free`, so that an answer which may be long does not hold all there is. Asked before anything is held;
+   * null: what is free does not pay for it. Left out where a call costs what it costs.
+   */
+  share?(free: Nano): Promise<Within | null>;
   /** Says in the caller's units what `free` would pay for, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
   /** The most that it can cost us, for a parent whose bound counts our cost. */

@@ -13,6 +13,9 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
+/** How much was used, by unit: names of a price's units, and whole numbers of them. */
+export type Counts = Readonly<Record<string, number>>;
+
 /** What an attempt has learned so far: the last non-null usage, and what was delivered should none ever come. */
 export interface Reading {
   readonly usage: TokenUsage | null;
@@ -24,6 +27,8 @@ export interface Reading {
   readonly skippedEvents: number;
   /** The parsed answer of an action; undefined where there is none or it went by unparsed. */
   readonly answer?: unknown;
+  /** What a model that is sold by units has used; absent where the vendor has not said. */
+  readonly counts?: Counts;
   /** The action found nothing: its price says whether that is charged. */
   readonly miss?: boolean;
 }

@@ -186,7 +186,7 @@ describe("what the pages promise of a running gateway", () => {
       [adminTable, gateway.adminUrl],
     ] as const) {
       for (const [, method = "", path = ""] of table.matchAll(/^\| `([A-Z]+) (\S+)`/gm)) {
-        const filledIn = path.replace("{slug}", "openai/gpt-5-mini").replaceAll(/\{\w+\}/g, "x");
+        const filledIn = path.replace("{slug}", "openai/gpt-5.4-mini").replaceAll(/\{\w+\}/g, "x");
         const body = method === "GET" || method === "DELETE" ? {} : { body: "{}" };
         const response = await fetch(`${origin}${filledIn}`, { method, ...body });
         count += 1;

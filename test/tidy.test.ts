@@ -41,6 +41,7 @@ const LINES: Record<string, number> = {
   "src/neutral.ts": 0,
   "src/field-issues.ts": 0,
   "src/json.ts": 0,
+  "src/json-bytes.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,
   "src/money.ts": 0,
@@ -69,6 +70,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
   aws4fetch: ["src/files"],
+  "@fastify/busboy": ["src/files"],
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/storage", "test"],
   pg: ["src/ledger"],
@@ -100,7 +102,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   stock: "source of the catalog",
   desk: "lifecycle, or the parts it needs",
   wish: "request, options or order",
-  speech: "dialect",
   strikes: "scripted faults, or when one applies",
   scene: "scenario",
   turnEnd: "tick: a turn is a chat's",
@@ -111,8 +112,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
 const PRIVATE_WORDS_LEFT = [
   // Its names are still to be looked through.
   "src/ledger",
-  // Names a field of a vendor's, `speechConfig`.
-  "src/sandbox/dialects/generate-content-request.ts",
 ];
 
 const VAGUE = /(^|[-/])(utils?|common|helpers?|managers?|services?|base)(\.ts|\/|-|$)/;
@@ -293,7 +292,8 @@ describe("the house", () => {
   it("names no vendor outside adapters", () => {
     const vendors = filesBelow("adapters")
       .map((file) => file.replace(/^adapters\/|\.ts$/g, ""))
-      .filter((id) => !id.startsWith("sandbox"));
+      // A server of the operator's own is no vendor's, and OpenAI's wire calls a kind of tool so too.
+      .filter((id) => !id.startsWith("sandbox") && id !== "custom");
     const pattern = new RegExp(`["'\`](${vendors.join("|")})["'\`]`);
     const broken = source
       .filter((file) => file.startsWith("src/") && pattern.test(bodyOf(file)))

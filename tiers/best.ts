@@ -7,7 +7,7 @@ export default defineTier({
   candidates: [
     { model: "anthropic/claude-opus-5" },
     { model: "openai/gpt-5.5" },
-    { model: "google/gemini-3.1-pro-preview" },
+    { model: "google/gemini-3.8-flash" },
     { model: "x-ai/grok-4.5" },
     { model: "moonshotai/kimi-k2.6" },
     { model: "z-ai/glm-5" },

@@ -5,7 +5,7 @@ export default defineTier({
   purpose: "Short and simple work at the lowest price.",
   firstTokenMsMax: 8_000,
   candidates: [
-    { model: "google/gemini-3.1-flash-lite" },
+    { model: "google/gemini-3.5-flash-lite" },
     { model: "openai/gpt-6-luna" },
     { model: "deepseek/deepseek-v4-flash" },
     { model: "mistralai/mistral-small-2603" },

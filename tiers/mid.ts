@@ -6,7 +6,7 @@ export default defineTier({
   firstTokenMsMax: 12_000,
   candidates: [
     { model: "openai/gpt-5.4-mini" },
-    { model: "google/gemini-3-flash-preview" },
+    { model: "google/gemini-3.6-flash" },
     { model: "anthropic/claude-haiku-4.5" },
     { model: "mistralai/mistral-large-2512" },
     { model: "deepseek/deepseek-v4-pro" },

@@ -73,7 +73,7 @@ export async function startTollgate(
     pid,
     child,
     path: "/api/llm/v1/chat/completions",
-    model: "openai/gpt-4o-mini",
+    model: "openai/gpt-5.4-mini",
     headers: { authorization: `Bearer ${key}` },
   };
 }

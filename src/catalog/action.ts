@@ -227,10 +227,28 @@ export interface ActionFacts<P = Params> {
   readonly retires?: Retirement;
 }
 
+/** How core/result learns what has become of work that a vendor does on its own. */
+export interface PollSpec {
+  /** The adapter's action that tells; asking it costs us nothing. */
+  readonly action: string;
+  /** Its param that takes the id, and what it takes beside it. */
+  readonly param: string;
+  readonly params?: JsonObject;
+  /** The vendor's ids are numbers. Default: texts. */
+  readonly numeric?: boolean;
+  /** Where its answer says how the work stands. */
+  readonly at: string;
+  /** What stands there once the work has come to something, or to nothing; with any other word it still goes on. */
+  readonly done: readonly string[];
+  readonly failed: readonly string[];
+}
+
 export interface ActionSpec<P = Params> extends ActionFacts<P> {
   /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
   upstreamCents: number | ((params: P) => number);
   readonly mayCostMore?: string;
+  /** What it takes where it has found nothing. Default: the same. */
+  readonly upstreamMissCents?: number;
   /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
   readonly request?: RequestSpec<P>;
   readonly steps?: readonly StepSpec<P>[];
@@ -243,8 +261,16 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
   /** Tried before the adapter's own. */
   readonly rules?: readonly AnswerRule[];
-  /** Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of them. */
-  readonly issues?: readonly { readonly kind: string; readonly at: string; readonly days?: number }[];
+  /**
+   * Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of
+   * them. With `poll` it stands for work, and core/result takes it as a job's id.
+   */
+  readonly issues?: readonly {
+    readonly kind: string;
+    readonly at: string;
+    readonly days?: number;
+    readonly poll?: PollSpec;
+  }[];
   /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
   readonly requires?: readonly { readonly kind: string; readonly param: string }[];
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
@@ -257,6 +283,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly timeoutMs?: number;
   /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
   readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
+  /** What the vendor answers to calls that have these params, for the sandbox: the first that fits. */
+  readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
 }
 
 /**

@@ -20,6 +20,18 @@ export {
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
+/** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
+type RatesSpec = Omit<TokenPriceSpec, "since" | "steps" | "hours">;
+
+/** Other prices at some hours of the day, in UTC, as the minute in which a call is admitted has it. */
+export interface HoursSpec extends RatesSpec {
+  /** `HH:MM`, and the first minute that is no longer within. */
+  readonly from: string;
+  readonly until: string;
+  /** Not on Saturdays and Sundays. */
+  readonly weekdaysOnly?: boolean;
+}
+
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
 export interface TokenPriceSpec {
   /** `YYYY-MM-DD`, UTC. */
@@ -31,7 +43,9 @@ export interface TokenPriceSpec {
   /** Prompt tokens written to the vendor's cache; without it they cost `input`. */
   readonly cacheWrite?: string;
   /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
-  readonly steps?: readonly (Omit<TokenPriceSpec, "since" | "steps"> & { readonly promptTokens: number })[];
+  readonly steps?: readonly (RatesSpec & { readonly promptTokens: number })[];
+  /** Prices at some hours of the day; a price has these or steps. At other hours it is what stands above. */
+  readonly hours?: readonly HoursSpec[];
 }
 
 /** What can be put into a prompt beside text, with the most tokens one such part can count for. */
@@ -93,6 +107,14 @@ export interface ChatWire {
  */
 export type Tokenizer = "o200k" | "unknown";
 
+/** The end of a model at a vendor. From a month before it is no longer listed; what it is asked for after it names the successor. */
+export interface ModelEnd {
+  /** The first day (`YYYY-MM-DD`, UTC) on which it is not served. */
+  readonly on: string;
+  /** The slug to ask for instead. */
+  readonly successor?: string;
+}
+
 export interface ModelSpec extends ChatWire {
   /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
   readonly slug?: string;
@@ -103,6 +125,10 @@ export interface ModelSpec extends ChatWire {
   readonly parts?: PartBounds;
   /** Default `unknown`. */
   readonly tokenizer?: Tokenizer;
+  /** Why its price is another than the one in the list that `tollgate prices check` reads. */
+  readonly priceNote?: string;
+  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
+  readonly retires?: ModelEnd;
 }
 
 export interface ChatSpec extends ChatWire {
@@ -131,27 +157,128 @@ export interface ChatSpec extends ChatWire {
   /**
    * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and
    * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
+   * Without a price (`prices: []`) that model alone is served, and only while the environment sets both prices.
    */
-  readonly anyModel?: Omit<ModelSpec, "slug">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "retires" | "priceNote">;
 }
 
 export interface EmbeddingsSpec {
   /** Vendor's id -> price; only `input` is charged. */
   readonly models: Readonly<Record<string, Omit<ModelSpec, "outputTokensMax">>>;
-  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax">;
+  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax" | "retires" | "priceNote">;
+}
+
+/** A part of an address that the operator sets. */
+export interface AddressSetting {
+  /** The names of its variable, the first that is set wins. */
+  readonly env: readonly string[];
+  /** What it is where none is set; without one the vendor is not configured then. */
+  readonly fallback?: string;
+}
+
+/** What a model does that is neither a chat nor an embedding model, and so at which endpoint it is asked. */
+export type UnitKind = "images" | "transcription" | "speech" | "rerank" | "moderation" | "completion";
+
+/** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
+export type UnitDialectName =
+  | "openai-images"
+  | "gemini-images"
+  | "fal-images"
+  | "openai-audio"
+  | "openai-voice"
+  | "cohere-rerank"
+  | "data-rerank"
+  | "openai-moderation"
+  | "openai-completion";
+
+/** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
+export interface UnitPriceSpec {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly since: string;
+  /** Each per million tokens. */
+  readonly textIn?: string;
+  readonly cachedIn?: string;
+  readonly imageIn?: string;
+  readonly audioIn?: string;
+  readonly textOut?: string;
+  readonly imageOut?: string;
+  readonly audioOut?: string;
+  /** Per million characters. */
+  readonly characters?: string;
+  /** Per hour of sound. */
+  readonly hours?: string;
+  /** Per thousand searches. */
+  readonly searches?: string;
+  /** Per million pixels begun, of each image. */
+  readonly megapixels?: string;
+  /** Per image, by `<size>` or `<size> <quality>`. */
+  readonly images?: Readonly<Record<string, string>>;
+}
+
+/** A model that is sold by units of its own: images, seconds, searches, or tokens of several sorts. Bounds are what its holds are made of. */
+export interface UnitModelSpec {
+  readonly kind: UnitKind;
+  readonly dialect: UnitDialectName;
+  /** What we sell it as. Default: as a chat model's. */
+  readonly slug?: string;
+  /** Newest last. */
+  readonly prices: readonly UnitPriceSpec[];
+  /** One of the adapter's `origins`, where its own is not asked. */
+  readonly origin?: string;
+  /** Where it is asked below the origin, where that is not the dialect's own path. */
+  readonly path?: string;
+  /** Fields added to every request. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
+  /** Its names for fields that it has under others. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields that it refuses, and that its answer does not depend on: they are left out. */
+  readonly omits?: readonly string[];
+  /** Fields of the caller's that it refuses; those who send them are told so. */
+  readonly refuses?: readonly string[];
+  /** The longest prompt, and the longest answer, in tokens. */
+  readonly inputTokensMax?: number;
+  readonly outputTokensMax?: number;
+  /** The longest text, in characters. */
+  readonly charactersMax?: number;
+  /** Of images: the most in one request. */
+  readonly imagesMax?: number;
+  /** Of images: the most tokens that one comes out as, by size and quality; `auto` is the most of all. */
+  readonly imageTokens?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Of images: the most tokens that one counts for which goes in. Without it, it edits none. */
+  readonly imageInTokensMax?: number;
+  /** Answers in events, where it is asked to. */
+  readonly streams?: boolean;
+  /** Of a transcription: it can translate into English as well. */
+  readonly translates?: boolean;
+  /** Forms of answer that it has, by their names in OpenAI's wire. */
+  readonly formats?: readonly string[];
+  /** Of sound: the longest that it takes, and the least that it charges for, in seconds. */
+  readonly secondsMax?: number;
+  readonly secondsMin?: number;
+  /** Of sound: the most tokens that a second of it counts for. */
+  readonly audioTokensPerSecond?: number;
+  /** Of a completion: it fills in the middle. */
+  readonly fillsIn?: boolean;
 }
 
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
   readonly docs: string;
-  /** The vendor's base address with its version path, without a slash at the end. `<ID>_BASE_URL` replaces it. */
+  /**
+   * The vendor's base address with its version path, without a slash at the end; `{name}` is one of `settings`.
+   * `<ID>_BASE_URL` replaces it.
+   */
   readonly origin: string;
+  /** Parts of the address, by their names in it. */
+  readonly settings?: Readonly<Record<string, AddressSetting>>;
   readonly auth: Auth;
   /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
   readonly maker?: string;
   /** What other gateways call it, in lower case, where a caller names providers. */
   readonly alsoCalled?: readonly string[];
+  /** Its id in the list of prices that `tollgate prices check` reads, where that is not ours; `*` is what a model has behind a colon. */
+  readonly pricedAs?: string;
   /** Its `gen_ai.provider.name` in OpenTelemetry's conventions, where that is not the id. */
   readonly otelName?: string;
   /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`, a digit at its beginning as a word. */
@@ -162,6 +289,8 @@ export interface AdapterSpec {
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
+  /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
+  readonly several?: boolean;
   /** Reached only by sandbox accounts. */
   readonly sandboxOnly?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
@@ -180,6 +309,18 @@ export interface AdapterSpec {
   readonly chat?: ChatSpec;
   /** OpenAI's wire at `/embeddings`. */
   readonly embeddings?: EmbeddingsSpec;
+  /** Vendor's id -> a model that is neither: what it does, and what its units cost. */
+  readonly unitModels?: Readonly<Record<string, UnitModelSpec>>;
+}
+
+/** Adapters that differ in little, in one file: the id of each is its name here. */
+export interface AdapterTable {
+  readonly adapters: Readonly<Record<string, AdapterSpec>>;
+}
+
+/** Gives a table of adapters its types. Each row is checked when the catalog loads, as a file of its own would be. */
+export function defineAdapters(adapters: AdapterTable["adapters"]): AdapterTable {
+  return { adapters };
 }
 
 /** Gives an adapter its types. What it says is checked when the catalog loads. */

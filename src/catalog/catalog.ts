@@ -1,7 +1,17 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
 import type { PicoPerToken } from "../money.ts";
 import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
-import type { AdapterSpec, ChatSpec, ChatWire, ModelSpec, PartBounds, Tokenizer } from "./adapter.ts";
+import type {
+  AdapterSpec,
+  ChatSpec,
+  ChatWire,
+  ModelEnd,
+  ModelSpec,
+  PartBounds,
+  Tokenizer,
+  UnitKind,
+  UnitModelSpec,
+} from "./adapter.ts";
 import type { Kind } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 
@@ -18,9 +28,20 @@ export interface PriceStep extends TokenRates {
   readonly promptTokens: number;
 }
 
+/** Another price at some hours of the day, UTC. */
+export interface PriceHours {
+  /** Minutes of the day; the last is no longer within. */
+  readonly fromMinute: number;
+  readonly untilMinute: number;
+  readonly weekdaysOnly: boolean;
+  readonly price: TokenPrice;
+}
+
 export interface TokenPrice extends TokenRates {
   /** Shortest prompt first. */
   readonly steps: readonly PriceStep[];
+  /** The first that a moment is in holds; without one the price is this itself. Those within have none. */
+  readonly hours: readonly PriceHours[];
   /** The day it came into force, `YYYY-MM-DD`. */
   readonly since: string;
   /**
@@ -85,10 +106,49 @@ interface Sold<Kind extends string, AnOffer> {
   readonly sale: TokenPrice;
   /** Configured ones only: the maker's own first, then by cost. Empty: known, but nobody is configured to serve it. */
   readonly offers: readonly AnOffer[];
+  /** When the last of its offers ends; null: one of them has no end that is known. */
+  readonly retires: ModelEnd | null;
+  /** Whether lists show it. What ends within a month is still served, and no longer recommended. */
+  readonly listed: boolean;
+}
+
+/** A model that was sold until its end. */
+export interface RetiredModel {
+  readonly slug: string;
+  readonly retires: ModelEnd;
 }
 
 export type SoldModel = Sold<"chat", Offer>;
 export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
+
+/** A price by units, compiled. */
+export interface UnitPrice {
+  /** By unit (`textIn`, `seconds`, `image 1024x1024 high`): pico-USD for each. What is not here is not sold. */
+  readonly rates: ReadonlyMap<string, PicoPerToken>;
+  /** As of a TokenPrice. */
+  readonly since: string;
+  readonly version: string;
+}
+
+/** One way to serve a model that is sold by units. */
+export interface UnitOffer {
+  readonly adapter: Adapter;
+  readonly upstreamModel: string;
+  readonly spec: UnitModelSpec;
+  /** What the upstream takes from us. */
+  readonly cost: UnitPrice;
+  readonly healthKey: string;
+}
+
+/** A model that is neither a chat nor an embedding model, as it is sold. */
+export interface SoldUnitModel {
+  readonly kind: UnitKind;
+  readonly slug: string;
+  /** What callers pay, whichever candidate serves them. */
+  readonly sale: UnitPrice;
+  /** Configured ones only: the maker's own first, then by name. */
+  readonly offers: readonly UnitOffer[];
+}
 
 /** One vendor's action that can serve a sold one. */
 export interface ActionOffer {
@@ -137,14 +197,22 @@ export interface Catalog {
   readonly tiers: ReadonlyMap<string, Tier>;
   /** What our composites go by, by the names of the files. */
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
-  /** Every model with a price today. Of a server that serves any, only the one that the operator names is among them. */
+  /** Every model with a price today, listed or not. Of a server that serves any, only the one that the operator names is among them. */
   models(audience: Audience): readonly SoldModel[];
   embeddings(audience: Audience): readonly SoldEmbedding[];
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
   model(slug: string, audience: Audience): SoldModel | null;
   embedding(slug: string, audience: Audience): SoldEmbedding | null;
+  /** Every model that is sold by units. */
+  unitModels(audience: Audience): readonly SoldUnitModel[];
+  /** By slug, or by a name without a maker that is only one's. */
+  unitModel(kind: UnitKind, name: string, audience: Audience): SoldUnitModel | null;
   /** The slugs that a name without a maker can mean: those that end in it, and those whose maker calls them so. */
   slugsNamed(name: string, kind: Kind, audience: Audience): readonly string[];
+  /** Of either kind, those that lists show, by slug. */
+  listed(audience: Audience): readonly (SoldModel | SoldEmbedding)[];
+  /** The model of a slug, or of a name without a maker, that nobody serves any more; null: there never was one, or it is served. */
+  retired(name: string, kind: Kind, audience: Audience): RetiredModel | null;
   /** Every action, by service and name. */
   actions(audience: Audience): readonly SoldAction[];
   /** By `<service>/<action>`; null: no such action. */

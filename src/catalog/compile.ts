@@ -1,11 +1,23 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
-import type { Adapter, Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice } from "./catalog.ts";
+import type {
+  Adapter,
+  Audience,
+  Catalog,
+  RetiredModel,
+  SoldEmbedding,
+  SoldModel,
+  SoldUnitModel,
+  Tier,
+  TokenPrice,
+} from "./catalog.ts";
 import { type AdapterEnv, checkEnv, configureLive, configureSandbox, envPriceOf, namedModelOf } from "./configure.ts";
 import { type CatalogFiles, checkTogether } from "./cross-check.ts";
+import { withNamedServers } from "./named-servers.ts";
 import { compilePrice, priceOn } from "./price.ts";
-import { type Kind, NAMED_MODEL, splitSlug } from "./slug.ts";
+import { hasEnded } from "./retirement.ts";
+import { type Kind, type Listing, listingsOf, NAMED_MODEL, splitSlug } from "./slug.ts";
 import {
   type AudienceRules,
   type Group,
@@ -16,6 +28,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
+import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -40,22 +53,36 @@ interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
+  readonly unitModels: readonly SoldUnitModel[];
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
+  readonly listed: readonly (SoldModel | SoldEmbedding)[];
+  /** Models that nobody serves any more, by slug and by their names without a maker. */
+  readonly retired: Readonly<Record<Kind, ReadonlyMap<string, RetiredModel>>>;
 }
 
 /** What the views of one audience are built from. */
 interface CatalogSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
-  readonly rules: AudienceRules;
+  readonly rules: Omit<AudienceRules, "day">;
   readonly env: AdapterEnv;
 }
 
-/** What a model of a server that serves any costs us; a price set by the environment is its own version. */
-function anyCost(adapterId: string, model: string, price: TokenPriceSpec, env: AdapterEnv): TokenPrice {
+/**
+ * What a model of a server that serves any costs us; a price set by the environment is its own version. Null: it has no price, because its
+ * vendor says none and the operator has set one for no model, or for another.
+ */
+function anyCost(
+  adapterId: string,
+  model: string,
+  day: string,
+  { prices, env }: { readonly prices: readonly TokenPriceSpec[]; readonly env: AdapterEnv },
+): TokenPrice | null {
   const name = `${adapterId}:${model}`;
-  const set = envPriceOf(adapterId, env, price);
-  if (set === null) return compilePrice(price, name);
+  const price = priceOn(day, prices);
+  if (price === null && model !== namedModelOf(adapterId, env)) return null;
+  const set = envPriceOf(adapterId, env, price, day);
+  if (set === null) return price === null ? null : compilePrice(price, name);
   return { ...compilePrice(set, name), version: `${name}@${set.input}/${set.output}` };
 }
 
@@ -67,11 +94,12 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   const split = splitSlug(slug);
   const adapter = split === null ? undefined : adapters.get(split.first);
   const spec = adapter?.spec[kind]?.anyModel;
-  const price = spec === undefined ? null : priceOn(day, spec.prices);
-  if (split === null || adapter === undefined || spec === undefined || price === null) return null;
+  if (split === null || adapter === undefined || spec === undefined) return null;
   if (!ANY_NAME.test(split.rest)) return null;
   const named = split.rest === NAMED_MODEL ? namedModelOf(adapter.id, env) : split.rest;
   const upstreamModel = named ?? NAMED_MODEL;
+  const cost = anyCost(adapter.id, upstreamModel, day, { prices: spec.prices, env });
+  if (cost === null) return null;
   return {
     kind,
     adapterId: adapter.id,
@@ -79,8 +107,14 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
     upstreamModel,
     spec,
     adapter: named === null ? { ...adapter, configured: false } : adapter,
-    cost: anyCost(adapter.id, upstreamModel, price, env),
+    cost,
   };
+}
+
+/** What a name without a maker is read from. */
+interface OfAdapter {
+  readonly adapter: Adapter;
+  readonly upstreamModel: string;
 }
 
 function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: string, group: Group])[] {
@@ -90,7 +124,7 @@ function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: 
 }
 
 /** What clients that know one maker alone call its models: `gpt-4o-mini`, or `claude-haiku-4-5` where we sell `anthropic/claude-haiku-4.5`. */
-function namesWithoutMaker(slug: string, group: Group): readonly string[] {
+function namesWithoutMaker(slug: string, group: readonly OfAdapter[]): readonly string[] {
   const firstHand = group.filter(({ adapter }) => adapter.spec.maker !== undefined);
   const names = [splitSlug(slug)?.rest ?? slug, ...firstHand.map(({ upstreamModel }) => upstreamModel)];
   return [...new Set(names)].filter((name) => !name.includes("/"));
@@ -104,6 +138,22 @@ function slugsByName(groups: readonly (readonly [slug: string, group: Group])[])
   return slugs;
 }
 
+/** The models that were sold by somebody, and are by nobody now. */
+function retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
+  const ended = [...adapters.values()].flatMap((adapter) =>
+    listingsOf(adapter.id, adapter.spec, kind)
+      .filter(({ slug, spec }) => hasEnded(spec.retires, day) && !served.has(slug))
+      .map((listing): Listing & OfAdapter => ({ ...listing, adapter })),
+  );
+  const retired = new Map<string, RetiredModel>();
+  for (const [slug, group] of Map.groupBy(ended, (listing) => listing.slug)) {
+    const [retires] = group.flatMap(({ spec }) => spec.retires ?? []).toSorted((a, b) => (a.on > b.on ? -1 : 1));
+    if (retires === undefined) continue;
+    for (const name of [slug, ...namesWithoutMaker(slug, group)]) retired.set(name, { slug, retires });
+  }
+  return retired;
+}
+
 function viewOf(day: string, source: CatalogSource): DayView {
   const groups = (kind: Kind) => {
     const named = [...source.adapters.keys()]
@@ -114,11 +164,23 @@ function viewOf(day: string, source: CatalogSource): DayView {
   };
   const chat = groups("chat");
   const embeddings = groups("embeddings");
+  const rules = { ...source.rules, day };
+  const sold = {
+    models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, rules)])),
+    embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, rules)])),
+  };
   return {
     day,
-    models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, source.rules)])),
-    embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, source.rules)])),
+    ...sold,
+    unitModels: soldUnitModels(day, source.adapters.values(), rules),
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
+    listed: [...sold.models.values(), ...sold.embeddings.values()]
+      .filter(({ listed }) => listed)
+      .sort((a, b) => (a.slug < b.slug ? -1 : 1)),
+    retired: {
+      chat: retiredOf("chat", day, new Set(sold.models.keys()), source),
+      embeddings: retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source),
+    },
   };
 }
 
@@ -165,7 +227,8 @@ function sourcesOf(
  * Makes the catalog of files that have each passed their own check.
  * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
  */
-export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Catalog {
+export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Catalog {
+  const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
   const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
   if (problems.length > 0) throw new CatalogError(problems);
 
@@ -194,15 +257,19 @@ export function compileCatalog(files: CatalogFiles, options: CatalogOptions): Ca
       const listed = today.models.get(slug);
       if (listed !== undefined) return listed;
       const any = anyListing("chat", slug, today.day, sourceOf(audience));
-      return any === null ? null : soldModel(any.slug, [any], sourceOf(audience).rules);
+      return any === null ? null : soldModel(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
     embedding(slug, audience) {
       const today = view(audience);
       const listed = today.embeddings.get(slug);
       if (listed !== undefined) return listed;
       const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
-      return any === null ? null : soldEmbedding(any.slug, [any], sourceOf(audience).rules);
+      return any === null ? null : soldEmbedding(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
     },
+    unitModels: (audience) => view(audience).unitModels,
+    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
+    listed: (audience) => view(audience).listed,
+    retired: (name, kind, audience) => view(audience).retired[kind].get(name) ?? null,
   };
 }

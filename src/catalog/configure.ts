@@ -1,6 +1,6 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
 import { parseUsdPerMillion } from "../money.ts";
-import type { AdapterSpec, TokenPriceSpec } from "./adapter.ts";
+import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 
@@ -67,13 +67,30 @@ function userAgentOf(spec: AdapterSpec, contact: string | null): string | null {
   return contact === null ? USER_AGENT : `${USER_AGENT} (${contact})`;
 }
 
+/** What may stand for a part of an address. */
+const ADDRESS_PART = /^[A-Za-z0-9][A-Za-z0-9-]*$/;
+
+/** A part of the vendor's address; null: neither the operator nor the adapter says what it is. */
+function addressPart({ env: names, fallback }: AddressSetting, env: AdapterEnv): string | null {
+  return names.map((name) => settingOf(env, name)).find((value) => value !== null) ?? fallback ?? null;
+}
+
+/** The vendor's own address with its parts filled in; null: one is not known. */
+function ownOrigin({ origin, settings = {} }: AdapterSpec, env: AdapterEnv): string | null {
+  const parts = new Map(Object.entries(settings).map(([name, setting]) => [name, addressPart(setting, env)]));
+  const isWhole = [...parts].every(([name, part]) => part !== null || !origin.includes(`{${name}}`));
+  return isWhole ? origin.replace(/\{([a-z]+)\}/g, (_, name: string) => parts.get(name) ?? "") : null;
+}
+
 /** An adapter as live accounts see it. */
 export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
+  const origin = baseUrl ?? ownOrigin(spec, env);
   const keys = keysOf(id, spec, env);
   const keyless = spec.auth.kind === "none" || spec.keyOptional === true;
   const waitsFor = spec.waitsFor ?? (spec.contact === "required" && contact === null ? WANTS_CONTACT : null);
-  const reached = spec.local ? baseUrl !== null : waitsFor === null && (keys.length > 0 || keyless);
+  const isKnown = origin !== null && waitsFor === null;
+  const reached = spec.local ? baseUrl !== null : isKnown && (keys.length > 0 || keyless);
   const origins = Object.entries(spec.origins ?? {}).map(([name, origin]) => {
     const { url } = addressOf(env, id, `${inName(name)}_BASE_URL`);
     return [name, (url ?? origin).replace(/\/+$/, "")];
@@ -81,7 +98,7 @@ export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, co
   return {
     id,
     spec,
-    origin: (baseUrl ?? spec.origin).replace(/\/+$/, ""),
+    origin: (origin ?? spec.origin).replace(/\/+$/, ""),
     origins: Object.fromEntries(origins),
     keys,
     userAgent: userAgentOf(spec, contact),
@@ -98,12 +115,21 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
   return { id, spec, origin, origins, keys, userAgent: userAgentOf(spec, null), configured: sandboxOrigin !== null };
 }
 
-/** The environment's price for a server that serves any model, over the adapter's; null where it sets none. */
-export function envPriceOf(id: string, env: AdapterEnv, price: TokenPriceSpec): TokenPriceSpec | null {
+/**
+ * The environment's price for a server that serves any model, over the adapter's; null where it sets none, or only half of one where the
+ * adapter has none.
+ */
+export function envPriceOf(
+  id: string,
+  env: AdapterEnv,
+  price: TokenPriceSpec | null,
+  day: string,
+): TokenPriceSpec | null {
   const input = settingOf(env, envName(id, "PROMPT_USD_PER_MILLION"));
   const output = settingOf(env, envName(id, "COMPLETION_USD_PER_MILLION"));
   if (input === null && output === null) return null;
-  return { since: price.since, input: input ?? price.input, output: output ?? price.output };
+  if (price !== null) return { since: price.since, input: input ?? price.input, output: output ?? price.output };
+  return input === null || output === null ? null : { since: day, input, output };
 }
 
 /** The model that the operator says a server serves; null where he does not. */
@@ -119,11 +145,18 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
     const prices = ["PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"].map((suffix) => envName(id, suffix));
     const set = prices.filter((name) => settingOf(env, name) !== null);
     const serves = spec.chat?.anyModel !== undefined || spec.embeddings?.anyModel !== undefined;
+    const named = settingOf(env, envName(id, "MODEL"));
+    const isUnpriced = named !== null && spec.chat?.anyModel?.prices.length === 0 && set.length < prices.length;
+    const strange = Object.values(spec.settings ?? {}).filter(
+      (setting) => !ADDRESS_PART.test(addressPart(setting, env) ?? "unset"),
+    );
     return [
       ...(badUrl ? [`${urlName} is no http address`] : []),
       ...set.flatMap((name) =>
         parseUsdPerMillion(settingOf(env, name) ?? "") === null ? [`${name} is no price`] : [],
       ),
+      ...(isUnpriced ? [`${envName(id, "MODEL")} needs ${prices.join(" and ")}: what is not priced is not sold`] : []),
+      ...strange.map((setting) => `${setting.env[0]} cannot stand in an address`),
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),
     ];
   });

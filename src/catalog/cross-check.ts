@@ -35,6 +35,16 @@ function slugProblems(files: CatalogFiles, listing: Listing): readonly string[] 
   return [`${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`];
 }
 
+/** What is to be asked for instead is sold here, and longer than what it replaces. */
+function successorProblems(listings: readonly Listing[]): readonly string[] {
+  return listings.flatMap((listing) => {
+    const { successor, on = "" } = listing.spec.retires ?? {};
+    if (successor === undefined) return [];
+    const lasting = listings.some(({ slug, spec: { retires } }) => slug === successor && (retires?.on ?? "9999") > on);
+    return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which nobody sells longer`];
+  });
+}
+
 /** A slug is sold once by an adapter, and first-hand by one adapter only: otherwise its price would depend on chance. */
 function clashes(files: CatalogFiles, listings: readonly Listing[]): readonly string[] {
   const groups = Map.groupBy(listings, (listing) => `${listing.kind} ${listing.slug}`);
@@ -89,7 +99,19 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
     ),
   );
-  return [...tiers, ...composites, ...tables, ...rows];
+  const polls = [...files.adapters].flatMap(([id, { actions = {} }]) =>
+    Object.entries(actions).flatMap(([name, { issues = [] }]) =>
+      issues.flatMap(({ kind, poll }) =>
+        poll === undefined ||
+        actions[poll.action]?.requires?.some((one) => one.kind === kind && one.param === poll.param)
+          ? []
+          : [
+              `adapters/${id}.ts: actions.${name}.issues polls ${poll.action}, which requires no ${kind} as ${poll.param}`,
+            ],
+      ),
+    ),
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...polls];
 }
 
 /** The problems of files that have each passed their own check, one line each. */
@@ -100,6 +122,7 @@ export function checkTogether(files: CatalogFiles): readonly string[] {
   return [
     ...all.flatMap((listing) => slugProblems(files, listing)),
     ...clashes(files, all),
+    ...successorProblems(all),
     ...actionProblems(files),
     ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),
   ];

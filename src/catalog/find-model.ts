@@ -1,7 +1,9 @@
 // From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
 import { GatewayError } from "../errors.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, Tier } from "./catalog.ts";
+import { unitEndpointOf } from "./find-unit-model.ts";
 import { nearest } from "./nearest.ts";
+import { retiredModelError } from "./retirement.ts";
 import type { Kind } from "./slug.ts";
 
 const TIER_PREFIX = "core/";
@@ -36,8 +38,8 @@ interface Search<Model> {
 /** The names that could have been meant. */
 function namesOf({ kinds, catalog, audience }: Search<unknown>): readonly string[] {
   const chat = kinds.includes("chat") ? [...catalog.tiers.values()].map(tierName) : [];
-  const sold = kinds.map((kind) => (kind === "chat" ? catalog.models(audience) : catalog.embeddings(audience)));
-  return [...chat, ...sold.flatMap((models) => models.map(({ slug }) => slug))];
+  const sold = catalog.listed(audience).filter(({ kind }) => kinds.includes(kind));
+  return [...chat, ...sold.map(({ slug }) => slug)];
 }
 
 /** `meta/llama:free` without its suffix; null where it has none. A colon before the slash begins none. */
@@ -60,7 +62,8 @@ function missing(name: string, more: string, data: Readonly<Record<string, unkno
 function unknown(name: string, base: string, why: string, search: Search<unknown>): GatewayError {
   const { kinds, catalog, audience } = search;
   const other = KINDS.find((kind) => !kinds.includes(kind) && isOfKind(base, kind, catalog, audience));
-  if (other !== undefined) return missing(name, `It is ${ENDPOINTS[other]}.`, { nearest: [] }, search);
+  const elsewhere = other === undefined ? unitEndpointOf(base, catalog, audience) : ENDPOINTS[other];
+  if (elsewhere !== null) return missing(name, `It is ${elsewhere}.`, { nearest: [] }, search);
   const near = nearest(base, namesOf(search));
   const says = near.length === 0 ? why : `${why} Nearest: ${near.join(", ")}.`;
   return missing(name, says.trim(), { nearest: near }, search);
@@ -93,6 +96,8 @@ function find<Model>(name: string, search: Search<Model>): Model | GatewayError 
   if (candidates.length > 0) {
     return missing(name, `Several makers have one: ${candidates.join(", ")}.`, { candidates }, search);
   }
+  const retired = search.kinds.map((kind) => search.catalog.retired(name, kind, search.audience)).find(Boolean);
+  if (retired != null) return retiredModelError(retired, search.param);
   const split = splitSuffix(name);
   return split === null ? unknown(name, name, "", search) : suffixed(name, split.base, split.suffix, search);
 }

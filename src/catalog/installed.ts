@@ -40,7 +40,7 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     variables: variablesOf(id, spec),
     waits_for: spec.waitsFor ?? null,
     sells_models: spec.chat !== undefined || spec.embeddings !== undefined,
-    serves_any: spec.chat?.anyModel !== undefined,
+    serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length,
   };
 }
@@ -61,5 +61,5 @@ export function installedOf(catalog: Catalog): Installed {
 export function firstModelOf(catalog: Catalog): string | null {
   const [tier] = installedOf(catalog).tiers.toSorted((a, b) => b.on - a.on);
   if (tier !== undefined && tier.on > 0) return `core/${tier.id}`;
-  return catalog.models(LIVE).find(({ offers }) => offers.length > 0)?.slug ?? null;
+  return catalog.models(LIVE).find(({ listed, offers }) => listed && offers.length > 0)?.slug ?? null;
 }

@@ -13,9 +13,14 @@ export interface JobEnd {
   readonly chargeNano: Nano;
   /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
   readonly stopped?: Stopped;
+  /** Its payer wanted it no more: it ended with what it had. */
+  readonly cancelled?: true;
 }
 
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
+
+/** The reason of a job's signal where its payer has cancelled it. */
+export const CANCELLED = "cancelled";
 
 /** The job's next step would not be paid: it is not taken, and the job ends. */
 export class NoLongerPaid extends Error {
@@ -35,7 +40,7 @@ export interface RunningJob extends InnerCalls {
   readonly start: unknown;
   /** What was saved last, here or in the process that ran it before; null: nothing. */
   readonly progress: unknown;
-  /** Aborted where this process must not go on with it. */
+  /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
   readonly signal: AbortSignal;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /**

@@ -5,11 +5,11 @@ import { registerHooks } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { EndpointTable } from "./action.ts";
-import type { AdapterSpec } from "./adapter.ts";
+import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
-import { CatalogError, checkAdapter, checkTable, checkTier } from "./validate.ts";
+import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
 const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
@@ -97,6 +97,24 @@ async function readFiles<Spec>(
   return specs;
 }
 
+/** The adapters of all files, those of tables among them; one that two files of a folder have is a problem. */
+function adaptersOf(
+  files: ReadonlyMap<string, AdapterSpec | AdapterTable>,
+  shownAs: string,
+  problems: string[],
+): ReadonlyMap<string, AdapterSpec> {
+  const adapters = new Map<string, AdapterSpec>();
+  const rows = [...files].flatMap(([file, value]) => {
+    const specs: Readonly<Record<string, AdapterSpec>> = isAdapterTable(value) ? value.adapters : { [file]: value };
+    return Object.entries(specs).map(([id, spec]) => ({ file, id, spec }));
+  });
+  for (const { file, id, spec } of rows) {
+    if (adapters.has(id)) problems.push(`${path.join(shownAs, "adapters", `${file}.ts`)}: ${id} is another file's too`);
+    adapters.set(id, spec);
+  }
+  return adapters;
+}
+
 /** The tables beside adapters' files: `adapters/<id>.json`. */
 async function readTables(root: string, shownAs: string, ids: Iterable<string>, problems: string[]) {
   const tables = new Map<string, EndpointTable>();
@@ -127,7 +145,8 @@ async function readRoot(root: string, shownAs: string, problems: string[]) {
   const adapters = await listFolder(root, "adapters", shownAs);
   const tiers = await listFolder(root, "tiers", shownAs);
   if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
-  const adapterSpecs = await readFiles<AdapterSpec>(adapters, checkAdapter, problems);
+  const adapterFiles = await readFiles<AdapterSpec | AdapterTable>(adapters, checkAdapter, problems);
+  const adapterSpecs = adaptersOf(adapterFiles, shownAs, problems);
   const tierSpecs = await readFiles<AnyTierSpec>(tiers, checkTier, problems);
   return {
     adapters: adapterSpecs,

@@ -2,13 +2,39 @@
 import type { GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
-import type { ActionFacts, JsonObject, Params } from "./action.ts";
+import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
 
 /** An action and its params, as a function of ours asks for it. */
 export interface WantedCall {
   /** `<service>/<action>`. */
   readonly action: string;
   readonly params: JsonObject;
+  /** It has no longer than this, in milliseconds. Default: as long as its action may take. */
+  readonly msMax?: number;
+}
+
+/** What a function of ours asks a model: a short answer to a fixed task, in a form that can be checked. */
+export interface WantedChat {
+  /** A tier or a model, such as `core/cheap`. */
+  readonly model: string;
+  /** What it is to do, in our words. */
+  readonly task: string;
+  /** What it is to do it with. Whoever's words are in there, they are told as data and are no instruction. */
+  readonly given: Json;
+  /** JSON Schema of the answer. */
+  readonly schema: JsonObject;
+  readonly outputTokensMax: number;
+  readonly msMax: number;
+}
+
+/** What a model has answered: JSON that nobody has checked yet. */
+export type ChatAnswer =
+  | { readonly ok: true; readonly id: string; readonly model: string; readonly json: unknown; readonly ms: number }
+  | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
+
+/** Asks a model within a call; paid, stopped and counted as calls of actions are. It never rejects. */
+export interface InnerChat {
+  chat(wanted: WantedChat): Promise<ChatAnswer>;
 }
 
 /** What came of an inner call. Its id is that of its leg, and can be cited before the outer call has ended. */
@@ -36,7 +62,7 @@ export interface InnerCalls {
 }
 
 /** What a local action is told beside its params. */
-export interface LocalCall extends InnerCalls {
+export interface LocalCall extends InnerCalls, InnerChat {
   /** Of the call itself. */
   readonly id: string;
   readonly payer: Payer;

@@ -1,9 +1,19 @@
 // The free answers about prices: the list of models, one model, and the price list with its tiers.
 import { GatewayError } from "../errors.ts";
 import { usdPerMillionText, usdPerTokenText } from "../money.ts";
-import type { Audience, Catalog, SoldEmbedding, SoldModel, Tier, TokenPrice, TokenRates } from "./catalog.ts";
+import type {
+  Audience,
+  Catalog,
+  SoldEmbedding,
+  SoldModel,
+  SoldUnitModel,
+  Tier,
+  TokenPrice,
+  TokenRates,
+} from "./catalog.ts";
 import { findEither, findTier, tierName } from "./find-model.ts";
 import { blendOf, dearest } from "./price.ts";
+import { unitPriceText } from "./unit-price.ts";
 
 type Sold = SoldModel | SoldEmbedding;
 
@@ -33,6 +43,19 @@ function longPrompts<Row>(price: TokenPrice, row: (rates: TokenRates) => Row) {
   return price.steps.map((step) => ({ min_prompt_tokens: step.promptTokens + 1, ...row(step) }));
 }
 
+/** A minute of the day as `HH:MM`. */
+export function timeText(minute: number): string {
+  return `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
+}
+
+/** What calls cost at other hours, in UTC; undefined where the hour does not matter. */
+function atHours<Row>({ hours }: TokenPrice, row: (rates: TokenRates) => Row) {
+  if (hours.length === 0) return undefined;
+  return hours.map(({ fromMinute, untilMinute, weekdaysOnly, price }) => {
+    return { from: timeText(fromMinute), until: timeText(untilMinute), weekdays_only: weekdaysOnly, ...row(price) };
+  });
+}
+
 /** Whether a sandbox account's calls of it are answered, whoever asks. */
 function inSandbox({ slug, kind }: Sold, catalog: Catalog): boolean {
   const own = { sandbox: true };
@@ -40,12 +63,12 @@ function inSandbox({ slug, kind }: Sold, catalog: Catalog): boolean {
   return model !== null && model.offers.length > 0;
 }
 
-function createdOf(price: TokenPrice): number {
+function createdOf(price: Pick<TokenPrice, "since">): number {
   return Date.parse(`${price.since}T00:00:00Z`) / 1000;
 }
 
 function pricingOf(price: TokenPrice) {
-  return { ...perToken(price), overrides: longPrompts(price, perToken) };
+  return { ...perToken(price), overrides: longPrompts(price, perToken), hours_utc: atHours(price, perToken) };
 }
 
 function modelRow(model: Sold, catalog: Catalog) {
@@ -61,6 +84,22 @@ function modelRow(model: Sold, catalog: Catalog) {
     context_length: model.contextTokens,
     max_output_tokens: model.outputTokensMax,
     pricing: pricingOf(model.sale),
+    expiration_date: model.retires?.on,
+    successor: model.retires?.successor,
+  };
+}
+
+/** A model that is sold by units: its prices are named by what they are for. */
+function unitModelRow({ slug, kind, sale, offers }: SoldUnitModel, catalog: Catalog) {
+  return {
+    id: slug,
+    object: "model",
+    created: createdOf(sale),
+    owned_by: slug.split("/")[0],
+    kind,
+    available: offers.length > 0,
+    sandbox: (catalog.unitModel(kind, slug, { sandbox: true })?.offers.length ?? 0) > 0,
+    pricing: unitPriceText(sale),
   };
 }
 
@@ -116,20 +155,18 @@ function priceRow(model: Sold) {
     kind: model.kind,
     ...perMillion(model.sale),
     long_prompts: longPrompts(model.sale, perMillion),
+    hours_utc: atHours(model.sale, perMillion),
     context_length: model.contextTokens,
     available: model.offers.length > 0,
     since: model.sale.since,
   };
 }
 
-function allSold(catalog: Catalog, audience: Audience): readonly Sold[] {
-  return [...catalog.models(audience), ...catalog.embeddings(audience)].sort((a, b) => (a.slug < b.slug ? -1 : 1));
-}
-
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function modelsAnswer(catalog: Catalog, audience: Audience) {
-  const models = allSold(catalog, audience).map((model) => modelRow(model, catalog));
-  return { object: "list", data: [...tierRows(catalog, audience), ...models] };
+  const models = catalog.listed(audience).map((model) => modelRow(model, catalog));
+  const byUnits = catalog.unitModels(audience).map((model) => unitModelRow(model, catalog));
+  return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits] };
 }
 
 /** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that a call may give it; or why there is none. */
@@ -137,6 +174,10 @@ export function modelAnswer(catalog: Catalog, name: string, audience: Audience) 
   const tier = findTier(name, catalog);
   const row = tier === null ? null : tierRow(tier, catalog, audience)?.row;
   if (row != null) return row;
+  const byUnits = catalog.unitModels(audience).find(({ kind, slug }) => {
+    return slug === name || catalog.unitModel(kind, name, audience)?.slug === slug;
+  });
+  if (byUnits !== undefined) return unitModelRow(byUnits, catalog);
   const model = findEither(name, "slug", catalog, audience);
   return model instanceof GatewayError ? model : modelRow(model, catalog);
 }
@@ -146,5 +187,9 @@ export function pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = [...catalog.tiers.values()].map((tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
-  return { tiers: Object.fromEntries(tiers), models: allSold(catalog, audience).map(priceRow) };
+  const byUnits = catalog.unitModels(audience).map(({ slug, kind, sale, offers }) => {
+    return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
+  });
+  const models = catalog.listed(audience).map(priceRow);
+  return { tiers: Object.fromEntries(tiers), models, unit_models: byUnits };
 }

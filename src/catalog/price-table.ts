@@ -1,6 +1,8 @@
 // What `tollgate prices` prints: one line a model, as text for people or rows for programs.
+
 import { usdPerMillionText } from "../money.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
+import { timeText } from "./price-answers.ts";
 
 /** A line of the price list; prices are decimal strings in USD per million tokens. */
 export interface PriceRow {
@@ -11,6 +13,13 @@ export interface PriceRow {
   readonly contextTokens: number;
   /** Prices of calls with longer prompts. */
   readonly steps: readonly { readonly promptTokens: number; readonly input: string; readonly output: string }[];
+  /** Prices at other hours of the day, UTC. */
+  readonly hours: readonly {
+    readonly from: string;
+    readonly until: string;
+    readonly input: string;
+    readonly output: string;
+  }[];
   readonly since: string;
   /** The adapters configured to serve it, in the order in which they are tried. */
   readonly providers: readonly string[];
@@ -27,6 +36,12 @@ function rowOf({ slug, sale, contextTokens, offers }: SoldModel | SoldEmbedding)
       promptTokens: step.promptTokens,
       input: usdPerMillionText(step.input),
       output: usdPerMillionText(step.output),
+    })),
+    hours: sale.hours.map(({ fromMinute, untilMinute, price }) => ({
+      from: timeText(fromMinute),
+      until: timeText(untilMinute),
+      input: usdPerMillionText(price.input),
+      output: usdPerMillionText(price.output),
     })),
     since: sale.since,
     providers: offers.map((offer) => offer.adapter.id),
@@ -52,6 +67,7 @@ export function priceLines(row: PriceRow): readonly (readonly string[])[] {
   const providers = row.providers.join(", ") || "-";
   return [
     [row.model, row.input, row.cached, row.output, shortCount(row.contextTokens), providers],
+    ...row.hours.map((at) => [`  ${at.from} to ${at.until} UTC`, at.input, "", at.output, "", ""]),
     ...row.steps.map((step) => [`  above ${shortCount(step.promptTokens)}`, step.input, "", step.output, "", ""]),
   ];
 }

@@ -2,7 +2,7 @@
 import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPerMillion } from "../money.ts";
 import type { TokenUsage } from "../route.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
-import type { PriceStep, TokenPrice, TokenRates } from "./catalog.ts";
+import type { PriceHours, PriceStep, TokenPrice, TokenRates } from "./catalog.ts";
 
 /** What a request can use at most; `inputTokensMax` covers cached tokens as well. */
 export interface UsageBound {
@@ -64,7 +64,7 @@ function picoOf(text: string): PicoPerToken {
   return pico;
 }
 
-function compileRates(spec: Omit<TokenPriceSpec, "since" | "steps">): TokenRates {
+function compileRates(spec: Omit<TokenPriceSpec, "since" | "steps" | "hours">): TokenRates {
   return {
     input: picoOf(spec.input),
     output: picoOf(spec.output),
@@ -76,11 +76,68 @@ function compileRates(spec: Omit<TokenPriceSpec, "since" | "steps">): TokenRates
 /** Compiles a price that has passed validation. `name` begins its version: a slug, or an adapter and its model. */
 export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
   const steps = (spec.steps ?? []).map((step) => ({ ...compileRates(step), promptTokens: step.promptTokens }));
-  return { ...compileRates(spec), steps, since: spec.since, version: `${name}@${spec.since}` };
+  const { since } = spec;
+  const version = `${name}@${since}`;
+  const hours = (spec.hours ?? []).map((at): PriceHours => {
+    const price = { ...compileRates(at), steps: [], hours: [], since, version: `${version}:${at.from}-${at.until}` };
+    const { from, until, weekdaysOnly = false } = at;
+    return { fromMinute: minuteOf(from), untilMinute: minuteOf(until), weekdaysOnly, price };
+  });
+  return { ...compileRates(spec), steps, hours, since, version };
+}
+
+/** The minute of the day of `HH:MM`. */
+function minuteOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+/** 1970 began on a Thursday, the fourth day after a Sunday. */
+const FIRST_WEEKDAY = 4;
+
+function isWeekend(day: number): boolean {
+  return (day + FIRST_WEEKDAY) % 7 === 0 || (day + FIRST_WEEKDAY) % 7 === 6;
+}
+
+/** The price of a moment, in milliseconds since 1970: what a call that is admitted then costs. */
+export function priceAt(price: TokenPrice, epochMs: number): TokenPrice {
+  if (price.hours.length === 0) return price;
+  const minutes = Math.floor(epochMs / MINUTE_MS);
+  const minute = minutes % DAY_MINUTES;
+  const weekend = isWeekend(Math.floor(minutes / DAY_MINUTES));
+  const within = price.hours.find(
+    ({ fromMinute, untilMinute, weekdaysOnly }) =>
+      fromMinute <= minute && minute < untilMinute && !(weekdaysOnly && weekend),
+  );
+  return within?.price ?? price;
+}
+
+/** The dearest price of any moment from one to another, both in milliseconds since 1970. */
+export function dearestWithin(price: TokenPrice, fromMs: number, untilMs: number): TokenPrice {
+  if (price.hours.length === 0) return price;
+  const dayMs = DAY_MINUTES * MINUTE_MS;
+  const moments = [fromMs];
+  for (let midnight = Math.floor(fromMs / dayMs) * dayMs; midnight <= untilMs; midnight += dayMs) {
+    for (const minute of [0, ...price.hours.flatMap((one) => [one.fromMinute, one.untilMinute])]) {
+      const moment = midnight + minute * MINUTE_MS;
+      if (moment > fromMs && moment <= untilMs) moments.push(moment);
+    }
+  }
+  const [first = price, ...others] = new Set(moments.map((moment) => priceAt(price, moment)));
+  if (others.length === 0) return first;
+  const flat = (one: TokenPrice): TokenPrice => ({ ...one, hours: [] });
+  return dearest([flat(first), ...others.map(flat)], price.version);
+}
+
+/** The dearest of all hours. */
+function dearestHours(price: TokenPrice): TokenPrice {
+  const all = price.hours.map((one) => one.price);
+  return all.length === 0 ? price : dearest([{ ...price, hours: [] }, ...all], price.version);
 }
 
 /** The price of a day (`YYYY-MM-DD`): the last that has begun; null before the first. */
-export function priceOn(day: string, prices: readonly TokenPriceSpec[]): TokenPriceSpec | null {
+export function priceOn<Price extends { readonly since: string }>(day: string, prices: readonly Price[]): Price | null {
   return prices.findLast((price) => price.since <= day) ?? null;
 }
 
@@ -98,7 +155,8 @@ export function sellAt(cost: TokenPrice, percent: number): TokenPrice {
   if (percent === 0) return cost;
   const up = (price: PicoPerToken) => markUp(price, percent);
   const steps = cost.steps.map((step) => ({ ...mapRates(step, up), promptTokens: step.promptTokens }));
-  return { ...mapRates(cost, up), steps, since: cost.since, version: `${cost.version}+${percent}%` };
+  const hours = cost.hours.map((one) => ({ ...one, price: sellAt(one.price, percent) }));
+  return { ...mapRates(cost, up), steps, hours, since: cost.since, version: `${cost.version}+${percent}%` };
 }
 
 /** The prompt lengths above which one of the prices changes. */
@@ -107,8 +165,9 @@ function lengthsOf(prices: readonly TokenPrice[]): readonly number[] {
   return [...lengths].sort((a, b) => a - b);
 }
 
-/** The dearest of several prices in every bucket and for every prompt length: selling at it, no candidate makes a loss. */
-export function dearest(prices: readonly [TokenPrice, ...TokenPrice[]], name: string): TokenPrice {
+/** The dearest of several prices in every bucket, for every prompt length and at every hour: selling at it, no candidate makes a loss. */
+export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: string): TokenPrice {
+  const prices = all.map(dearestHours);
   const above = (promptTokens: number): TokenRates => {
     const all = prices.map((price) => ratesOf(price, promptTokens + 1));
     const most = (bucket: keyof TokenRates) => all.map((rates) => rates[bucket]).reduce(dearer);
@@ -124,12 +183,27 @@ export function dearest(prices: readonly [TokenPrice, ...TokenPrice[]], name: st
     prices
       .map((price) => price.since)
       .sort()
-      .at(-1) ?? prices[0].since;
-  return { ...above(0), steps, since, version: `${name}@${since}` };
+      .at(-1) ?? all[0].since;
+  return { ...above(0), steps, hours: [], since, version: `${name}@${since}` };
 }
 
-/** Whether some usage costs more at `cost` than at `sale`. */
+/** A Thursday and a Saturday, in days since 1970. */
+const KINDS_OF_DAYS = [0, 2];
+
+/** Every moment of a working day and of a weekend at which one of two prices can change. */
+function hourChanges(prices: readonly TokenPrice[]): readonly number[] {
+  const changes = prices.flatMap(({ hours }) => hours.flatMap((one) => [one.fromMinute, one.untilMinute]));
+  const minutes = [...new Set([0, ...changes])].filter((minute) => minute < DAY_MINUTES);
+  return KINDS_OF_DAYS.flatMap((day) => minutes.map((minute) => (day * DAY_MINUTES + minute) * MINUTE_MS));
+}
+
+/** Whether some usage costs more at `cost` than at `sale`, at some hour. */
 export function isDearer(cost: TokenPrice, sale: TokenPrice): boolean {
+  if (cost.hours.length + sale.hours.length === 0) return isDearerNow(cost, sale);
+  return hourChanges([cost, sale]).some((moment) => isDearerNow(priceAt(cost, moment), priceAt(sale, moment)));
+}
+
+function isDearerNow(cost: TokenPrice, sale: TokenPrice): boolean {
   return [0, ...lengthsOf([cost, sale])].some((promptTokens) => {
     const ours = ratesOf(cost, promptTokens + 1);
     const theirs = ratesOf(sale, promptTokens + 1);

@@ -1,8 +1,13 @@
-// An endpoint or action that will go: its answers say so from the day it is announced, and after its sunset there is only 410.
+// An endpoint, action or model that will go: its answers say so from the day it is announced, and after its sunset there is only 410.
 
 import type { Endpoint, GatewayRequest, Retirement } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { ModelEnd } from "./adapter.ts";
+import type { RetiredModel } from "./catalog.ts";
 import { retirementSchema } from "./validate-action.ts";
+
+/** How long before its end a model is left out of lists, in milliseconds. */
+const UNLISTED_MS = 30 * 86_400_000;
 
 const CHECKED = retirementSchema.optional();
 
@@ -33,7 +38,7 @@ export function retirementHeaders(retires: Retirement | undefined, nowMs: number
 export function goneError({ sunset, successor }: Retirement): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Use ${successor} instead.`;
   return new GatewayError("gone", {
-    detail: { sunset, instead },
+    detail: { what: "This", sunset, instead },
     ...(successor === undefined ? {} : { data: { successor } }),
   });
 }
@@ -49,4 +54,33 @@ export function checkRetirements(endpoints: readonly Endpoint[]): void {
     const problem = CHECKED.safeParse(retires).error?.issues[0];
     if (problem !== undefined) throw new Error(`${method} ${path}: ${problem.path.join(".")} ${problem.message}`);
   }
+}
+
+/** Whether a model is no longer served on a day (`YYYY-MM-DD`, UTC). */
+export function hasEnded(retires: ModelEnd | undefined, day: string): boolean {
+  return retires !== undefined && day >= retires.on;
+}
+
+/** Whether lists show a model on a day: not in the month before its end. */
+export function isListedOn(day: string, retires: ModelEnd | null): boolean {
+  return retires === null || dayMs(day) < dayMs(retires.on) - UNLISTED_MS;
+}
+
+/**
+ * The headers of calls that name models which will end, for the first that does: `Sunset` (RFC 8594), from the day the end is
+ * known, and where its successor is described. None where none of them ends.
+ */
+export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
+  const [first] = ends.toSorted((a, b) => (a.on < b.on ? -1 : 1));
+  if (first === undefined) return {};
+  const sunset = new Date(dayMs(first.on)).toUTCString();
+  if (first.successor === undefined) return { sunset };
+  return { sunset, link: `</api/llm/v1/models/${first.successor}>; rel="successor-version"` };
+}
+
+/** What callers are told who ask for a model after its end. */
+export function retiredModelError({ slug, retires: { on, successor } }: RetiredModel, param: string): GatewayError {
+  const instead = successor === undefined ? "It has no successor." : `Ask for ${successor} instead.`;
+  const data = successor === undefined ? { retired_on: on } : { retired_on: on, successor };
+  return new GatewayError("gone", { of: "model", param, detail: { what: slug, sunset: on, instead }, data });
 }

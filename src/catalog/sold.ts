@@ -1,7 +1,8 @@
 // What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
-import type { ChatSpec, ChatWire, ModelSpec, PartBounds } from "./adapter.ts";
+import type { ChatSpec, ChatWire, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import { blendOf, compilePrice, dearest, isDearer, priceOn, sellAt } from "./price.ts";
+import { hasEnded, isListedOn } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
 
 export interface SaleRules {
@@ -15,6 +16,8 @@ export interface SaleRules {
 export interface AudienceRules extends SaleRules {
   /** The adapters that are configured for live accounts: they make the price for sandbox accounts as well. */
   readonly liveIds: ReadonlySet<string>;
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
   /** Keeps the health of sandbox accounts' candidates apart from that of live ones. */
   readonly healthScope: string;
 }
@@ -25,12 +28,12 @@ export interface PricedListing extends Listing {
   readonly cost: TokenPrice;
 }
 
-/** The listings of one kind that have a price on the day. */
+/** The listings of one kind that have a price on the day, and have not ended by then. */
 export function pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): readonly PricedListing[] {
   return [...adapters].flatMap((adapter) =>
     listingsOf(adapter.id, adapter.spec, kind).flatMap((listing) => {
       const spec = priceOn(day, listing.spec.prices);
-      if (spec === null) return [];
+      if (spec === null || hasEnded(listing.spec.retires, day)) return [];
       return [{ ...listing, adapter, cost: compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`) }];
     }),
   );
@@ -102,13 +105,20 @@ function sizesOf(specs: readonly ModelSpec[]) {
   };
 }
 
+/** The last end of several; null where one of them has none. */
+function lastEnd(specs: readonly ModelSpec[]): ModelEnd | null {
+  const ends = specs.map(({ retires }) => retires).filter((end) => end !== undefined);
+  return ends.length < specs.length ? null : (ends.toSorted((a, b) => (a.on < b.on ? -1 : 1)).at(-1) ?? null);
+}
+
 function soldOf(slug: string, group: Group, rules: AudienceRules) {
   const sale = sellAt(listPriceOf(slug, group, rules.liveIds), rules.markupPercent);
   const serving = group
     .filter(({ adapter, cost }) => adapter.configured && (rules.allowLoss || !isDearer(cost, sale)))
     .sort(inOrder);
-  const sizes = sizesOf((serving.length > 0 ? serving : group).map((listing) => listing.spec));
-  return { slug, sale, serving, ...sizes };
+  const specs = (serving.length > 0 ? serving : group).map((listing) => listing.spec);
+  const retires = lastEnd(specs);
+  return { slug, sale, serving, ...sizesOf(specs), retires, listed: isListedOn(rules.day, retires) };
 }
 
 function embeddingOfferOf(listing: PricedListing, healthScope: string): EmbeddingOffer {

@@ -1,5 +1,6 @@
 // All that a file in tiers/ may import: an alias we sell and its candidates in order of preference, and what our composites try in which order.
 import type { ActionFacts, JsonObject } from "./action.ts";
+import type { PeopleFinderSpec } from "./people-finder.ts";
 
 export { z } from "zod";
 export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
@@ -110,5 +111,79 @@ export function definePageLadder(spec: Omit<PageLadderSpec, "kind">): PageLadder
   return { kind: "page-ladder", ...spec };
 }
 
+/** Gives a finder of people its types. */
+export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
+  return { kind: "people-finder", ...spec };
+}
+
+/** What the sources of core/onesearch are asked, in nobody's words. */
+export interface SearchWanted {
+  readonly query: string;
+  /** How many results are of use. */
+  readonly count: number;
+  /** Today, and the day since which results are wanted (null: of any age), as YYYY-MM-DD. */
+  readonly today: string;
+  readonly since: string | null;
+  readonly domains: readonly string[];
+  readonly excludeDomains: readonly string[];
+  /** The whole text of what is found is wanted. */
+  readonly fullText: boolean;
+  /** The social network, for the facet that asks one. */
+  readonly platform: string;
+}
+
+/** Where something is in an item of an answer: a JSON pointer from the item, or what the item makes of it. */
+export type Place = string | ((item: Readonly<Record<string, unknown>>) => unknown);
+
+/** One action that can answer for a facet. */
+export interface SourceSpec {
+  /** `<adapter id>/<action>`. */
+  readonly action: string;
+  /** Its params; null: it cannot be asked this. */
+  params(wanted: SearchWanted): JsonObject | null;
+  /** Where its answer has the results, and each of them what. */
+  readonly listAt: string;
+  readonly url: Place;
+  readonly title: Place;
+  readonly snippet?: Place;
+  readonly content?: Place;
+  readonly publishedAt?: Place;
+}
+
+/** A kind of source: tried in order, the first that finds something answers. */
+export interface FacetSpec {
+  /** What it finds, in words for whoever chooses. */
+  readonly about: string;
+  /** What a query says that means this facet, where no model chooses. */
+  readonly words?: RegExp;
+  readonly sources: readonly [SourceSpec, ...SourceSpec[]];
+  /** So many of the first are indexes of their own: where time is short, the first two of them that can be asked race. */
+  readonly racing?: number;
+  /** The whole text of what is found is always fetched. */
+  readonly fullText?: true;
+  /** Asked only where the caller names it, and what it answers is given as it came. */
+  readonly raw?: true;
+}
+
+/** What core/onesearch looks for where. */
+export interface FacetsSpec {
+  readonly kind: "facets";
+  readonly facets: Readonly<Record<string, FacetSpec>>;
+  /** How pages are read, by tags of the ladder in tiers/onescrape.ts: as escalation, and for pages that turn all others away. */
+  readonly scrape: readonly [string, ...string[]];
+  readonly scrapeHard: readonly [string, ...string[]];
+  /** The copy of a page as it was on a day. */
+  readonly archive: {
+    readonly action: string;
+    readonly contentAt: string;
+    params(url: string, day: string): JsonObject;
+  };
+}
+
+/** Gives facets their types. */
+export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
+  return { kind: "facets", ...spec };
+}
+
 /** What one of our composites goes by; `kind` tells them apart. */
-export type CompositeTierSpec = PageLadderSpec;
+export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec;

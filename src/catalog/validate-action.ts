@@ -106,6 +106,16 @@ const facts = {
 
 const ids = (place: z.ZodRawShape) => z.array(z.strictObject({ kind: words, ...place })).optional();
 
+const poll = z.strictObject({
+  action: id,
+  param: words,
+  params: jsonObject.optional(),
+  numeric: z.boolean().optional(),
+  at: pointer,
+  done: z.array(words).min(1),
+  failed: z.array(words),
+});
+
 const step = z
   .strictObject({
     request,
@@ -134,19 +144,21 @@ const action = z
     ...facts,
     upstreamCents: z.union([cents, fn]),
     mayCostMore: words.optional(),
+    upstreamMissCents: cents.optional(),
     request: request.optional(),
     steps: z.array(step).optional(),
     run: fn.optional(),
     answer: answer.optional(),
     content: z.union([z.array(pointer).min(1), fn]).optional(),
     rules: z.array(ruleSchema).optional(),
-    issues: ids({ at: pointer, days: count.optional() }),
+    issues: ids({ at: pointer, days: count.optional(), poll: poll.optional() }),
     requires: ids({ param: words }),
     callerIds: z.array(words).optional(),
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
     rate: rateSchema.optional(),
     timeoutMs: count.optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
+    otherExamples: z.array(z.strictObject({ when: jsonObject, answers: z.array(json).min(1) })).optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],

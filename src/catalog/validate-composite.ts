@@ -1,5 +1,6 @@
 // Checks what a file in tiers/ says that a composite of ours goes by, and lists the actions that it names.
 import { z } from "zod";
+import { actionsOfPeopleFinder, peopleFinderSchema } from "./people-finder.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 
 const words = z.string().min(1);
@@ -40,9 +41,39 @@ const pageLadder = z.strictObject({
   documentTypes: z.array(words),
 });
 
+const place = z.union([z.string().regex(/^(\/[^/]+)*$/, "is no JSON pointer"), z.function()]);
+const source = z.strictObject({
+  action: actionId,
+  params: z.function(),
+  listAt: z.string().regex(/^(\/[^/]+)*$/, "is no JSON pointer"),
+  url: place,
+  title: place,
+  snippet: place.optional(),
+  content: place.optional(),
+  publishedAt: place.optional(),
+});
+const facet = z.strictObject({
+  about: words,
+  words: z.instanceof(RegExp).optional(),
+  sources: z.array(source).min(1, "has no source"),
+  racing: z.int().min(2).optional(),
+  fullText: z.literal(true).optional(),
+  raw: z.literal(true).optional(),
+});
+const tags = z.array(z.string().regex(/^[a-z0-9-]+$/)).min(1);
+const facets = z.strictObject({
+  kind: z.literal("facets"),
+  facets: z.record(z.string().regex(/^[a-z0-9-]+$/), facet),
+  scrape: tags,
+  scrapeHard: tags,
+  archive: z.strictObject({ action: actionId, contentAt: pointer, params: z.function() }),
+});
+
 /** By kind. */
 export const COMPOSITE_TIER_SCHEMAS: Readonly<Record<CompositeTierSpec["kind"], z.ZodType>> = {
   "page-ladder": pageLadder,
+  "people-finder": peopleFinderSchema,
+  facets,
 };
 
 /** The actions that a composite's tier names, with the field that names each. */
@@ -53,6 +84,15 @@ export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [fie
         ["map.action", spec.map.action],
         ...spec.rungs.flatMap(({ tag, markdown, html }) =>
           [markdown, html].flatMap((call) => (call === undefined ? [] : [[`rungs ${tag}`, call.action] as const])),
+        ),
+      ];
+    case "people-finder":
+      return actionsOfPeopleFinder(spec);
+    case "facets":
+      return [
+        ["archive.action", spec.archive.action],
+        ...Object.entries(spec.facets).flatMap(([name, { sources }]) =>
+          sources.map(({ action }) => [`facets ${name}`, action] as const),
         ),
       ];
   }

@@ -1,8 +1,10 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
+import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
+import { parseUnitPrice } from "./unit-price.ts";
 import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
@@ -26,13 +28,27 @@ const day = z.iso.date("is no day as YYYY-MM-DD");
 const count = z.int().positive();
 const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 const pointers = z.array(pointer).min(1);
-const origin = z.url({ protocol: /^https?$/, error: "is no http address" }).regex(/[^/]$/, "must not end in a slash");
+const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
+const origin = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
+  .regex(/[^/]$/, "must not end in a slash");
 const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
 const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
 const step = z.strictObject({ promptTokens: count, ...rates });
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time of day as HH:MM");
+const hours = z
+  .strictObject({ from: time, until: time, weekdaysOnly: z.boolean().optional(), ...rates })
+  .refine(({ from, until }) => from < until, { path: ["until"], message: "must be after `from`, on the same day" });
+const dated = z
+  .strictObject({ since: day, ...rates, steps: z.array(step).optional(), hours: z.array(hours).optional() })
+  .refine((one) => one.steps === undefined || one.hours === undefined, {
+    path: ["hours"],
+    message: "cannot be together with steps",
+  });
 const prices = z
-  .array(z.strictObject({ since: day, ...rates, steps: z.array(step).optional() }))
+  .array(dated)
   .min(1, "has no price, and what is not priced is not sold")
   .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
   .refine(
@@ -73,7 +89,10 @@ const anyModel = {
   tokenizer: z.enum(["o200k", "unknown"]).optional(),
   ...wire,
 };
+const retires = z.strictObject({ on: day, successor: slug.optional() });
 const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
+/** Of a model that the operator names, who may set its price as well. */
+const unpriced = z.union([z.tuple([]), prices]);
 const chat = z.strictObject({
   ...wire,
   dialect,
@@ -86,12 +105,87 @@ const chat = z.strictObject({
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
   modelsPath: z.string().startsWith("/").optional(),
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyChatModel })),
-  anyModel: z.strictObject(anyChatModel).optional(),
+  models: z.record(
+    z.string(),
+    z.strictObject({
+      slug: slug.optional(),
+      retires: retires.optional(),
+      priceNote: z.string().min(1).optional(),
+      ...anyChatModel,
+    }),
+  ),
+  anyModel: z.strictObject({ ...anyChatModel, prices: unpriced }).optional(),
 });
 const embeddings = z.strictObject({
-  models: z.record(z.string(), z.strictObject({ slug: slug.optional(), ...anyModel })),
+  models: z.record(
+    z.string(),
+    z.strictObject({
+      slug: slug.optional(),
+      retires: retires.optional(),
+      priceNote: z.string().min(1).optional(),
+      ...anyModel,
+    }),
+  ),
   anyModel: z.strictObject(anyModel).optional(),
+});
+
+const unitPrice = z
+  .string()
+  .refine((text) => parseUnitPrice("images", text) !== null, "is no decimal in USD with at most nine places");
+const tokenCounts = z.record(z.string(), z.record(z.string(), count));
+const unitModel = z.strictObject({
+  kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
+  dialect: z.enum([
+    "openai-images",
+    "gemini-images",
+    "fal-images",
+    "openai-audio",
+    "openai-voice",
+    "cohere-rerank",
+    "data-rerank",
+    "openai-moderation",
+    "openai-completion",
+  ]),
+  slug: slug.optional(),
+  prices: z
+    .array(
+      z.strictObject({
+        since: day,
+        textIn: price.optional(),
+        cachedIn: price.optional(),
+        imageIn: price.optional(),
+        audioIn: price.optional(),
+        textOut: price.optional(),
+        imageOut: price.optional(),
+        audioOut: price.optional(),
+        characters: price.optional(),
+        hours: unitPrice.optional(),
+        searches: unitPrice.optional(),
+        megapixels: unitPrice.optional(),
+        images: z.record(z.string(), unitPrice).optional(),
+      }),
+    )
+    .min(1, "has no price, and what is not priced is not sold")
+    .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last"),
+  origin: z.string().optional(),
+  path: z.string().startsWith("/").optional(),
+  extraFields: z.record(z.string(), z.unknown()).optional(),
+  renamed: z.record(z.string(), z.string()).optional(),
+  omits: z.array(z.string()).optional(),
+  refuses: z.array(z.string()).optional(),
+  inputTokensMax: count.optional(),
+  outputTokensMax: count.optional(),
+  charactersMax: count.optional(),
+  imagesMax: count.optional(),
+  imageTokens: tokenCounts.optional(),
+  imageInTokensMax: count.optional(),
+  streams: z.boolean().optional(),
+  translates: z.boolean().optional(),
+  formats: z.array(z.string()).optional(),
+  secondsMax: count.optional(),
+  secondsMin: count.optional(),
+  audioTokensPerSecond: count.optional(),
+  fillsIn: z.boolean().optional(),
 });
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/);
@@ -101,10 +195,17 @@ const otherOrigin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
 
+const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
+const settings = z.record(
+  z.string().regex(/^[a-z]+$/),
+  z.strictObject({ env: envNames, fallback: z.string().optional() }),
+);
+
 const adapter = z.strictObject({
   name: z.string().min(1),
   docs: z.string().min(1),
   origin,
+  settings: settings.optional(),
   auth: z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
     z.strictObject({
@@ -125,6 +226,7 @@ const adapter = z.strictObject({
   keyParts: envNames.optional(),
   keyOptional: z.boolean().optional(),
   alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
+  pricedAs: z.string().min(1).optional(),
   otelName: z
     .string()
     .regex(/^[a-z][a-z0-9_.]*$/)
@@ -136,10 +238,12 @@ const adapter = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   local: z.boolean().optional(),
+  several: z.boolean().optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
   embeddings: embeddings.optional(),
+  unitModels: z.record(z.string(), unitModel).optional(),
 });
 
 const tier = z.strictObject({
@@ -162,10 +266,31 @@ function problemsOf(file: string, error: z.ZodError): readonly string[] {
   );
 }
 
-/** Checks one adapter file's default export. The file's name is only for the complaints. */
+const adapterTable = z.strictObject({ adapters: z.record(adapterId, adapter) });
+
+/** Parts of an address that nobody can fill in. */
+function unfilled(spec: unknown): readonly string[] {
+  const { origin, settings = {} } = spec as z.infer<typeof adapter>;
+  const names = [...origin.matchAll(/\{([a-z]+)\}/g)].map(([, name = ""]) => name);
+  return names.filter((name) => settings[name] === undefined);
+}
+
+/** Checks one adapter file's default export: an adapter, or a table of them. The file's name is only for the complaints. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
-  const checked = adapter.safeParse(value);
-  return checked.success ? [] : problemsOf(file, checked.error);
+  const isTable = isAdapterTable(value);
+  const checked = (isTable ? adapterTable : adapter).safeParse(value);
+  if (!checked.success) return problemsOf(file, checked.error);
+  const rows: readonly (readonly [string, unknown])[] = isTable
+    ? Object.entries(value.adapters).map(([id, row]) => [`${file}: adapters.${id}.`, row])
+    : [[`${file}: `, value]];
+  return rows.flatMap(([at, row]) =>
+    unfilled(row).map((name) => `${at}origin has {${name}}, which is none of settings`),
+  );
+}
+
+/** Whether a file holds several adapters. */
+export function isAdapterTable(value: unknown): value is AdapterTable {
+  return typeof value === "object" && value !== null && "adapters" in value;
 }
 
 /** The schema of what a tier is meant to be: what a composite goes by, an action under a name of ours, or models. */

@@ -7,7 +7,9 @@ export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
   if (spec.waitsFor !== undefined || spec.sandboxOnly === true) return [];
   if (spec.local === true) return [envName(id, "BASE_URL")];
   const contact = spec.contact === "required" ? ["CONTACT"] : [];
-  return spec.auth.kind === "none" ? contact : [...keyVariablesOf(id, spec), ...contact];
+  const parts = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
+  const address = parts.flatMap(({ env }) => env.slice(0, 1));
+  return [...keyVariablesOf(id, spec), ...address, ...contact];
 }
 
 /** Where its key stands: one variable, or those of its parts. Of several names for the same key the first. */
@@ -26,5 +28,6 @@ export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[]
     ...(any ? ["MODEL", "PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"] : []),
   ];
   const keys = spec.keyParts ?? spec.keyEnv ?? [envName(id, "API_KEY")];
-  return [...suffixes.map((suffix) => envName(id, suffix)), ...keys];
+  const address = Object.values(spec.settings ?? {}).flatMap(({ env }) => env);
+  return [...suffixes.map((suffix) => envName(id, suffix)), ...keys, ...address];
 }

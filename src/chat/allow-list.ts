@@ -17,6 +17,8 @@ export interface PlaceSpec {
   readonly quoted?: true;
   /** Encoded media or an address of it: not text, but bounded by its kind. */
   readonly media?: MediaKind;
+  /** The field beside it that says of what type encoded media is, where it does not say so itself. */
+  readonly typedBy?: string;
   /** It changes the price, or cannot be served. Refused unless null, or one of the values that change nothing. */
   readonly refused?: { readonly why: string; readonly neutral?: (value: unknown) => boolean };
   readonly fields?: Readonly<Record<string, PlaceSpec>>;
@@ -25,6 +27,8 @@ export interface PlaceSpec {
   readonly by?: {
     readonly field: string;
     readonly cases: Readonly<Record<string, PlaceSpec>>;
+    /** What an object without the word is; left out: there must be one. */
+    readonly missing?: PlaceSpec;
     /** What any other word means; `unknown`: the plan says what it thinks of it. */
     readonly otherwise: PlaceSpec | "unknown";
   };
@@ -40,12 +44,14 @@ export interface Place {
   readonly asJson: boolean;
   readonly quoted: boolean;
   readonly media: MediaKind | null;
+  readonly typedBy: string | null;
   readonly refused: NonNullable<PlaceSpec["refused"]> | null;
   readonly fields: ReadonlyMap<string, Place> | null;
   readonly items: Place | null;
   readonly by: {
     readonly field: string;
     readonly cases: ReadonlyMap<string, Place>;
+    readonly missing: Place | null;
     readonly otherwise: Place | "unknown";
   } | null;
 }
@@ -69,6 +75,7 @@ export function compilePlace(spec: PlaceSpec, path = ""): Place {
     asJson: spec.asJson === true,
     quoted: spec.quoted === true,
     media: spec.media ?? null,
+    typedBy: spec.typedBy ?? null,
     refused: spec.refused ?? null,
     fields: spec.fields === undefined ? null : placesOf(spec.fields, (field) => below(path, field)),
     items: spec.items === undefined ? null : compilePlace(spec.items, below(path, "*")),
@@ -78,6 +85,7 @@ export function compilePlace(spec: PlaceSpec, path = ""): Place {
         : {
             field: by.field,
             cases: placesOf(by.cases, () => path),
+            missing: by.missing === undefined ? null : compilePlace(by.missing, path),
             otherwise: by.otherwise === "unknown" ? "unknown" : compilePlace(by.otherwise, path),
           },
   };
@@ -88,5 +96,6 @@ export function placeOf(object: Readonly<Record<string, unknown>>, place: Place)
   const { by } = place;
   if (by === null) return place;
   const word = object[by.field];
+  if ((word === undefined || word === null) && by.missing !== null) return by.missing;
   return (typeof word === "string" ? by.cases.get(word) : undefined) ?? by.otherwise;
 }

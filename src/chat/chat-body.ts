@@ -4,14 +4,17 @@ import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ChatBody } from "../wires/chat-completions/body.ts";
+import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
-import { type Preferences, readPreferences } from "./preferences.ts";
-import { type PromptShape, shapeOf } from "./prompt-bounds.ts";
-import { NAMES_MAX, sift } from "./sift.ts";
+import type { ModelRequest } from "./model-request.ts";
+import { readPreferences } from "./preferences.ts";
+import { shapeOf } from "./prompt-bounds.ts";
+import { readText, sentText } from "./prompt-text.ts";
+import { NAMES_MAX, type Sifted, sift } from "./sift.ts";
 
-export const OUTPUT_TOKENS_DEFAULT = 4_096;
-export const OUTPUT_TOKENS_MAX = 16_384;
+const OUTPUT_TOKENS_DEFAULT = 4_096;
+const OUTPUT_TOKENS_MAX = 16_384;
 
 const ISSUES_SHOWN_MAX = 20;
 
@@ -78,32 +81,6 @@ const chatBody = z.object({
   safetySettings: z.array(z.unknown()).max(64).nullish(),
 });
 
-/** What the pipeline needs of a chat request, beside the body that goes upstream. */
-export interface ChatRequest {
-  /** What goes to vendors: nothing but what the allow-list knows. */
-  readonly body: ChatBody;
-  /** What goes to servers of the operator's own, which may know more: all that was sent, but for our own fields. */
-  readonly unsifted: () => ChatBody;
-  /** The body as it was sent, for the fingerprint of its Idempotency-Key. */
-  readonly sent: unknown;
-  /** The fields that vendors are not sent, such as `messages.foo`; fit for a header, and at most 20. */
-  readonly dropped: readonly string[];
-  readonly shape: PromptShape;
-  /** The type of a content part that nobody could bound. */
-  readonly unknownPart: string | null;
-  readonly maxCostCents: unknown;
-  /** Who may serve, and in which order; null: whoever can, in ours. */
-  readonly preferences: Preferences | null;
-  /** In order of preference, as the caller wrote them, with the field each came from. */
-  readonly wanted: readonly { readonly name: string; readonly param: string }[];
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  readonly choices: number;
-  readonly outputTokensMax: number;
-  /** The caller asked for more than we sell. */
-  readonly lowered: boolean;
-}
-
 /** The first thing wrong with a body, as an error that names the field. */
 export function schemaError(issues: readonly FieldIssue[]): GatewayError {
   const fields = issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => ({ field: path, message }));
@@ -128,8 +105,50 @@ function includesUsage(usage: unknown): boolean {
   return isRecord(usage) && usage.include === true;
 }
 
+/** The request that a checked body makes, and how its answer is framed. */
+function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<typeof chatBody>): ModelRequest {
+  const { preferences, dropped } = readPreferences(sent.provider);
+  const named = typeof body.model === "string" ? [{ name: body.model, param: "model" }] : [];
+  const more = (body.models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
+  const asked = Math.min(
+    body.max_tokens ?? Number.POSITIVE_INFINITY,
+    body.max_completion_tokens ?? Number.POSITIVE_INFINITY,
+  );
+  const stream = body.stream === true;
+  const includeUsage = stream && (body.stream_options?.include_usage === true || includesUsage(sent.usage));
+  const kept = sifted.body as ChatBody;
+  return {
+    operation: "chat",
+    idPrefix: "chatcmpl-",
+    asked: chatCompletionsWire.request(kept),
+    unsifted: () => chatCompletionsWire.request(unsifted(sent) as ChatBody),
+    sent,
+    named: body,
+    promptField: "messages",
+    dropped: dropped.length === 0 ? sifted.dropped : [...sifted.dropped, ...dropped].slice(0, NAMES_MAX),
+    shape: shapeOf(sifted),
+    unknownPart: sifted.unknown,
+    maxCostCents: sent.max_cost_cents,
+    preferences,
+    wanted: [...named, ...more],
+    stream,
+    choices: body.n ?? 1,
+    output: {
+      asked: Number.isFinite(asked) ? asked : null,
+      fallback: OUTPUT_TOKENS_DEFAULT,
+      cap: OUTPUT_TOKENS_MAX,
+      shared: false,
+    },
+    sentText: () => sentText(kept, CHAT_FIELDS),
+    readText: () => readText(kept, CHAT_FIELDS),
+    answers: chatCompletionsWire.answers,
+    frame: ({ id, createdS, trace, loweredTo }) =>
+      chatCompletionsWire.frame({ completionId: id, createdS, stream, includeUsage, trace, loweredTo }),
+  };
+}
+
 /** Checks a chat request. */
-export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
+export function readChatBody(bytes: Buffer): ModelRequest | GatewayError {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
   const sifted = isRecord(sent) ? sift(sent, CHAT_FIELDS) : null;
@@ -138,32 +157,6 @@ export function readChatBody(bytes: Buffer): ChatRequest | GatewayError {
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
-  const body = parsed.data;
-  const { preferences, dropped } = readPreferences(sent.provider);
-  const wanted = [
-    ...(typeof body.model === "string" ? [{ name: body.model, param: "model" }] : []),
-    ...(body.models ?? []).map((name, at) => ({ name, param: `models.${at}` })),
-  ];
-  if (wanted.length === 0) return invalid("model", "name a model or a tier, such as core/cheap");
-  const asked = Math.min(
-    body.max_tokens ?? Number.POSITIVE_INFINITY,
-    body.max_completion_tokens ?? Number.POSITIVE_INFINITY,
-  );
-  const outputTokensMax = Number.isFinite(asked) ? asked : OUTPUT_TOKENS_DEFAULT;
-  return {
-    body: sifted.body as ChatBody,
-    sent,
-    unsifted: () => unsifted(sent) as ChatBody,
-    dropped: dropped.length === 0 ? sifted.dropped : [...sifted.dropped, ...dropped].slice(0, NAMES_MAX),
-    preferences,
-    shape: shapeOf(sifted),
-    unknownPart: sifted.unknown,
-    maxCostCents: sent.max_cost_cents,
-    wanted,
-    stream: body.stream === true,
-    includeUsage: body.stream === true && (body.stream_options?.include_usage === true || includesUsage(sent.usage)),
-    choices: body.n ?? 1,
-    outputTokensMax: Math.min(outputTokensMax, OUTPUT_TOKENS_MAX),
-    lowered: outputTokensMax > OUTPUT_TOKENS_MAX,
-  };
+  const read = requestOf(sent, sifted, parsed.data);
+  return read.wanted.length > 0 ? read : invalid("model", "name a model or a tier, such as core/cheap");
 }

@@ -4,10 +4,12 @@ import type { Audience } from "../catalog/catalog.ts";
 import type { Answer, Call, Endpoint } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
-import { type ChatDeps, chatPlan } from "./chat-plan.ts";
+import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
-
-const BODY_BYTES_MAX = 32 * 1024 * 1024;
+import { messagesEndpoints } from "./messages-endpoints.ts";
+import type { ChatDeps } from "./model-plan.ts";
+import { at, PAID } from "./paths.ts";
+import { unitEndpoints } from "./unit-endpoints.ts";
 
 /** Builders of the free answers, from the catalog as whoever asks sees it. */
 export interface PriceAnswers {
@@ -18,12 +20,7 @@ export interface PriceAnswers {
 }
 
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
-const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX, errors: chatErrors } as const;
-
-/** Also below `/v1`, so that a client whose base URL ends as everybody else's does works unchanged. */
-function at(path: string) {
-  return { path: `/api/llm/v1${path}`, alias: `/v1${path}` };
-}
+const paid = { ...PAID, errors: chatErrors } as const;
 
 function free(path: string, make: (call: Call) => unknown): Endpoint {
   return {
@@ -36,20 +33,14 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
-function notYet(path: string): Endpoint {
-  const served = at(path);
-  const detail = `${served.path} is not offered yet; use POST /api/llm/v1/chat/completions.`;
-  return { ...PAID, ...served, answer: () => new GatewayError("not_found", { of: "path", detail: { detail } }) };
-}
-
 export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
   return [
-    { ...PAID, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
-    { ...PAID, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
+    { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
+    { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
+    ...unitEndpoints(deps).map((spec) => ({ ...spec, ...at(spec.path), errors: chatErrors })),
     free("/models", ({ caller }) => answers.models(seenBy(caller))),
     free("/models/{slug...}", ({ request, caller }) => answers.model(request.params.slug ?? "", seenBy(caller))),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
-    notYet("/responses"),
-    notYet("/messages"),
+    ...messagesEndpoints(deps),
   ];
 }

@@ -1,8 +1,10 @@
 // Makes a Plan from an embeddings request: one model, priced by its input alone.
 import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
+import type { TokenPrice } from "../catalog/catalog.ts";
 import { findEmbedding } from "../catalog/find-model.ts";
-import { boundOf, ratesOf } from "../catalog/price.ts";
+import { boundOf, dearestWithin, ratesOf } from "../catalog/price.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { readFields } from "../field-issues.ts";
@@ -18,8 +20,8 @@ import { maxCostOf } from "../wires/max-cost.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { compilePlace } from "./allow-list.ts";
 import { schemaError, unsifted } from "./chat-body.ts";
-import type { ChatDeps } from "./chat-plan.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import type { ChatDeps } from "./model-plan.ts";
 import { sift } from "./sift.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 
@@ -95,6 +97,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (refused !== null) return refused;
   const { settings, upstream, clock, counter } = deps;
+  const atMs = clock.epochMs();
   const clocks = {
     firstTokenMsMax: settings.unaryMs,
     lastFirstTokenMsMax: settings.unaryMs,
@@ -103,7 +106,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
   const order = {
     requestId: request.id,
     completionId: "",
-    createdS: Math.floor(clock.epochMs() / 1000),
+    createdS: Math.floor(atMs / 1000),
     stream: false,
     servedSlug: model.slug,
     contextTokens: model.contextTokens,
@@ -114,6 +117,7 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
   );
   if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  const held = (price: TokenPrice) => dearestWithin(price, atMs, atMs + settings.wholeMsMax);
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
   const plan: Plan = {
     operation: "embeddings",
@@ -121,13 +125,13 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     streamed: false,
     effect: "read",
     quote: {
-      nano: boundOf(model.sale, bound),
+      nano: boundOf(held(model.sale), bound),
       tighten: null,
       affordable(free) {
-        const tokens = affordable(free, ratesOf(model.sale, 0).input);
+        const tokens = affordable(free, ratesOf(held(model.sale), 0).input);
         return { affordable_input_tokens: Math.min(tokens ?? model.contextTokens, model.contextTokens) };
       },
-      upstreamNano: () => candidates.map(({ offer }) => boundOf(offer.cost, bound)).reduce(most, ZERO),
+      upstreamNano: () => candidates.map(({ offer }) => boundOf(held(offer.cost), bound)).reduce(most, ZERO),
     },
     hold: { kind: "call" },
     whilePaused: false,
@@ -144,18 +148,21 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
-      return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter });
+      return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length, atMs),
     prepare: null,
   };
   return {
     plan,
     keepAliveMs: null,
-    headers: droppedHeader(
-      sifted.dropped,
-      candidates.every(({ offer }) => isOwnServer(offer)),
-    ),
+    headers: {
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+      ...droppedHeader(
+        sifted.dropped,
+        candidates.every(({ offer }) => isOwnServer(offer)),
+      ),
+    },
     frame,
   };
 }

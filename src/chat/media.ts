@@ -14,7 +14,9 @@ function endingOf(address: string): string {
   return path.slice(path.lastIndexOf(".") + 1).toLowerCase();
 }
 
-function typedAs(mediaType: string): BoundedAs {
+/** What media of a type is bounded as. */
+export function typedAs(type: unknown): BoundedAs {
+  const mediaType = typeof type === "string" ? type.trim().toLowerCase() : "";
   if (mediaType === "application/pdf") return "file";
   if (mediaType.startsWith("image/") && mediaType !== "image/svg+xml") return "image";
   return mediaType.startsWith("audio/") ? "audio" : "anything";
@@ -24,7 +26,7 @@ function typedAs(mediaType: string): BoundedAs {
 export function readMedia(value: string, kind: MediaKind): { readonly boundedAs: BoundedAs; readonly isData: boolean } {
   if (kind === "audio") return { boundedAs: "audio", isData: true };
   const type = DATA_URL.exec(value.slice(0, 300))?.[1];
-  if (type !== undefined) return { boundedAs: typedAs(type.trim().toLowerCase()), isData: true };
+  if (type !== undefined) return { boundedAs: typedAs(type), isData: true };
   const ending = ADDRESS.test(value) ? endingOf(value) : "";
   if (kind === "image") return { boundedAs: DOCUMENT_ENDINGS.includes(ending) ? "anything" : "image", isData: false };
   return { boundedAs: ending === "pdf" ? "file" : "anything", isData: false };

@@ -3,7 +3,7 @@ import { type Place, placeOf } from "./allow-list.ts";
 import { readMedia } from "./media.ts";
 
 function isData(value: string, place: Place): boolean {
-  return place.media !== null && readMedia(value, place.media).isData;
+  return place.media !== null && (place.typedBy !== null || readMedia(value, place.media).isData);
 }
 
 /** Adds every string, number and key that is sent. What has no place is counted too: nothing can be missed by being new. */
@@ -36,6 +36,7 @@ function addRead(value: unknown, place: Place, texts: string[]): void {
   } else {
     const object = value as Record<string, unknown>;
     const own = placeOf(object, place);
+    if (own !== "unknown" && own.read && own.free) texts.push(JSON.stringify(object));
     if (own === "unknown" || own.fields === null) return;
     for (const [key, inner] of own.fields) if (object[key] !== undefined) addRead(object[key], inner, texts);
   }

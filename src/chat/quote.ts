@@ -1,8 +1,8 @@
 // The most a chat request can cost: of several models the dearest, first by bytes, then by a count where money is short.
-import type { SoldModel } from "../catalog/catalog.ts";
-import { boundOf, ratesOf } from "../catalog/price.ts";
-import { affordable, minus, most, type Nano, ZERO } from "../money.ts";
-import type { Quote } from "../plan.ts";
+import type { SoldModel, TokenPrice } from "../catalog/catalog.ts";
+import { boundOf, dearestWithin, ratesOf } from "../catalog/price.ts";
+import { affordable, minus, most, type Nano, part, ZERO } from "../money.ts";
+import type { Quote, Within } from "../plan.ts";
 import type { Route } from "../route.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 import { countedTokensMax, type PromptShape, textTokensMax } from "./prompt-bounds.ts";
@@ -13,6 +13,8 @@ export interface FitModel {
   readonly model: SoldModel;
   /** Which of the caller's names it was opened from. */
   readonly place: number;
+  /** How long it may take to its first content while another remains. */
+  readonly firstTokenMsMax: number;
   readonly partTokens: number;
   readonly outputTokensMax: number;
   /** The body goes to it unsifted, so only its bytes bound what it reads. */
@@ -26,7 +28,6 @@ export interface QuotedPrompt {
   /** All the text that is sent. */
   readonly text: () => string;
   readonly choices: number;
-  readonly outputTokensMax: number;
   /** Holds of this account are made from bytes, never from a count. */
   readonly strict: boolean;
 }
@@ -36,73 +37,115 @@ async function countedFor(
   models: readonly FitModel[],
   { shape, text }: QuotedPrompt,
   counter: TokenCounter,
-): Promise<ReadonlyMap<FitModel, number>> {
+): Promise<ReadonlyMap<SoldModel, number>> {
   const sent = text();
   const counts = new Map<SoldModel["tokenizer"], number>();
-  const counted = new Map<FitModel, number>();
+  const counted = new Map<SoldModel, number>();
   for (const fit of models) {
     if (fit.unsifted) continue;
     const { tokenizer } = fit.model;
     const count = counts.get(tokenizer) ?? (await counter.countMax(sent, tokenizer));
     counts.set(tokenizer, count);
-    counted.set(fit, countedTokensMax(shape, count));
+    counted.set(fit.model, countedTokensMax(shape, count));
   }
   return counted;
 }
 
-/** Makes the quote of a chat request. `routeOf` is asked for the route of some of the models, where the money does not do for all. */
-export function quoteOf(
-  models: readonly FitModel[],
-  prompt: QuotedPrompt,
-  counter: TokenCounter,
-  routeOf: (models: readonly FitModel[]) => Route,
-): Quote {
+export interface QuoteParts {
+  readonly counter: TokenCounter;
+  /** When the call is planned and the last moment it can end, in milliseconds since 1970: the hold is for the dearest hour between. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** The route of some of the models, where the money does not do for all. */
+  readonly routeOf: (models: readonly FitModel[]) => Route;
+  /** The same model with fewer output tokens, for a request whose output is lowered to what the money does for; null: it is not. */
+  readonly withOutput: ((fit: FitModel, outputTokensMax: number) => FitModel) | null;
+}
+
+/** Of what is free, an answer may take one part in so many: calls beside it want some too. */
+const SHARE = 4;
+/** What every answer may have as long as it can be paid at all. */
+const SHARED_TOKENS_MIN = 16_384;
+/** Fewer are no answer to an agent. */
+const OUTPUT_TOKENS_MIN = 1_024;
+
+/** Makes the quote of a request to models. */
+export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
+  const { counter, routeOf, withOutput, fromMs, untilMs } = parts;
   const byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
-  let counted: ReadonlyMap<FitModel, number> = new Map();
+  let counted: ReadonlyMap<SoldModel, number> = new Map();
 
   /** No prompt longer than the model's context is ever served. */
   function inputTokensMax(fit: FitModel): number {
-    const textTokens = Math.min(byBytes, counted.get(fit) ?? byBytes);
+    const textTokens = Math.min(byBytes, counted.get(fit.model) ?? byBytes);
     return Math.min(textTokens + fit.partTokens, fit.model.contextTokens);
   }
 
+  const held = (price: TokenPrice): TokenPrice => dearestWithin(price, fromMs, untilMs);
+
   function boundFor(fit: FitModel): Nano {
     const outputTokensMax = fit.outputTokensMax * prompt.choices;
-    return boundOf(fit.model.sale, { inputTokensMax: inputTokensMax(fit), outputTokensMax });
+    return boundOf(held(fit.model.sale), { inputTokensMax: inputTokensMax(fit), outputTokensMax });
   }
 
   const bound = (some: readonly FitModel[]): Nano => some.map(boundFor).reduce(most);
 
-  return {
+  /** The most output tokens of each answer that `money` pays for beside the prompt. */
+  function affordableOutput(fit: FitModel, money: Nano): number {
+    const sale = held(fit.model.sale);
+    const prompted = inputTokensMax(fit);
+    const left = minus(money, boundOf(sale, { inputTokensMax: prompted, outputTokensMax: 0 }));
+    const tokens = affordable(left, ratesOf(sale, prompted).output);
+    return tokens === null ? fit.outputTokensMax : Math.min(fit.outputTokensMax, Math.floor(tokens / prompt.choices));
+  }
+
+  /** Each model with the output that one of `shares` equal parts of what is free pays for. */
+  function lowered(free: Nano, shares: number): readonly FitModel[] {
+    if (withOutput === null) return models;
+    return models
+      .map((fit) => {
+        const least = Math.min(SHARED_TOKENS_MIN, Math.max(OUTPUT_TOKENS_MIN, affordableOutput(fit, free)));
+        const tokens = Math.max(least, affordableOutput(fit, part(free, shares)));
+        return tokens < fit.outputTokensMax ? withOutput(fit, tokens) : fit;
+      })
+      .filter(({ candidates }) => candidates.length > 0);
+  }
+
+  function within(free: Nano, shares = 1): Within | null {
+    const some = lowered(free, shares).filter((fit) => boundFor(fit) <= free);
+    return some.length === 0 ? null : { nano: bound(some), route: routeOf(some) };
+  }
+
+  async function count(): Promise<void> {
+    if (counted.size === 0) counted = await countedFor(models, prompt, counter);
+  }
+
+  /** A prompt is counted where its bytes alone would cost the answer its length. */
+  async function share(free: Nano): Promise<Within | null> {
+    const short = () =>
+      lowered(free, SHARE).some(({ outputTokensMax }, at) => outputTokensMax !== models[at]?.outputTokensMax);
+    if (!prompt.strict && short()) await count();
+    return within(free, SHARE);
+  }
+
+  const quote: Quote = {
     nano: bound(models),
     tighten: prompt.strict
       ? null
       : async () => {
-          counted = await countedFor(models, prompt, counter);
+          await count();
           return bound(models);
         },
-    within(free) {
-      const some = models.filter((fit) => boundFor(fit) <= free);
-      return some.length === 0 ? null : { nano: bound(some), route: routeOf(some) };
-    },
-    affordable(free) {
-      // What does for one of them is enough: the others are left out.
-      const each = models.map((fit) => {
-        const { sale } = fit.model;
-        const prompted = inputTokensMax(fit);
-        const left = minus(free, boundOf(sale, { inputTokensMax: prompted, outputTokensMax: 0 }));
-        const tokens = affordable(left, ratesOf(sale, prompted).output);
-        return tokens === null ? prompt.outputTokensMax : Math.floor(tokens / prompt.choices);
-      });
-      return { affordable_output_tokens: Math.min(prompt.outputTokensMax, Math.max(...each)) };
-    },
+    within: (free) => within(free),
+    affordable: (free) => ({ affordable_output_tokens: Math.max(...models.map((fit) => affordableOutput(fit, free))) }),
     upstreamNano: () =>
       models
         .flatMap((fit) => {
           const outputTokensMax = fit.outputTokensMax * prompt.choices;
           const bounds = { inputTokensMax: inputTokensMax(fit), outputTokensMax };
-          return fit.candidates.map(({ offer }) => boundOf(offer.cost, bounds));
+          return fit.candidates.map(({ offer }) => boundOf(held(offer.cost), bounds));
         })
         .reduce(most, ZERO),
   };
+  return withOutput === null ? quote : { ...quote, share };
 }

@@ -1,4 +1,5 @@
 // From the names a caller wrote to the models that can serve, in order: tiers open into their candidates.
+import type { ModelEnd } from "../catalog/adapter.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { findModel, findTier, tierName } from "../catalog/find-model.ts";
 import { GatewayError } from "../errors.ts";
@@ -23,6 +24,8 @@ export interface ResolveSettings {
 interface Opened {
   readonly name: string;
   readonly models: readonly Omit<Wanted, "place">[];
+  /** When what was named ends; a tier does not, others of its models take over. */
+  readonly retires: ModelEnd | null;
 }
 
 function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened | GatewayError {
@@ -33,11 +36,11 @@ function open(name: string, param: string, catalog: Catalog, settings: ResolveSe
       const model = catalog.model(slug, settings);
       return model === null ? [] : [{ model, firstTokenMsMax }];
     });
-    return { name: tierName(tier), models };
+    return { name: tierName(tier), models, retires: null };
   }
   const model = findModel(name, param, catalog, settings);
   if (model instanceof GatewayError) return model;
-  return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }] };
+  return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }
 
 /** What a request asks for, with every name resolved. */
@@ -46,6 +49,8 @@ export interface Resolved {
   readonly models: readonly Wanted[];
   /** The names in full (`core/cheap`, `openai/gpt-4o-mini`), with the field each came from. */
   readonly asked: readonly { readonly name: string; readonly param: string }[];
+  /** The ends of the models that were named. */
+  readonly ends: readonly ModelEnd[];
 }
 
 /**
@@ -59,16 +64,18 @@ export function resolveModels(
 ): Resolved | GatewayError {
   const found = new Map<string, Wanted>();
   const asked: Resolved["asked"][number][] = [];
+  const ends: ModelEnd[] = [];
   for (const [place, { name, param }] of wanted.entries()) {
     const opened = open(name, param, catalog, settings);
     if (opened instanceof GatewayError) return opened;
     asked.push({ name: opened.name, param });
+    if (opened.retires !== null) ends.push(opened.retires);
     for (const candidate of opened.models) {
       if (!found.has(candidate.model.slug)) found.set(candidate.model.slug, { ...candidate, place });
     }
   }
   const models = [...found.values()].filter(({ model }) => model.offers.length > 0);
-  if (models.length > 0) return { models, asked };
+  if (models.length > 0) return { models, asked, ends };
   const names = wanted.map(({ name }) => name).join(", ");
   return new GatewayError("upstream_not_configured", { detail: { detail: names } });
 }

@@ -1,7 +1,7 @@
 // Sifts a body through its allow-list: keeps what has a place, names what has none, and surveys what a bound must know.
 import { GatewayError } from "../errors.ts";
 import { type Place, placeOf } from "./allow-list.ts";
-import { type BoundedAs, readMedia } from "./media.ts";
+import { type BoundedAs, readMedia, typedAs } from "./media.ts";
 
 /** So many dropped fields are named. */
 export const NAMES_MAX = 20;
@@ -40,6 +40,10 @@ function isFields(value: unknown): value is Record<string, unknown> {
 /** What a header can carry; callers name the fields. */
 export function headerSafe(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replace(/[^\w.-]/g, "?") || "?";
+}
+
+function lacksWord(word: unknown, { by }: Place): boolean {
+  return (word === undefined || word === null) && by !== null && by.missing !== null;
 }
 
 class Sieve {
@@ -110,7 +114,7 @@ class Sieve {
 
   #object(object: Record<string, unknown>, general: Place): unknown {
     const { by } = general;
-    if (by !== null && typeof object[by.field] !== "string") {
+    if (by !== null && typeof object[by.field] !== "string" && !lacksWord(object[by.field], general)) {
       return this.#misplaced(object, `${general.path}.${by.field}`, "must be text");
     }
     const place = placeOf(object, general);
@@ -119,6 +123,10 @@ class Sieve {
       return NOTHING;
     }
     if (place.refused !== null) return this.#refuse(object, place, `${place.path}.${by?.field}`);
+    if (place.free) {
+      this.#freely(object);
+      return object;
+    }
     const { fields } = place;
     if (fields === null) return this.#misplaced(object, place.path, "must not be an object");
     const keys = Object.keys(object);
@@ -127,7 +135,7 @@ class Sieve {
       const key = keys[at] ?? "";
       const value = object[key];
       const inner = fields.get(key);
-      const kept = inner === undefined ? this.#unlisted(value, place.path, key) : this.keep(value, inner);
+      const kept = inner === undefined ? this.#unlisted(value, place.path, key) : this.#inside(object, value, inner);
       if (kept === value) {
         if (copy !== null) copy[key] = value;
         continue;
@@ -137,6 +145,14 @@ class Sieve {
       if (kept !== NOTHING) copy[key] = kept;
     }
     return copy ?? object;
+  }
+
+  /** The value of a field: encoded media may have its type beside it. */
+  #inside(object: Record<string, unknown>, value: unknown, place: Place): unknown {
+    if (place.typedBy === null || typeof value !== "string") return this.keep(value, place);
+    this.parts[typedAs(object[place.typedBy])]++;
+    this.dataChars += value.length;
+    return value;
   }
 
   #unlisted(value: unknown, path: string, key: string): typeof NOTHING {

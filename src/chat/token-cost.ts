@@ -1,6 +1,6 @@
 // The token meter: what an answer cost from the usage that came, or from our own count where none did.
 import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
-import { costOfUsage } from "../catalog/price.ts";
+import { costOfUsage, priceAt } from "../catalog/price.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Attempt, Reading, TokenUsage } from "../route.ts";
@@ -19,8 +19,11 @@ const TOKENS_PER_MESSAGE = 4;
 /** Of English text; where it matters to the payer, tokens are counted. */
 const BYTES_PER_TOKEN = 4;
 
-/** What an attempt that did not serve may have cost us: by its usage where that came, else by a rough count of its bytes. */
-export function attemptCost(served: ModelCandidate, attempt: Attempt, bodyBytes: number): Nano {
+/**
+ * What an attempt that did not serve may have cost us: by its usage where that came, else by a rough count of its bytes. `atMs` is
+ * when the call was admitted.
+ */
+export function attemptCost(served: ModelCandidate, attempt: Attempt, bodyBytes: number, atMs: number): Nano {
   if (!attempt.accepted()) return ZERO;
   const { usage, upstreamCostNano, delivered } = attempt.reading();
   if (upstreamCostNano !== null) return upstreamCostNano;
@@ -32,7 +35,7 @@ export function attemptCost(served: ModelCandidate, attempt: Attempt, bodyBytes:
     outputTokens: tokens(delivered.bytes),
     reasoningTokens: 0,
   };
-  return costOfUsage(served.offer.cost, usage ?? rough);
+  return costOfUsage(priceAt(served.offer.cost, atMs), usage ?? rough);
 }
 
 function priced(
@@ -41,13 +44,15 @@ function priced(
   usage: TokenUsage,
   reading: Reading,
   estimated: boolean,
+  atMs: number,
 ): Cost {
+  const sale = priceAt(model.sale, atMs);
   return {
-    chargeNano: costOfUsage(model.sale, usage),
-    upstreamNano: reading.upstreamCostNano ?? costOfUsage(served.offer.cost, usage),
+    chargeNano: costOfUsage(sale, usage),
+    upstreamNano: reading.upstreamCostNano ?? costOfUsage(priceAt(served.offer.cost, atMs), usage),
     usage,
     estimated,
-    priceVersion: model.sale.version,
+    priceVersion: sale.version,
   };
 }
 
@@ -60,24 +65,29 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
 }
 
 /**
- * The cost of an answer at the served model's sale price. Reported usage decides. A stream that the caller left has at
+ * The cost of an answer at the served model's sale price of the minute in which the call was admitted, `atMs`. Reported usage decides. A stream that the caller left has at
  * most the usage of its beginning: its output is what was delivered, by our count.
  */
 export function tokenCost(
   model: SoldModel | SoldEmbedding,
   served: ModelCandidate,
   reading: Reading,
-  { ended, prompt, counter }: { ended: "whole" | "left"; prompt: CountedPrompt; counter: TokenCounter },
+  {
+    ended,
+    prompt,
+    counter,
+    atMs,
+  }: { ended: "whole" | "left"; prompt: CountedPrompt; counter: TokenCounter; atMs: number },
 ): Cost | Promise<Cost> {
   const { usage } = reading;
-  if (usage !== null && ended === "whole") return priced(model, served, usage, reading, false);
+  if (usage !== null && ended === "whole") return priced(model, served, usage, reading, false, atMs);
   return countedCost();
 
   async function countedCost(): Promise<Cost> {
     const delivered = await deliveredTokens(reading, counter);
     if (usage !== null) {
       const outputTokens = Math.max(usage.outputTokens, delivered);
-      return priced(model, served, { ...usage, outputTokens }, reading, outputTokens !== usage.outputTokens);
+      return priced(model, served, { ...usage, outputTokens }, reading, outputTokens !== usage.outputTokens, atMs);
     }
     const inputTokens = (await counter.count(prompt.text())) + prompt.partTokens + TOKENS_PER_MESSAGE * prompt.messages;
     const counted = {
@@ -87,6 +97,6 @@ export function tokenCost(
       outputTokens: delivered,
       reasoningTokens: 0,
     };
-    return priced(model, served, counted, reading, true);
+    return priced(model, served, counted, reading, true, atMs);
   }
 }

@@ -1,9 +1,11 @@
 // Commands that need no gateway, though they ask it where one runs: settings and prices; and the sandbox upstream by itself.
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { PriceList } from "../catalog/price-check.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
 import { askedOr } from "./asked-or.ts";
-import type { Command } from "./command.ts";
+import { type Command, CommandError, UsageError } from "./command.ts";
 import { table } from "./text.ts";
 
 /** Prices are read, nothing is called: the sandbox's address does not matter. */
@@ -73,6 +75,64 @@ const prices: Command = {
   },
 };
 
+/** The package of development that has the list; not there in an install without those. */
+const PRICE_LIST_PACKAGE = "@pydantic/genai-prices";
+
+/** The list in a file, or without one that of the package. */
+async function priceListIn(path: string | undefined): Promise<PriceList> {
+  if (path !== undefined) {
+    const { priceListOf } = await import("../catalog/price-check.ts");
+    try {
+      return priceListOf(JSON.parse(await readFile(path, "utf8")));
+    } catch (error) {
+      throw new CommandError(`${path} is no list of prices: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  const installed: { findProvider(by: { providerId: string }): { models: unknown[] } | undefined } | null =
+    await import(PRICE_LIST_PACKAGE).catch(() => null);
+  if (installed === null)
+    throw new CommandError(`${PRICE_LIST_PACKAGE} is not installed here; name a list with --file.`);
+  return (vendor) => installed.findProvider({ providerId: vendor })?.models ?? null;
+}
+
+const pricesCheck: Command = {
+  name: "prices check",
+  takes: [],
+  options: {
+    file: { value: "PATH", meaning: "a list in the format of genai-prices, in place of the installed package's" },
+    day: { value: "DATE", meaning: "as YYYY-MM-DD, in place of today" },
+  },
+  summary: "Holds the catalog's prices against a public list; exits with 1 where they differ and no adapter says why",
+  async run(typed, { config: settings, columns }) {
+    const { checkPrices, isFault } = await import("../catalog/price-check.ts");
+    const list = await priceListIn(typed.text("file"));
+    const day = typed.text("day") ?? new Date(systemClock.epochMs()).toISOString().slice(0, 10);
+    if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new UsageError(`--day takes YYYY-MM-DD, not ${JSON.stringify(day)}.`);
+    const catalog = await catalogOf(settings);
+    const adapters = new Map([...catalog.adapters({ sandbox: true })].map(([id, { spec }]) => [id, spec]));
+    const found = checkPrices(adapters, catalog, list, day);
+    const faults = found.differences.filter(isFault);
+    const rows = found.differences.map((one) => [
+      `${one.provider}/${one.upstream_model}`,
+      one.cost,
+      one.difference === "ended" ? "ended" : one.listed,
+      one.sale,
+      one.at_a_loss ? "at a loss" : "",
+      one.note ?? "",
+    ]);
+    const head = ["MODEL", "COST", "LISTED", "SALE", "", "NOTE"];
+    const sum = `${found.compared} models compared, ${faults.length} to mend; the list does not know ${found.unknown.length}.`;
+    return {
+      json: { day, ...found, faults: faults.length },
+      text:
+        rows.length === 0
+          ? sum
+          : `USD per million tokens, input/output/cached\n\n${table(head, rows, columns)}\n\n${sum}`,
+      good: faults.length === 0,
+    };
+  },
+};
+
 const sandbox: Command = {
   name: "sandbox",
   takes: [],
@@ -100,4 +160,4 @@ const sandbox: Command = {
   },
 };
 
-export const LOCAL_COMMANDS: readonly Command[] = [prices, config, sandbox];
+export const LOCAL_COMMANDS: readonly Command[] = [prices, pricesCheck, config, sandbox];

@@ -6,6 +6,7 @@ import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient } from "./admin-client.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
@@ -16,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...USAGE_COMMANDS,
+  jobs,
   ...STORE_COMMANDS,
   check,
   ...LOCAL_COMMANDS,
@@ -145,7 +147,8 @@ function helpFor(words: readonly string[], columns: number): string | null {
   const asksFirst = ["help", ...ASKS_HELP].includes(first);
   if (asksFirst && words.length < 2) return overview(columns);
   const named = asksFirst ? words.slice(1) : words;
-  const group = groupOf(named[0]);
+  const isCommand = COMMANDS.some(({ name }) => name === named[0]);
+  const group = isCommand ? [] : groupOf(named[0]);
   const alone = asksFirst ? named.length === 1 : ASKS_HELP.includes(second);
   if (group.length > 0 && alone) return overview(columns, group);
   return asksFirst ? help(find(named).command, columns) : null;

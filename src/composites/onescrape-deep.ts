@@ -8,10 +8,11 @@ import { centsDown, nanoFromCents, ZERO } from "../money.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import { bounded } from "./bounded.ts";
 import { Budget } from "./budget.ts";
-import { pagesOf } from "./page-url.ts";
+import { endedBy } from "./ended-by.ts";
 import { type BatchEnd, PageBatch } from "./pages/page-batch.ts";
 import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
 import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
+import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
 import { cannotAsk, type RungOutcome, type RungParts, readRung, rungAction } from "./pages/read-rung.ts";
 import { mapSite, pagesOfSite } from "./pages/site-map.ts";
@@ -196,7 +197,7 @@ class PagesJob {
     }
     // Stopped before anything was done for it: there is nothing to tell of it, nor to pay.
     if (this.#stopped !== null && !row.isRead) return;
-    await this.#keep(row.end(this.#job.signal.aborted ? "timeout" : ranOut), at);
+    await this.#keep(row.end(endedBy(this.#job.signal) ?? ranOut), at);
   }
 
   async #keep(row: PageRow, at: number): Promise<void> {

@@ -4,9 +4,9 @@ import { type LocalAction, type LocalCall, localAction } from "../catalog/local-
 import type { PagesWanted } from "../catalog/tier.ts";
 import { GatewayError } from "../errors.ts";
 import { bounded } from "./bounded.ts";
-import { pagesOf } from "./page-url.ts";
 import { formatParams, pageUrls } from "./pages/page-params.ts";
 import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
+import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
 import { type RungOutcome, readRung, rungAction } from "./pages/read-rung.ts";
 

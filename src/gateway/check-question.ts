@@ -114,9 +114,10 @@ export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
   if (chat === undefined) return cheapestAction(adapter, order);
   const offers = order.catalog
     .models(LIVE)
-    .flatMap(({ slug, offers }) => offers.map((offer) => ({ slug, offer })))
+    .flatMap(({ slug, retires, offers }) => offers.map((offer) => ({ slug, retires, offer })))
     .filter(({ offer }) => offer.adapter.id === adapter.id)
-    .sort((a, b) => cheapestFirst(a.offer, b.offer));
+    // One that ends soon may be gone at the vendor before its day.
+    .sort((a, b) => Number(a.retires !== null) - Number(b.retires !== null) || cheapestFirst(a.offer, b.offer));
   const [first] = offers;
   if (first !== undefined) return askModel({ ...first.offer, adapter }, first.slug, order);
   if (chat.modelsPath !== undefined) return askList(adapter, chat.modelsPath, order);

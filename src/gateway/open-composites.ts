@@ -1,17 +1,30 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
+import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { systemClock } from "../clock.ts";
+import { consultAction } from "../composites/consult.ts";
+import { onefind } from "../composites/onefind.ts";
+import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
 import { onescrapeAction } from "../composites/onescrape.ts";
 import { onescrapeDeep, onescrapeDeepJob } from "../composites/onescrape-deep.ts";
+import { onesearchActions } from "../composites/onesearch.ts";
 import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
-import { createJobRows } from "../records/job-rows.ts";
+import type { Payer } from "../plan.ts";
+import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { consultDeps } from "./consult-deps.ts";
+import type { OpenActions } from "./open-actions.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { openPages } from "./open-pages.ts";
+
+/** Rows of jobs that run at once. */
+const ROWS_AT_ONCE = 256;
+/** What the rows of an account's results share: on a disk, and in the memory of a Redis. */
+const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
 export interface OpenCompositesParts {
   readonly config: Config;
@@ -21,26 +34,53 @@ export interface OpenCompositesParts {
   readonly catalog: OpenCatalog;
   /** How the internet is reached in tests. */
   readonly internet?: PublicFetchOptions;
+  /** Asked at each call: the actions that composites call are opened with them. */
+  readonly actions: () => OpenActions;
 }
 
 export interface OpenComposites {
   readonly actions: readonly LocalAction[];
   readonly jobKinds: readonly JobKind[];
+  /** The rows of what they have found. */
+  readonly rows: JobRows;
   close(): Promise<void>;
 }
 
-/** Rows of jobs that one process works on at once. */
-const ROWS_AT_ONCE = 256;
-/** What the rows of an account's jobs may have together: on a disk, and in the memory of a Redis. */
-const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
+/** The tier of this name and kind; the catalog has no other shape of it, unless an overlay has put one there. */
+function tierOf<Kind extends CompositeTierSpec["kind"]>(
+  catalog: OpenCatalog,
+  name: string,
+  kind: Kind,
+): Extract<CompositeTierSpec, { kind: Kind }> {
+  const found = catalog.current().compositeTiers.get(name);
+  if (found?.kind !== kind) throw new Error(`tiers/${name}.ts is no ${kind}`);
+  return found as Extract<CompositeTierSpec, { kind: Kind }>;
+}
 
-export function openComposites({ config, catalog, records, internet = {} }: OpenCompositesParts): OpenComposites {
-  const pages = openPages({ config, catalog, clock: systemClock, internet });
+export function openComposites(parts: OpenCompositesParts): OpenComposites {
+  const { config, records, catalog, actions, internet = {} } = parts;
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
   const places = new RowPlaces(ROWS_AT_ONCE);
+  const finder = () => tierOf(catalog, "onefind", "people-finder");
+  const pages = openPages({ config, catalog, clock: systemClock, internet });
+  const search = {
+    clock: systemClock,
+    facets: () => tierOf(catalog, "onesearch", "facets"),
+    pages: () => tierOf(catalog, "onescrape", "page-ladder"),
+    isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
+  };
+  const consult = consultAction(consultDeps(records, actions));
   return {
-    actions: [onescrapeAction(pages), onescrapeDeep(pages)],
-    jobKinds: [onescrapeDeepJob({ parts: pages, rows, places })],
+    actions: [
+      onescrapeAction(pages),
+      onescrapeDeep(pages),
+      onefind(finder),
+      onefindDeep(finder),
+      ...onesearchActions(search),
+      consult,
+    ],
+    jobKinds: [onescrapeDeepJob({ parts: pages, rows, places }), onefindDeepJob({ finder, rows, places })],
+    rows,
     close: () => pages.close(),
   };
 }

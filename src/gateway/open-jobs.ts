@@ -1,14 +1,24 @@
 // Jobs, and the running of actions that they are made of.
-
+import { adminEndpoint } from "../accounts/admin-accounts.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
+import type { LocalAction } from "../catalog/local-action.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
 import { systemClock } from "../clock.ts";
+import type { EndpointSpec } from "../endpoint.ts";
+import { cancelAction } from "../jobs/cancel-action.ts";
+import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
+import type { JobRows } from "../records/job-rows.ts";
+import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { openRun } from "../run/inner-calls.ts";
+import { resultAction } from "../run/result-action.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { innerChat } from "./inner-chat.ts";
 import type { OpenActions } from "./open-actions.ts";
 
 /** Whoever has not said for so long that it lives has died, and its jobs go to others. */
@@ -22,6 +32,8 @@ export interface OpenJobsParts {
   readonly owner: string;
   readonly actionCatalog: OpenActions;
   readonly upstream: Upstream;
+  /** What calls of models need that functions of ours make. */
+  readonly chat: ChatDeps;
   readonly onBroken: KernelDeps["onBroken"];
 }
 
@@ -31,9 +43,50 @@ export interface OpenJobs {
   readonly run: RunDeps;
 }
 
+export interface JobActionsParts {
+  readonly records: Records;
+  /** Of jobs that keep the rows of their results apart. */
+  readonly rows: JobRows;
+  readonly catalog: () => Catalog;
+  /** Asked at each call: the jobs are made after the actions that they run. */
+  readonly jobs: () => Jobs;
+}
+
+/** What is told of a job that is over, with the rows that are kept apart; null: they have left. */
+async function withRows(view: JobView, names: readonly string[] | undefined, rows: JobRows): Promise<JobView | null> {
+  if (names === undefined || typeof view.result !== "object") return view;
+  const read = await rows.read(names);
+  return read === null ? null : { ...view, result: { ...view.result, rows: read } };
+}
+
+/** The actions on jobs: core/result and core/cancel. */
+export function jobActions({ records, rows, catalog, jobs }: JobActionsParts): readonly LocalAction[] {
+  const result = resultAction({
+    records,
+    clock: systemClock,
+    sold: (id, audience) => catalog().action(id, audience),
+    async ownJob(id, payer) {
+      const job = await jobs().find(id, payer);
+      return job === null ? null : withRows(jobView(job), job.end?.rows, rows);
+    },
+  });
+  return [result, cancelAction(jobs)];
+}
+
+const LISTED_MAX = 10_000;
+
+/** What the operator sees of the jobs of all processes: those that are not over. */
+export function jobsEndpoint(jobs: Jobs): EndpointSpec {
+  return adminEndpoint("GET", "/admin/v1/jobs", async () => {
+    const nowMs = systemClock.epochMs();
+    const rows = (await jobs.open(LISTED_MAX)).map((job) => jobRow(job, nowMs));
+    return { status: 200, body: { jobs: rows.sort((a, b) => b.still_seconds - a.still_seconds) } };
+  });
+}
+
 /** Nothing runs before `jobs.start`. */
 export function openJobs(parts: OpenJobsParts): OpenJobs {
-  const { stores, kinds, owner, actionCatalog, upstream, onBroken, keptBytesMax } = parts;
+  const { stores, kinds, owner, actionCatalog, upstream, chat, onBroken, keptBytesMax } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
@@ -58,6 +111,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     records,
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
+    chatPlan: innerChat(chat),
   });
   return { jobs, kernel, run };
 }

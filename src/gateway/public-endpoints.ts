@@ -6,10 +6,14 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
+import { responsesEndpoints } from "../chat/responses-endpoints.ts";
+import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
+import { ensureSigningSecret } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
@@ -61,15 +65,38 @@ function chatSettings(config: Config) {
   };
 }
 
-function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
-  return chatEndpoints(
-    { catalog: current, upstream, counter, clock: systemClock, settings: chatSettings(config) },
-    {
-      models: (audience) => modelsAnswer(current(), audience),
-      model: (name, audience) => modelAnswer(current(), name, audience),
-      pricing: (audience) => pricingAnswer(current(), audience),
-    },
-  );
+/** The newest secret first. */
+function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
+  return (signingSecret ?? ensureSigningSecret(dataDir)).split(",");
+}
+
+/** What calls of models need, whoever makes them. */
+export function chatDeps({
+  config,
+  catalog,
+  upstream,
+  counter,
+}: Pick<PublicEndpointsParts, "config" | "catalog" | "upstream" | "counter">): ChatDeps {
+  const secrets = sealSecrets(config);
+  return {
+    catalog: catalog.current,
+    upstream,
+    counter,
+    clock: systemClock,
+    settings: chatSettings(config),
+    seals: (payer) => thoughtSeal(secrets, payer),
+  };
+}
+
+function modelEndpoints(parts: PublicEndpointsParts) {
+  const { current } = parts.catalog;
+  const deps = chatDeps(parts);
+  const chat = chatEndpoints(deps, {
+    models: (audience) => modelsAnswer(current(), audience),
+    model: (name, audience) => modelAnswer(current(), name, audience),
+    pricing: (audience) => pricingAnswer(current(), audience),
+  });
+  return [...chat, ...responsesEndpoints(deps)];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {

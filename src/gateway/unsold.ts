@@ -17,14 +17,16 @@ export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
     const audience = { sandbox };
     const actions = actionCatalog.all(audience);
     const sold = catalog();
+    const unitSlugs = sold.unitModels(audience).map(({ slug }) => slug);
     const isModel = (name: string) =>
       (name.startsWith(TIER_PREFIX) && sold.tiers.has(name.slice(TIER_PREFIX.length))) ||
       sold.model(name, audience) !== null ||
-      sold.embedding(name, audience) !== null;
+      sold.embedding(name, audience) !== null ||
+      unitSlugs.includes(name);
     const isService = (name: string) => actions.some(({ id, service }) => id === name || service === name);
     const model = models.find((name) => !isModel(name));
     if (model !== undefined) {
-      const slugs = [...sold.models(audience), ...sold.embeddings(audience)].map(({ slug }) => slug);
+      const slugs = [...sold.listed(audience).map(({ slug }) => slug), ...unitSlugs];
       const names = [...sold.tiers.keys()].map((id) => TIER_PREFIX + id);
       return { list: "models", message: told(model, [...names, ...slugs]) };
     }

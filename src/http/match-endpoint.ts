@@ -19,6 +19,9 @@ interface Pattern {
   readonly methods: ByMethod;
 }
 
+/** Nothing that is served has a longer path. */
+const PATH_CHARS_MAX = 200;
+
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** `/a/{b}/{c...}` as a regular expression; `{c...}` takes the rest, slashes included. */
@@ -33,7 +36,7 @@ function compile(path: string): { regex: RegExp; names: string[] } {
   return { regex: new RegExp(`^${source.join("/")}$`), names };
 }
 
-/** The part of a path that decides in which wire errors are told: `/api/llm` of `/api/llm/v1/models`, `/v1` of `/v1/models`. */
+/** The part of a path that its neighbours share: `/api/llm` of `/api/llm/v1/models`, `/v1` of `/v1/models`. */
 function area(path: string): string {
   return path.split("/", path.startsWith("/api/") ? 3 : 2).join("/");
 }
@@ -64,11 +67,20 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   for (const endpoint of endpoints) {
     for (const path of [endpoint.path, ...(endpoint.alias === undefined ? [] : [endpoint.alias])]) {
       addTo(path.includes("{") ? byPattern : exact, path, endpoint);
-      wires.set(area(path), endpoint.errors);
+      wires.set(path, endpoint.errors);
+      // The first of an area speaks for what nobody serves there.
+      if (!wires.has(area(path))) wires.set(area(path), endpoint.errors);
     }
   }
   const patterns: Pattern[] = [...byPattern].map(([path, methods]) => ({ ...compile(path), methods }));
-  const wireOf = (path: string): ErrorCodec => wires.get(area(path)) ?? envelopeErrors;
+  /** The wire of what is served at a path, or else nearest above it. */
+  const wireOf = (path: string): ErrorCodec => {
+    for (let at = path.slice(0, PATH_CHARS_MAX); at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
+      const errors = wires.get(at);
+      if (errors !== undefined) return errors;
+    }
+    return envelopeErrors;
+  };
 
   const find = (path: string): { methods: ByMethod; names: readonly string[]; values: readonly string[] } | null => {
     const methods = exact.get(path);

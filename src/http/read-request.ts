@@ -11,6 +11,7 @@ export const KEPT_HEADERS = [
   "authorization",
   "idempotency-key",
   "if-none-match",
+  "anthropic-version",
   "user-agent",
   "traceparent",
   "x-tollgate-trace",
@@ -32,7 +33,11 @@ export const BODY_HEADERS = [
   "content-encoding",
   "transfer-encoding",
   "x-tollgate-tags",
+  "anthropic-beta",
 ] as const;
+
+/** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */
+const API_KEY_HEADER = "x-api-key";
 
 const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
@@ -98,6 +103,7 @@ export class EdgeRequest implements GatewayRequest {
   /** One pass over the head: a native call for each name that may be there would cost as much, and see but the first line of each. */
   #keepAll(req: HttpRequest, names: ReadonlySet<string>, proxied: boolean): void {
     let coding: string | null = null;
+    let apiKey = "";
     let seen = 0;
     req.forEach((name, value) => {
       if (ONE_LINE.has(name)) {
@@ -107,8 +113,10 @@ export class EdgeRequest implements GatewayRequest {
         if (bit === 4) coding = value;
       }
       if (names.has(name)) this.#keepFirst(name, value);
+      else if (name === API_KEY_HEADER) apiKey ||= value;
       else if (proxied && name === "x-forwarded-for") this.#append(name, value);
     });
+    if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);
     if (coding !== null) this.fault ??= codingFault(coding);
   }
 
@@ -183,11 +191,16 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   if (coding.toLowerCase() !== "identity")
     return unsupported(`A body with Content-Encoding ${coding.slice(0, 40)} is not read.`);
   const type = headers.get("content-type") ?? JSON_TYPE;
-  if (!("stream" in endpoint) && !isJson(type)) {
+  if (!handsOn(endpoint) && !isJson(type)) {
     const name = type.slice(0, 80);
     return unsupported(`Content-Type ${name} is not JSON; with curl, add -H 'Content-Type: application/json'.`);
   }
   return length > endpoint.bodyBytesMax ? { error: tooLarge(endpoint.bodyBytesMax), rest } : null;
+}
+
+/** Whether a body is handed on as it comes. */
+export function handsOn(endpoint: Endpoint): boolean {
+  return "stream" in endpoint || endpoint.upload === true;
 }
 
 const JSON_TYPE = "application/json";

@@ -14,6 +14,7 @@ import {
   BodyReader,
   type BodyRefusal,
   EdgeRequest,
+  handsOn,
   hasBody,
   KEPT_HEADERS,
   refuseBody,
@@ -270,7 +271,7 @@ class Edge implements ReplyHost, StreamLimits {
     };
     const refusal = refuseBody(request.headers, endpoint);
     if (refusal !== null) done(refusal);
-    else if ("stream" in endpoint) {
+    else if (handsOn(endpoint)) {
       const body = new StreamBody(res, request, this);
       request.incoming = body;
       reply.whileReading(body);

@@ -33,6 +33,8 @@ export interface JobRecord {
   /** The process that runs it. */
   readonly runner: string;
   readonly createdAtMs: number;
+  /** When it last came a step further; jobs of earlier releases, and those that have not begun, say nothing. */
+  readonly movedAtMs?: number;
   readonly end: JobEnd | null;
   readonly chargedCents: number;
 }

@@ -1,6 +1,7 @@
 // One job while it runs in this process: its calls, its progress, and the one end that its hold comes to.
 
 import {
+  CANCELLED,
   type JobEnd,
   type JobKind,
   LeaseLost,
@@ -13,12 +14,13 @@ import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
+import { isCancelled } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord, StoredJob } from "./job-record.ts";
 import { payJob } from "./pay-job.ts";
 import { ProvenJob } from "./proven-job.ts";
 
-/** How long a job that was told to end with what it has may take for that. */
+/** How long a job that was told to end with what it has may take for that: its time was over, or it was cancelled. */
 const GRACE_MS = 30_000;
 const STOPPED = { unknown_key: "key_revoked", paused: "key_paused", frozen: "account_frozen" } as const;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
@@ -35,6 +37,9 @@ export class JobRun implements RunningJob {
   readonly #proven: ProvenJob;
   /** Why its next step would not be paid; null: it would. */
   #stopped: Stopped | null = null;
+  #isCancelled = false;
+  /** When it last came a step further here, on `clock.elapsedMs()`. */
+  #movedMs: number;
 
   constructor(stored: StoredJob, kind: JobKind, deps: JobsDeps) {
     const { job } = stored;
@@ -50,6 +55,7 @@ export class JobRun implements RunningJob {
       onLost: () => this.#stop.abort(),
     });
     const { clock } = deps;
+    this.#movedMs = clock.elapsedMs();
     this.#calls = deps.innerCalls({
       id: job.hold.holdId,
       requestId: job.hold.holdId.replace(/^tx_/, "req_"),
@@ -62,7 +68,8 @@ export class JobRun implements RunningJob {
     });
   }
 
-  get #job(): JobRecord {
+  /** As it is known here. */
+  get job(): JobRecord {
     return this.#proven.job;
   }
 
@@ -71,11 +78,31 @@ export class JobRun implements RunningJob {
   }
 
   get progress(): unknown {
-    return this.#job.progress;
+    return this.job.progress;
   }
 
   get hold(): JobRecord["hold"] {
-    return this.#job.hold;
+    return this.job.hold;
+  }
+
+  get createdAtMs(): number {
+    return this.job.createdAtMs;
+  }
+
+  get movedMs(): number {
+    return this.#movedMs;
+  }
+
+  /** Its payer wants it no more: it ends with what it has. */
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#stop.abort(CANCELLED);
+  }
+
+  #moved(): void {
+    const { clock } = this.#deps;
+    this.#movedMs = clock.elapsedMs();
+    this.#proven.note({ movedAtMs: Math.floor(clock.epochMs()) });
   }
 
   async call(wanted: WantedCall): Promise<InnerAnswer> {
@@ -94,8 +121,9 @@ export class JobRun implements RunningJob {
   }
 
   async beforePaidStep(): Promise<void> {
+    this.#moved();
     const [standing] = await Promise.all([
-      this.#deps.ledger.standing(this.#job.hold).catch(this.#proven.away),
+      this.#deps.ledger.standing(this.job.hold).catch(this.#proven.away),
       this.#proven.prove(),
     ]);
     if (standing === "good") return;
@@ -108,13 +136,14 @@ export class JobRun implements RunningJob {
   }
 
   async save(progress: unknown): Promise<void> {
+    this.#moved();
     this.#proven.note({ progress, spentNano: this.spend.spentNano });
     await this.#proven.prove();
   }
 
   async extend(amountNano: Nano, accruedNano: Nano): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
-    const extended = await ledger.extend(this.#job.hold, amountNano, accruedNano, holdLeaseMs).catch(this.#proven.away);
+    const extended = await ledger.extend(this.job.hold, amountNano, accruedNano, holdLeaseMs).catch(this.#proven.away);
     if (extended.outcome === "gone") this.leave();
     if (extended.outcome !== "extended") return false;
     this.spend.raise(extended.amountNano);
@@ -130,11 +159,15 @@ export class JobRun implements RunningJob {
   /** Runs the job to its end; `left`: it is not over, and no longer this run's. Rejects where the store is away. */
   async run(): Promise<"ended" | "left"> {
     try {
-      if (this.#job.state !== "ending" && !(await this.#isHeld())) {
+      if (this.job.state !== "ending" && !(await this.#isHeld())) {
         await this.#close();
         return "ended";
       }
-      if (this.#job.state !== "ending") await this.#decide();
+      if (this.job.state !== "ending") {
+        // It may have been cancelled while another process ran it, or none.
+        if (await isCancelled(this.#deps.records, this.id)) this.cancel();
+        await this.#decide();
+      }
       await this.#settle();
       return "ended";
     } catch (error) {
@@ -146,12 +179,12 @@ export class JobRun implements RunningJob {
   /** Whether there is still money for it: the hold of a job that nobody ran for long has ended by its own lease. */
   async #isHeld(): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
-    return (await ledger.renew([this.#job.hold], holdLeaseMs)).length === 0;
+    return (await ledger.renew([this.job.hold], holdLeaseMs)).length === 0;
   }
 
   /** Its hold has ended without it: what the ledger made of that is its end. */
   async #close(): Promise<void> {
-    const { accountId, holdId } = this.#job.hold;
+    const { accountId, holdId } = this.job.hold;
     const posting = await this.#deps.ledger.transaction(accountId, holdId);
     this.#proven.note({ state: "failed", end: FAILED, chargedCents: posting?.chargedCents ?? 0 });
     await this.#proven.prove();
@@ -159,7 +192,7 @@ export class JobRun implements RunningJob {
 
   #leftMs(): number {
     const { clock } = this.#deps;
-    return Math.max(0, this.#job.createdAtMs + this.#kind.msMax - clock.epochMs());
+    return Math.max(0, this.job.createdAtMs + this.#kind.msMax - clock.epochMs());
   }
 
   /** Has the kind run it, and keeps how it ended before anything is paid. */
@@ -167,7 +200,12 @@ export class JobRun implements RunningJob {
     const leftMs = this.#leftMs();
     const late = setTimeout(() => this.#stop.abort(), leftMs);
     const { promise: overdue, reject } = Promise.withResolvers<never>();
-    const hard = setTimeout(() => reject(new Error(`the job ${this.id} did not end in its time`)), leftMs + GRACE_MS);
+    let hard: NodeJS.Timeout | undefined;
+    const told = () => {
+      hard = setTimeout(() => reject(new Error(`the job ${this.id} did not end in its time`)), GRACE_MS);
+    };
+    if (this.signal.aborted) told();
+    else this.signal.addEventListener("abort", told, { once: true });
     let end: JobEnd;
     try {
       end = await Promise.race([this.#kind.run(this), overdue]);
@@ -178,6 +216,7 @@ export class JobRun implements RunningJob {
       if (!(error instanceof NoLongerPaid)) this.#deps.onBroken(error, this.id);
       end = FAILED;
     } finally {
+      this.signal.removeEventListener("abort", told);
       clearTimeout(late);
       clearTimeout(hard);
       this.#stop.abort();
@@ -189,20 +228,21 @@ export class JobRun implements RunningJob {
 
   /** The end with what it is charged: what was stopped has been paid for up to there, whatever came of it. */
   #payable(end: JobEnd): JobEnd {
-    const { amountNano } = this.#job;
+    const { amountNano } = this.job;
     if (this.#stopped !== null) {
       const done = end.stopped === undefined ? this.spend.spentNano : end.chargeNano;
       return { ...end, status: "failed", chargeNano: least(done, amountNano), stopped: this.#stopped };
     }
-    return { ...end, chargeNano: end.status === "succeeded" ? least(end.chargeNano, amountNano) : ZERO };
+    const chargeNano = end.status === "succeeded" ? least(end.chargeNano, amountNano) : ZERO;
+    return { ...end, chargeNano, ...(this.#isCancelled ? { cancelled: true as const } : {}) };
   }
 
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
-    const chargedCents = await payJob(this.#job, this.#deps.ledger);
+    const chargedCents = await payJob(this.job, this.#deps.ledger);
     // What nobody pays for is given to nobody.
     if (chargedCents === null) this.#proven.note({ state: "failed", end: FAILED, chargedCents: 0 });
-    else this.#proven.note({ state: this.#job.end?.status ?? "failed", chargedCents });
+    else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents });
     await this.#proven.prove();
   }
 }

@@ -3,6 +3,7 @@
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
 import type { Payer } from "../plan.ts";
+import { isCancelled, keepCancelled } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
 import { findJob, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
@@ -29,7 +30,25 @@ export interface Jobs {
   stop(): Promise<void>;
   /** A job of this payer; null: there is none. */
   find(id: string, payer: Payer): Promise<JobRecord | null>;
+  /** Has a job of this payer's end with what it has, wherever it runs; one that is over stays as it is. Null: there is none. */
+  cancel(id: string, payer: Payer): Promise<JobRecord | null>;
+  /** The jobs of all processes that are not over, at most so many. */
+  open(countMax: number): Promise<readonly JobRecord[]>;
   running(): number;
+  /** For metrics. */
+  seen(): JobsSeen;
+}
+
+/** The jobs of this process. */
+export interface JobsSeen {
+  readonly running: number;
+  /** How long ago the oldest of them was launched, and how long the slowest has not come a step further; 0 where none runs. */
+  readonly oldestMs: number;
+  readonly stillMs: number;
+  /** Taken over from processes that died, since the start. */
+  readonly adopted: number;
+  /** Ended here since the start. */
+  readonly ended: readonly { readonly kind: string; readonly status: string; readonly count: number }[];
 }
 
 /** How many leases pass between two looks at what the store says is run here. */
@@ -53,6 +72,10 @@ class RunningJobs implements Jobs {
   readonly #active = new Set<string>();
   /** Adoptions that the store has not answered: they may have been written. */
   readonly #unsure = new Set<string>();
+  /** What has a dead runner and could not be adopted, and since when, on `clock.elapsedMs()`. */
+  readonly #stranded = new Map<string, number>();
+  readonly #ended = new Map<string, { readonly kind: string; readonly status: string; count: number }>();
+  #adopted = 0;
   readonly #timers: NodeJS.Timeout[] = [];
   #adopting: Promise<void> | null = null;
   #isStopped = false;
@@ -68,7 +91,7 @@ class RunningJobs implements Jobs {
   async start(): Promise<void> {
     // What launches no work has none to go on with.
     if (this.#kinds.size === 0) return;
-    const { runnerLeaseMs } = this.#options;
+    const { runnerLeaseMs, shared } = this.#options;
     await this.#runners.beat();
     const every = (ms: number, work: () => Promise<void>) => {
       const timer = setInterval(() => void work().catch((error) => this.#options.onBroken(error, "")), ms);
@@ -77,6 +100,7 @@ class RunningJobs implements Jobs {
     };
     every(runnerLeaseMs / 4, () => this.#runners.beat());
     every(runnerLeaseMs / 4, () => this.adopt());
+    if (shared) every(runnerLeaseMs / 4, () => this.#lookForCancelled());
     // Far more often than their leases last: after an outage a store that many share asks only who has been heard of since.
     every(runnerLeaseMs, () => this.#renew());
     every(runnerLeaseMs * OWN_LOOKS, () => this.#lookAfterOwn());
@@ -98,8 +122,57 @@ class RunningJobs implements Jobs {
     return stored === null || stored.job.payer.id !== payer.id ? null : stored.job;
   }
 
+  async cancel(id: string, payer: Payer): Promise<JobRecord | null> {
+    const job = await this.find(id, payer);
+    if (job === null || isOver(job)) return job;
+    // First what outlives this process: whoever adopts the job must not go on with it.
+    await keepCancelled(this.#options.records, id);
+    this.#runs.get(id)?.run.cancel();
+    return job;
+  }
+
+  async open(countMax: number): Promise<readonly JobRecord[]> {
+    const jobs: JobRecord[] = [];
+    for await (const id of this.#runners.all()) {
+      if (jobs.length >= countMax) break;
+      const stored = await findJob(this.#options.records, id);
+      if (stored !== null && !isOver(stored.job)) jobs.push(stored.job);
+    }
+    return jobs;
+  }
+
   running(): number {
     return this.#runs.size;
+  }
+
+  seen(): JobsSeen {
+    const { clock } = this.#options;
+    const runs = [...this.#runs.values()].map(({ run }) => run);
+    const since = (times: readonly number[], nowMs: number) =>
+      times.reduce((most, at) => Math.max(most, nowMs - at), 0);
+    const moved = [...runs.map(({ movedMs }) => movedMs), ...this.#stranded.values()];
+    return {
+      running: runs.length,
+      oldestMs: since(
+        runs.map(({ createdAtMs }) => createdAtMs),
+        clock.epochMs(),
+      ),
+      stillMs: since(moved, clock.elapsedMs()),
+      adopted: this.#adopted,
+      ended: [...this.#ended.values()],
+    };
+  }
+
+  #noteEnd({ kind, state }: JobRecord): void {
+    const known = this.#ended.get(`${kind} ${state}`) ?? { kind, status: state, count: 0 };
+    known.count += 1;
+    this.#ended.set(`${kind} ${state}`, known);
+  }
+
+  /** Jobs that were cancelled at another process. */
+  async #lookForCancelled(): Promise<void> {
+    const { records } = this.#options;
+    for (const [id, { run }] of this.#runs) if (await isCancelled(records, id)) run.cancel();
   }
 
   #run(stored: StoredJob): void {
@@ -113,7 +186,11 @@ class RunningJobs implements Jobs {
     const over = run
       .run()
       .finally(() => this.#active.delete(id))
-      .then((how) => (how === "ended" ? this.#runners.remove(id) : this.#again(id)))
+      .then((how) => {
+        if (how === "left") return this.#again(id);
+        this.#noteEnd(run.job);
+        return this.#runners.remove(id);
+      })
       .catch((error: unknown) => {
         onBroken(error, id);
         return this.#again(id);
@@ -184,7 +261,14 @@ class RunningJobs implements Jobs {
       for (let at = 0; at < jobIds.length && !this.#isStopped; at += ADOPTED_AT_ONCE) {
         const some = jobIds.slice(at, at + ADOPTED_AT_ONCE);
         await Promise.all(
-          some.map((id) => this.#adopt(id, runner).catch((error: unknown) => this.#options.onBroken(error, id))),
+          some.map((id) =>
+            this.#adopt(id, runner)
+              .then(() => this.#stranded.delete(id))
+              .catch((error: unknown) => {
+                if (!this.#stranded.has(id)) this.#stranded.set(id, this.#options.clock.elapsedMs());
+                this.#options.onBroken(error, id);
+              }),
+          ),
         );
       }
     }
@@ -213,6 +297,7 @@ class RunningJobs implements Jobs {
     });
     if (adoptedVersion === null) return this.#runners.remove(id);
     await this.#runners.remove(id, runner);
+    this.#adopted += 1;
     this.#run({ job: adopted, version: adoptedVersion });
   }
 }

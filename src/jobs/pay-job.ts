@@ -26,6 +26,7 @@ export async function payJob(
     priceVersion: kind,
     legs: postedLegs(legs),
     tags,
+    decided: true,
   });
   return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : null;
 }

@@ -93,6 +93,11 @@ export class Runners {
     }
   }
 
+  /** The jobs of all runners, dead or alive. */
+  async *all(): AsyncIterable<string> {
+    for await (const runner of this.#all(KNOWN, KNOWN_LIST)) yield* this.#all(OPEN_JOB, listOf(runner));
+  }
+
   async *#all(kind: string, list: string): AsyncIterable<string> {
     let cursor: string | null = null;
     do {

@@ -1,5 +1,5 @@
 // Calls within a call, as whoever makes them sees them. Types alone: running actions is not the kernel's matter.
-import type { InnerCalls } from "../catalog/local-action.ts";
+import type { InnerCalls, InnerChat } from "../catalog/local-action.ts";
 import type { Payer } from "../plan.ts";
 import type { Leg } from "../route.ts";
 import type { Spend } from "./parent-funds.ts";
@@ -20,6 +20,6 @@ export interface OuterCall {
 }
 
 /** Inner calls, and the legs that they leave. */
-export interface CountedCalls extends InnerCalls {
+export interface CountedCalls extends InnerCalls, InnerChat {
   legs(): readonly Leg[];
 }

@@ -3,9 +3,9 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import { minus, type Nano, ZERO } from "../money.ts";
+import { least, minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
-import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
+import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated, Within } from "../plan.ts";
 import type { Route } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { postedLegs, upstreamOf } from "./legs.ts";
@@ -60,11 +60,16 @@ export class LedgerFunds implements Funds {
    */
   async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { ledger, leases, clock } = this.#deps;
-    const request = this.#request(plan, id, parent);
     const fromMs = clock.elapsedMs();
+    let request = this.#request(plan, id, parent);
     let { amountNano } = request;
     let route: Route | null = null;
     try {
+      const share = await this.#shareOf(plan);
+      if (share !== null) {
+        ({ nano: amountNano, route } = share);
+        request = { ...request, amountNano };
+      }
       let outcome = await ledger.reserve(request);
       if (isShort(outcome) && plan.quote.tighten !== null) {
         const tighter = await plan.quote.tighten();
@@ -156,6 +161,22 @@ export class LedgerFunds implements Funds {
   async balance(): Promise<Nano | null> {
     const account = await this.#deps.ledger.account(this.#caller.payer.accountId);
     return account === null ? null : minus(account.grantedNano, account.spentNano);
+  }
+
+  /** What the plan takes where it may take a part of what is free; null: all that it costs. What is left of the cap, its refusal says. */
+  async #shareOf({ quote, maxCostNano, inference }: Plan): Promise<Within | null> {
+    if (quote.share === undefined) return null;
+    const { accountId, keyId } = this.#caller.payer;
+    const [account, key] = await Promise.all([
+      this.#deps.ledger.account(accountId),
+      this.#deps.ledger.key(accountId, keyId),
+    ]);
+    if (account === null || key === null) return null;
+    const bounds = [minus(minus(account.grantedNano, account.spentNano), account.heldNano)];
+    if (key.ceilingNano !== null) bounds.push(minus(minus(key.ceilingNano, key.periodSpentNano), key.periodHeldNano));
+    if (inference) bounds.push(this.#caller.inferenceCapNano);
+    const share = await quote.share(bounds.reduce(least));
+    return share !== null && (maxCostNano === null || share.nano <= maxCostNano) ? share : null;
   }
 
   async charged(id: string): Promise<Charge | null> {

@@ -195,6 +195,38 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
+  jobsRunning: {
+    type: "gauge",
+    name: "tollgate_jobs_running",
+    help: "Jobs that a process runs: launched or adopted, and not over",
+    labels: [],
+  },
+  jobsOldest: {
+    type: "gauge",
+    name: "tollgate_jobs_oldest_seconds",
+    help: "Since the oldest of them was launched",
+    labels: [],
+    merge: "highest",
+  },
+  jobsStill: {
+    type: "gauge",
+    name: "tollgate_jobs_still_seconds",
+    help: "Since a job last came a step further, of the one that has stood still for longest, or that nobody can adopt; alarm above two minutes",
+    labels: [],
+    merge: "highest",
+  },
+  jobsAdopted: {
+    type: "counter",
+    name: "tollgate_jobs_adopted_total",
+    help: "Jobs taken over from processes that died",
+    labels: [],
+  },
+  jobsEnded: {
+    type: "counter",
+    name: "tollgate_jobs_ended_total",
+    help: "Jobs that are over, by kind; status is succeeded or failed",
+    labels: ["kind", "status"],
+  },
   resting: {
     type: "gauge",
     name: "tollgate_route_resting",

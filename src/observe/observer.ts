@@ -30,12 +30,22 @@ export interface SpoolWaiting {
   readonly oldestMs: number;
 }
 
+/** The jobs of this process. */
+export interface JobsRunning {
+  readonly running: number;
+  readonly oldestMs: number;
+  readonly stillMs: number;
+  readonly adopted: number;
+  readonly ended: readonly { readonly kind: string; readonly status: string; readonly count: number }[];
+}
+
 export interface ScrapeSource {
   totals?(): Promise<MoneyTotals>;
   spool?(): SpoolWaiting;
   /** How late postings are on their way to the archive; null where another process moves them. */
   archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
+  jobs?(): JobsRunning;
   disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
 }
 
@@ -90,6 +100,14 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.spoolOldest.set(spool.oldestMs / 1000);
     }
     if (source.archiveBehindMs) metrics.archiveBehind.set((source.archiveBehindMs() ?? 0) / 1000);
+    const jobs = source.jobs?.();
+    if (jobs) {
+      metrics.jobsRunning.set(jobs.running);
+      metrics.jobsOldest.set(jobs.oldestMs / 1000);
+      metrics.jobsStill.set(jobs.stillMs / 1000);
+      metrics.jobsAdopted.cell({}).total = jobs.adopted;
+      for (const { kind, status, count: ended } of jobs.ended) metrics.jobsEnded.cell({ kind, status }).total = ended;
+    }
     const disk = await source.disk?.();
     if (disk) {
       metrics.diskFree.set(disk.freeBytes);

@@ -36,7 +36,12 @@ function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
   return least(quoteNano, most(counted, nanoFromCents(price.minCents ?? 0)));
 }
 
-/** What a call costs us, in cents. */
+/** What a call has cost us that was answered, in cents: the vendor may take less, or nothing, for finding nothing. */
+export function upstreamCentsTaken(spec: ActionSpec, params: Params, row: TableEndpoint | null, miss: boolean): number {
+  return (miss ? spec.upstreamMissCents : undefined) ?? upstreamCentsOf(spec, params, row);
+}
+
+/** The most that a call costs us, in cents. */
 export function upstreamCentsOf({ upstreamCents }: ActionSpec, params: Params, row: TableEndpoint | null): number {
   const ofRow = rowUpstreamCents(row, params);
   if (ofRow !== null) return ofRow;
@@ -56,7 +61,10 @@ export interface CostParts {
 export function actionCost({ price, priceVersion, quoteNano, served, reading }: CostParts): Cost {
   return {
     chargeNano: chargeNano(price, quoteNano, reading),
-    upstreamNano: served === null ? ZERO : nanoFromCents(upstreamCentsOf(served.spec, served.params, served.row)),
+    upstreamNano:
+      served === null
+        ? ZERO
+        : nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true)),
     usage: null,
     estimated: false,
     priceVersion,

@@ -1,8 +1,10 @@
 // What running actions needs, and the words its files share.
+import type { WantedChat } from "../catalog/local-action.ts";
+import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
-import type { Plan } from "../plan.ts";
+import type { Audience, Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -17,8 +19,16 @@ export interface RunDeps {
   readonly kernel: KernelDeps;
   /** Null: large binary answers go into the envelope. */
   readonly keepBytes: KeepBytes | null;
+  /** The plan of a question that a function of ours asks a model; or why no model can be asked. */
+  chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
   /** Calls of actions for a function of ours; what they cost is part of its own call. */
   innerCalls(outer: OuterCall): CountedCalls;
+}
+
+/** Who asks a model, and under which id. */
+export interface ChatOrder {
+  readonly requestId: string;
+  readonly audience: Audience;
 }
 
 /** What a plan needs to know of the call that wants it. */

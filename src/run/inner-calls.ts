@@ -1,6 +1,6 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
 import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
-import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
+import type { ChatAnswer, InnerAnswer, WantedCall, WantedChat } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
@@ -11,6 +11,7 @@ import { WholeAnswer } from "../kernel/whole-answer.ts";
 import { add, most, ZERO } from "../money.ts";
 import type { Audience, Ended, Plan } from "../plan.ts";
 import type { Candidate, Leg, Route } from "../route.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
 import { notConfigured } from "./action-catalog.ts";
 import { actionPlan } from "./action-plan.ts";
 import type { ActionPlan, RunDeps } from "./deps.ts";
@@ -49,18 +50,48 @@ class Calls implements CountedCalls {
     return this.#run(wanted, race);
   }
 
+  async chat(wanted: WantedChat): Promise<ChatAnswer> {
+    const { at, id } = this.#begin(wanted.model);
+    const plan = this.#deps.chatPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
+    if (plan instanceof GatewayError) return this.#refused(at, id, plan);
+    const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax });
+    const answer = bodyOf(ended);
+    if (answer instanceof GatewayError) return { ok: false, id, error: answer, ms };
+    return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
+  }
+
   legs(): readonly Leg[] {
     return [...this.#legs, ...this.#failed];
   }
 
-  async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
-    const { clock } = this.#deps.kernel;
-    const fromMs = clock.elapsedMs();
+  /** A leg for a call that begins. */
+  #begin(name: string): { readonly at: number; readonly id: string } {
     const at = this.#legs.length;
-    const id = `${this.#outer.id}.${at + 1}`;
-    const name = wanted.map(({ action }) => action).join(",");
     const leg = { provider: "tollgate", model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
     this.#legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
+    return { at, id: `${this.#outer.id}.${at + 1}` };
+  }
+
+  /** Runs a plan within the outer call, and notes its legs. */
+  async #execute(
+    plan: Plan,
+    at: number,
+    { id, msMax }: { readonly id: string; readonly msMax: number | undefined },
+  ): Promise<{ readonly ended: Ended; readonly ms: number }> {
+    const { clock } = this.#deps.kernel;
+    const fromMs = clock.elapsedMs();
+    const { payer, signal, spend, id: parent } = this.#outer;
+    const deadlineMs = Math.min(this.#outer.deadlineMs, fromMs + (msMax ?? Number.POSITIVE_INFINITY));
+    const funds = new ParentFunds(spend);
+    const reader = new WholeAnswer();
+    const ended = await execute(plan, { id, payer, funds, parent, signal, deadlineMs, reader }, this.#deps.kernel);
+    const ms = clock.elapsedMs() - fromMs;
+    this.#note(at, ended, ms);
+    return { ended, ms };
+  }
+
+  async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
+    const { at, id } = this.#begin(wanted.map(({ action }) => action).join(","));
     const plans: ActionPlan[] = [];
     for (const one of wanted) {
       const plan = await this.#plan(one, id);
@@ -72,13 +103,9 @@ class Calls implements CountedCalls {
       const detail = "a race is for actions that only read";
       return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
     }
-    const plan = combined(plans, combine);
-    const { payer, signal, deadlineMs, spend, id: parent } = this.#outer;
-    const funds = new ParentFunds(spend);
-    const reader = new WholeAnswer();
-    const ended = await execute(plan, { id, payer, funds, parent, signal, deadlineMs, reader }, this.#deps.kernel);
-    this.#note(at, ended, clock.elapsedMs() - fromMs);
-    return answerOf(ended, plans, clock.elapsedMs() - fromMs);
+    const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
+    const { ended, ms } = await this.#execute(combined(plans, combine), at, { id, msMax });
+    return answerOf(ended, plans, ms);
   }
 
   async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<ActionPlan | GatewayError> {
@@ -94,10 +121,10 @@ class Calls implements CountedCalls {
     return actionPlan({ action, ...read }, this.#audience, order, this.#deps);
   }
 
-  #refused(at: number, id: string, error: GatewayError): InnerAnswer {
+  #refused(at: number, id: string, error: GatewayError) {
     const leg = this.#legs[at];
     if (leg !== undefined) this.#legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
-    return { ok: false, id, error, ms: 0 };
+    return { ok: false, id, error, ms: 0 } as const;
   }
 
   /** The served attempt's leg takes the call's place; those that failed come behind all calls. */
@@ -144,14 +171,31 @@ function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route
   };
 }
 
+/** The body that a call has ended with, or what it is told instead. */
+function bodyOf({ served, final, error }: Ended): Record<string, unknown> | GatewayError {
+  if (error !== null || served === null || final?.kind !== "body") return error ?? new GatewayError("internal_error");
+  return final.body;
+}
+
 function answerOf(ended: Ended, plans: readonly ActionPlan[], ms: number): InnerAnswer {
-  const { id, served, final, error } = ended;
-  if (error !== null || served === null || final?.kind !== "body") {
-    return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
+  const { id, served } = ended;
+  const body = bodyOf(ended);
+  if (body instanceof GatewayError || served === null) {
+    return { ok: false, id, error: body instanceof GatewayError ? body : new GatewayError("internal_error"), ms };
   }
-  const data: unknown = JSON.parse(String(final.body.json));
+  const data: unknown = JSON.parse(String(body.json));
   const action = plans.find((one) => one.owns(served))?.plan.asked ?? served.model;
   return { ok: true, id, action, provider: served.provider, data, isMiss: ended.reading?.miss === true, ms };
+}
+
+/** The JSON that a model has said, in the wire in which it was asked; null: it has said none. */
+function saidIn(answer: unknown): unknown {
+  const text = atPointer(answer, "/choices/0/message/content");
+  try {
+    return typeof text === "string" ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The parts of running actions, with functions of ours that call actions themselves. */

@@ -119,6 +119,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           call: (wanted) => calls.call(wanted),
           ladder: (wanted) => calls.ladder(wanted),
           race: (wanted) => calls.race(wanted),
+          chat: (wanted) => calls.chat(wanted),
         };
         return local.run(params, call);
       };

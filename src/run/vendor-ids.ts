@@ -7,6 +7,7 @@ import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import { idsAt } from "../upstream/missing-from.ts";
+import { keepVendorJob } from "./vendor-jobs.ts";
 
 const KIND = "vendor-id";
 const DAY_MS = 24 * 3_600_000;
@@ -25,20 +26,21 @@ export async function keepIssued(
   answer: unknown,
   { payer, records }: { readonly payer: Payer; readonly records: Records },
 ): Promise<void> {
-  const issued = (offer.spec.issues ?? []).flatMap(({ kind, at, days = KEEP_DAYS }) => {
-    return idsAt(answer, at).map((id) => ({ kind, id, days }));
+  const issued = (offer.spec.issues ?? []).flatMap(({ kind, at, days = KEEP_DAYS, poll }) => {
+    return idsAt(answer, at).map((id) => ({ kind, id, days, isWork: poll !== undefined }));
   });
   await Promise.all(
-    issued.slice(0, IDS_MAX).map(({ kind, id, days }) =>
-      records.put({
+    issued.slice(0, IDS_MAX).flatMap(({ kind, id, days, isWork }) => {
+      const kept = records.put({
         kind: KIND,
         id: recordId(payer, offer.adapter.id, kind, id),
         payer: payer.id,
         value: JSON.stringify({ vendor: offer.adapter.id, kind, id }),
         ttlMs: days * DAY_MS,
         ifVersion: null,
-      }),
-    ),
+      });
+      return isWork ? [kept, keepVendorJob({ offerId: offer.id, kind, id }, { payer, records })] : [kept];
+    }),
   );
 }
 

@@ -128,13 +128,35 @@ const PATTERNS = ACTION_FAULTS.map((fault) => {
   return { fault, pattern: new RegExp(`^${source}(?:@(\\d))?$`) };
 });
 
+/** One fault of the header; `of` is a vendor, or one of its actions. */
+const ONE_OF_VENDOR = /^(.+)@([a-z0-9-]*[a-z][a-z0-9-]*(?:\/[a-z0-9_-]+)?)$/;
+
+/** The action that a fault is asked for. */
+export interface FaultPlace {
+  /** `<adapter id>/<action>`. */
+  readonly action: string;
+  isVendor(adapterId: string): boolean;
+}
+
+/** The fault that the header asks of this action's vendor; "": none. */
+function faultOf(header: string, { action, isVendor }: FaultPlace): string {
+  for (const one of header.split(",").map((part) => part.trim())) {
+    const [, fault = "", whose = ""] = ONE_OF_VENDOR.exec(one) ?? [];
+    if (!isVendor(whose.split("/")[0] ?? "")) return one;
+    if (action === whose || action.startsWith(`${whose}/`)) return fault;
+  }
+  return "";
+}
+
 /**
- * The conduct that the header asks for, such as `503-once` or `slow-200`; `500@2` applies to the second step alone. Null: there
- * is no such fault.
+ * The conduct that the header asks for, such as `503-once` or `slow-200`; `500@2` applies to the second step alone, `miss@exa` to one
+ * vendor, `miss@exa/search` to one of its actions; of several, separated by commas, the first that applies. Null: there is no such fault.
  */
-export function actionConductOf(header: string): ActionConduct | null {
+export function actionConductOf(header: string, place: FaultPlace): ActionConduct | null {
+  const asked = faultOf(header, place);
+  if (asked === "") return USUAL;
   for (const { fault, pattern } of PATTERNS) {
-    const match = pattern.exec(header);
+    const match = pattern.exec(asked);
     if (match === null) continue;
     const value = fault.name.includes("<") ? (match[1] ?? "") : "";
     const step = match[fault.name.includes("<") ? 2 : 1];

@@ -73,6 +73,16 @@ function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   );
 }
 
+/** The place with the example that goes with what was sent. */
+function withExampleFor(place: ActionPlace, reading: ActionReading): ActionPlace {
+  const { action, step } = place;
+  const other = action.otherExamples?.find(({ when }) =>
+    Object.entries(when).every(([param, value]) => sentAs(param, step ?? action, reading).includes(String(value))),
+  );
+  if (other === undefined) return place;
+  return { ...place, action: { ...action, example: { ...action.example, answers: other.answers } } };
+}
+
 function strangeId(place: ActionPlace, reading: ActionReading, memory: ActionMemory): string | undefined {
   const { adapter, action, step } = place;
   for (const { kind, param } of action.requires ?? []) {
@@ -124,15 +134,15 @@ function applies({ once, step, script }: ActionConduct, at: number, call: Action
 /** Decides the answer. A request that the vendor would refuse is refused, whatever fault was asked for. */
 export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: ActionMemory): ActionScenario {
   const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
-  const place = placeOf(arrival, vendors);
-  const at = typeof place === "string" ? 0 : place.at;
+  const named = placeOf(arrival, vendors);
+  const at = typeof named === "string" ? 0 : named.at;
   const says = (words: VendorWords, script: ResponseScript = USUAL.script, delayMs = 0): ActionScenario => {
     return { adapter, action, at, words, script, delayMs };
   };
-  if (typeof place === "string") return says(refused(404, place));
+  if (typeof named === "string") return says(refused(404, named));
 
   const fault = headerOf(arrival, FAULT_HEADER);
-  const conduct = fault === "" ? USUAL : actionConductOf(fault);
+  const conduct = actionConductOf(fault, { action: `${adapter}/${action}`, isVendor: (id) => vendors.has(id) });
   if (conduct === null) {
     const names = ACTION_FAULTS.map(({ name }) => name).join(", ");
     return says(refused(400, `There is no fault ${fault}; there are ${names}.`));
@@ -140,10 +150,11 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
 
   const call = memory.call(JSON.stringify([adapter, action, headerOf(arrival, "x-request-id")]));
   if (at === 0) call.steps.clear();
-  const before = answersOf(place, call.swaps);
+  const before = answersOf(named, call.swaps);
   const gave = (pointer: string) => before.flatMap((answer) => idsAt(answer, pointer).map(String));
-  const reading = readActionRequest(place, arrival, gave);
+  const reading = readActionRequest(named, arrival, gave);
   if (reading instanceof RequestRefusal) return says(refused(reading.status, reading.message));
+  const place = withExampleFor(named, reading);
   const strange = strangeId(place, reading, memory);
   if (strange !== undefined) return says(refused(404, `There is no ${strange}.`));
 

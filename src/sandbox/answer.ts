@@ -53,7 +53,7 @@ function chosenTools(ask: Ask, said: Directives): Ask["tools"] {
   const forced = typeof ask.toolUse === "object" || ask.toolUse === "any";
   const answersTool = ask.turns.at(-1)?.role === "tool";
   if (!first || ask.toolUse === "none" || (!forced && (answersTool || said.say !== null))) return [];
-  const name = typeof ask.toolUse === "object" ? ask.toolUse.name : null;
+  const name = typeof ask.toolUse === "object" ? ask.toolUse.name : (said.call?.name ?? null);
   if (name !== null) return [ask.tools.find((tool) => tool.name === name) ?? first];
   return said.parallel && ask.parallelTools ? [first, ask.tools[1] ?? first] : [first];
 }
@@ -84,11 +84,15 @@ function stopped(text: readonly string[], stops: readonly string[]): { text: rea
   return by === null ? { text, by } : { text: piecesOf(joined.slice(0, end)), by };
 }
 
-function callsWithin(tools: Ask["tools"], room: number, random: Random): { calls: Call[]; cut: boolean } {
+function callsWithin(
+  tools: Ask["tools"],
+  { call }: Directives,
+  { room, random }: { readonly room: number; readonly random: Random },
+): { calls: Call[]; cut: boolean } {
   const calls: Call[] = [];
   let left = room;
   for (const { name, schema } of tools) {
-    const input = instanceOf({ type: "object", ...schema }, random);
+    const input = call?.name === name ? call.input : instanceOf({ type: "object", ...schema }, random);
     const all = fragmentsOf(input);
     const fragments = all.slice(0, left);
     calls.push({ id: idFrom(random, 20), name, input, fragments });
@@ -107,7 +111,7 @@ function choiceOf(ask: Ask, said: Directives, conduct: Conduct, random: Random):
   const left = room - thinking.length;
   const tools = chosenTools(ask, said);
   if (tools.length > 0) {
-    const { calls, cut } = callsWithin(tools, left, random);
+    const { calls, cut } = callsWithin(tools, said, { room: left, random });
     return { ...nothing, thinking, calls, finish: cut ? "length" : "tool_calls" };
   }
   const { text, by } = stopped(plainText(ask, said, random), ask.stops);

@@ -47,14 +47,25 @@ export interface Directives {
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
   readonly parallel: boolean;
+  /** The tool to call, and its input. */
+  readonly call: { readonly name: string; readonly input: unknown } | null;
   /** Names the conversation for faults that apply once. */
   readonly id: string | null;
 }
 
-const DIRECTIVE = /\[\[(say|words|width|pace|cached|cache-write|parallel|id)(?::\s*([\s\S]*?))?\]\]/g;
+const DIRECTIVE = /\[\[(say|words|width|pace|cached|cache-write|parallel|call|id)(?::\s*([\s\S]*?))?\]\]/g;
 const TURN_TOKENS = 3;
 const PART_TOKENS = 85;
 const WORDS_MAX = 1_000_000;
+
+function callOf(said: string): Directives["call"] {
+  const [, name = "", input = ""] = /^([\w-]+)\s*(\{[\s\S]*\})?$/.exec(said.trim()) ?? [];
+  try {
+    return name === "" ? null : { name, input: input === "" ? {} : (JSON.parse(input) as unknown) };
+  } catch {
+    return null;
+  }
+}
 
 export function directivesOf(turns: readonly Turn[]): Directives {
   const said = turns.findLast((turn) => turn.role === "user" && turn.text !== "");
@@ -73,6 +84,7 @@ export function directivesOf(turns: readonly Turn[]): Directives {
     cachedTokens: whole("cached") ?? 0,
     cacheWriteTokens: whole("cache-write") ?? 0,
     parallel: said?.text.includes("[[parallel]]") ?? false,
+    call: callOf(found.get("call") ?? ""),
     id: found.get("id") ?? null,
   };
 }

@@ -28,6 +28,8 @@ export interface DialectReading {
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
   /** The events of a stream, made as they are needed. */
   events(answer: Answer, conduct: Conduct): Iterable<DialectEvent>;
+  /** Answered instead of a whole body, piece by piece. */
+  readonly bytes?: { readonly contentType: string; readonly pieces: readonly Buffer[] };
 }
 
 export interface Dialect {

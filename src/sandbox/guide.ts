@@ -11,6 +11,7 @@ export const DIRECTIVES: readonly (readonly [string, string])[] = [
   ["[[cached: 100]]", "Reports so many prompt tokens as read from a cache (never more than there are)."],
   ["[[cache-write: 100]]", "Reports so many prompt tokens as written to a cache."],
   ["[[parallel]]", "Calls two tools at once."],
+  ["[[call: name {...}]]", "Calls that tool with that input, once."],
   ["[[id: name]]", "Names the conversation, for faults that strike only its first attempt."],
 ];
 

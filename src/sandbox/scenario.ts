@@ -2,12 +2,18 @@
 import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
 import type { Dialect, DialectReading, Target } from "./dialect.ts";
+import { audioTranscription, audioTranslation, audioVoice } from "./dialects/audio.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
+import { falImages, geminiImages, openaiImageEdits, openaiImages } from "./dialects/images.ts";
 import { messages } from "./dialects/messages.ts";
+import { moderation } from "./dialects/moderation.ts";
+import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
 import { responses } from "./dialects/responses.ts";
+import { fillInTheMiddle, textCompletions } from "./dialects/text-completions.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
+import { readForm } from "./form.ts";
 import type { Refusal } from "./refusals.ts";
 import type { ScriptedFaults } from "./scripted-faults.ts";
 
@@ -34,7 +40,25 @@ export interface Arrival {
   readonly body: Buffer | null;
 }
 
-const DIALECTS: readonly Dialect[] = [chatCompletions, embeddings, messages, generateContent, responses];
+const DIALECTS: readonly Dialect[] = [
+  chatCompletions,
+  embeddings,
+  messages,
+  geminiImages,
+  generateContent,
+  responses,
+  cohereRerank,
+  dataRerank,
+  moderation,
+  openaiImages,
+  openaiImageEdits,
+  falImages,
+  audioTranscription,
+  audioTranslation,
+  audioVoice,
+  textCompletions,
+  fillInTheMiddle,
+];
 
 /** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;
@@ -59,7 +83,8 @@ function readingOf(dialect: Dialect, { method, target, body }: Arrival): Dialect
   if (method !== "POST") return { kind: "no_path" };
   if (body === null) return { kind: "too_large" };
   if (!dialect.hasCredential(target)) return { kind: "bad_key" };
-  const json = jsonOf(body);
+  const type = String(target.headers["content-type"] ?? "");
+  const json = type.startsWith("multipart/form-data") ? (readForm(body, type) ?? undefined) : jsonOf(body);
   if (json === undefined) return { kind: "invalid", message: "The request body is not valid JSON." };
   return dialect.read(json, target);
 }

@@ -12,7 +12,7 @@ import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
-import { writePage, writeStream, writeWhole } from "./write-answer.ts";
+import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
 export interface SandboxOptions {
   readonly host: string;
@@ -81,6 +81,7 @@ async function perform(
   }
   await connection.sleep(conduct.headersAfterMs);
   if (conduct.content === "page") return writePage(context);
+  if (act.reading.bytes !== undefined && !act.reading.ask.stream) return writeBytes(context, act.reading.bytes);
   if (act.reading.ask.stream) return writeStream(context, act.reading.events(act.answer, conduct));
   return writeWhole(context, act.reading.whole(act.answer, conduct), act.answer.usage.outputTokens);
 }

@@ -132,3 +132,18 @@ export async function writeWhole(context: AnswerContext, body: Record<string, un
 export async function writePage({ connection }: AnswerContext): Promise<void> {
   await connection.send(200, { "content-type": "text/html; charset=utf-8" }, PAGE);
 }
+
+/** An answer that is bytes, piece by piece; a stop comes after so many of them as it has tokens. */
+export async function writeBytes(
+  context: AnswerContext,
+  { contentType, pieces }: { readonly contentType: string; readonly pieces: readonly Buffer[] },
+): Promise<void> {
+  const { connection, conduct } = context;
+  connection.head(200, { "content-type": contentType });
+  for (const [at, piece] of pieces.entries()) {
+    if (connection.closed) return;
+    if (conduct.stop !== null && at >= conduct.stop.afterTokens) return stopEarly(context, conduct.stop);
+    await connection.write(piece);
+  }
+  connection.end();
+}

@@ -31,7 +31,7 @@ export function refuseAtEdge(
     window.tell();
     record.status = told.status;
     record.code = told.code;
-    record.bytesOut = sendError(reply, told, errors);
+    record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance: null });
     deps.observer.end(record);
   };
   const counted = takeKnown(request, window, deps);

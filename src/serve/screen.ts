@@ -10,7 +10,7 @@ import type { ServeDeps } from "./deps.ts";
 const FREE_BYTES_MAX = 64 * 1024;
 
 /** Null: the account has something to pay with. */
-async function withoutCredit(accountId: string, { ledger }: ServeDeps): Promise<GatewayError | null> {
+export async function withoutCredit(accountId: string, { ledger }: ServeDeps): Promise<GatewayError | null> {
   const account = await ledger.account(accountId);
   if (account === null) return null;
   const free = minus(minus(account.grantedNano, account.spentNano), account.heldNano);

@@ -2,13 +2,14 @@
 import { goneError, isGone, retirementHeaders, retirementOf } from "../catalog/retirement.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Audience } from "../plan.ts";
+import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
 import { sendError } from "./render-error.ts";
+import { withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
@@ -61,13 +62,27 @@ async function answer(
     if (caller.sandbox) reply.header("x-tollgate-sandbox", "1");
   }
   if ("plan" in endpoint) {
+    const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
+    if (unfit !== null) return unfit;
     const framed = await endpoint.plan({ request, audience: caller ?? STRANGER });
     if (framed instanceof GatewayError) return framed;
-    return pay(framed, request, caller, answering, deps);
+    try {
+      return await pay(framed, request, caller, answering, deps);
+    } finally {
+      framed.ended?.();
+    }
   }
   const answered = await ("stream" in endpoint ? endpoint.stream : endpoint.answer)({ request, caller });
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
+}
+
+/** Megabytes are taken of nobody who could not go on to pay for them. */
+async function unfitToUpload(caller: Caller | null, deps: ServeDeps): Promise<GatewayError | null> {
+  if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
+  if (caller.frozen) return new GatewayError("account_frozen");
+  if (caller.paused) return new GatewayError("key_paused");
+  return withoutCredit(caller.payer.accountId, deps);
 }
 
 /** Says on every answer, whatever it will be, that what was asked for retires. */
@@ -90,5 +105,6 @@ async function refuse(
   if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });
   window.tell();
   const balance = await balanceLeft(error, record.accountId, endpoint, deps);
-  if (!reply.closed) record.bytesOut = sendError(reply, error, endpoint.errors, balance);
+  if (reply.closed) return;
+  record.bytesOut = sendError(reply, error, { requestId: record.requestId, errors: endpoint.errors, balance });
 }

@@ -7,6 +7,7 @@ import { classify } from "./classify.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
@@ -39,7 +40,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
   /** Made when the head says that a stream comes. */
-  #stream: EventStream | null = null;
+  #stream: EventStream | HeldBytes | null = null;
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
@@ -84,8 +85,9 @@ class ChatAttempt implements Attempt, ExchangeListener {
   reading(): Reading {
     if (this.#stream !== null) return this.#stream.reading();
     if (this.#unary === null) return NOTHING_READ;
-    const { usage, text, upstreamCostNano } = this.#unary;
-    return { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
+    const { usage, text, upstreamCostNano, counts } = this.#unary;
+    const reading = { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
+    return counts == null ? reading : { ...reading, counts };
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
@@ -95,6 +97,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
       this.#isError = true;
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
       this.#body = new UnaryBody(ERROR_BYTES_MAX);
+    } else if (this.#options.lane.passesBytes === true && !type.startsWith("application/json")) {
+      this.#stream = new HeldBytes(this.#listener);
     } else if (!this.#options.stream || !type.startsWith("text/event-stream")) {
       this.#body = new UnaryBody(ANSWER_BYTES_MAX);
     } else {
@@ -131,7 +135,12 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   #openStream(): EventStream {
-    return new EventStream(this.#options.lane, {
+    return new EventStream(this.#options.lane, this.#listener);
+  }
+
+  /** What a stream of either sort tells. */
+  get #listener(): AnswerSink {
+    return {
       content: (bytes) => {
         this.#exchange.answering();
         this.#sink.content(bytes);
@@ -143,7 +152,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
         this.#sink.done(final);
       },
       failed: (failure) => this.#fail(failure),
-    });
+    };
   }
 
   #readBody(json: unknown): void {

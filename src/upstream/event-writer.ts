@@ -2,8 +2,9 @@
 import type { Nano } from "../money.ts";
 import type { EventEncoder, NeutralEvent } from "../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../route.ts";
-import type { EventOut } from "./dialects/dialect.ts";
+import type { EventOut, OwnSeal } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
+import { sealedThought } from "./sealed-thoughts.ts";
 
 /** What gives the caller something commits the answer; a bare beginning or a signature does not. */
 function kindOf(event: NeutralEvent): "content" | "preamble" | "finish" {
@@ -29,13 +30,22 @@ function textOf(event: NeutralEvent): string {
 export class EventWriter implements EventOut {
   readonly #held: HeldStream;
   readonly #encoder: EventEncoder;
+  readonly #seal: OwnSeal | undefined;
 
-  constructor(held: HeldStream, encoder: EventEncoder) {
+  /** With a `seal`, thoughts go out sealed. */
+  constructor(held: HeldStream, encoder: EventEncoder, seal?: OwnSeal) {
     this.#held = held;
     this.#encoder = encoder;
+    this.#seal = seal;
   }
 
   event(event: NeutralEvent): void {
+    if (event.kind !== "thought" || this.#seal === undefined) return this.#write(event);
+    const thought = sealedThought(event.thought, this.#seal);
+    if (thought !== null) this.#write({ ...event, thought });
+  }
+
+  #write(event: NeutralEvent): void {
     const held = this.#held;
     if (held.over) return;
     held.choice(event.choice, event.kind === "finish");

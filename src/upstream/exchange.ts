@@ -1,5 +1,6 @@
 // One request to an upstream over undici, with our own clocks: the only place that sends bytes out of the gateway.
 import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../route.ts";
@@ -10,7 +11,8 @@ export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  /** Bytes that are not all in memory are asked for as they are written. */
+  readonly body: string | Buffer | Readable | null;
 }
 
 /** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */

@@ -1,6 +1,6 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
-import type { AnswerSink, AttemptFailure, Reading, TokenUsage } from "../route.ts";
+import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
 
@@ -33,6 +33,7 @@ export class HeldStream implements BytesOut {
   #over = false;
   #skipped = 0;
   #usage: TokenUsage | null = null;
+  #counts: Counts | null = null;
   #upstreamCostNano: Nano | null = null;
 
   constructor(sink: AnswerSink) {
@@ -50,12 +51,13 @@ export class HeldStream implements BytesOut {
   }
 
   reading(): Reading {
-    return {
+    const reading = {
       usage: this.#usage,
       delivered: this.#text.read(),
       upstreamCostNano: this.#upstreamCostNano,
       skippedEvents: this.#skipped,
     };
+    return this.#counts === null ? reading : { ...reading, counts: this.#counts };
   }
 
   /** An event could not be parsed and was left out. */
@@ -79,6 +81,11 @@ export class HeldStream implements BytesOut {
 
   usage(usage: TokenUsage): void {
     this.#usage = usage;
+  }
+
+  /** What a model that is sold by units has used. */
+  counts(counts: Counts): void {
+    this.#counts = counts;
   }
 
   upstreamCost(nano: Nano): void {

@@ -1,5 +1,5 @@
 // The way between a caller's wire and a vendor's: bytes pass where both are the same by name, else all goes by neutral events.
-import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer } from "../neutral.ts";
+import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../neutral.ts";
 import type {
   ChatContext,
   Dialect,
@@ -11,6 +11,7 @@ import type {
 } from "./dialects/dialect.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { HeldStream } from "./held-stream.ts";
+import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";
 
 /** All that an attempt asks of a vendor's wire. */
 export interface Lane {
@@ -18,17 +19,25 @@ export interface Lane {
   reader(out: HeldStream): StreamReader;
   answer(json: unknown): UnaryAnswer;
   error(body: unknown): VendorError;
+  /** An answer that is neither JSON nor events is passed on as it comes. */
+  readonly passesBytes?: boolean;
 }
 
 /** The caller's side of a call. */
 export interface CallerSide {
   readonly asked: CallerRequest;
   readonly answers: AnswerCodec;
+  /** Thoughts go to the caller sealed, and come back so; absent: as the vendor gives them. */
+  readonly seal?: ThoughtSeal | undefined;
 }
 
-export function passingLane(passing: Passing, body: CallerRequest["body"], context: ChatContext): Lane {
+export function passingLane(
+  passing: Passing,
+  { body, sent }: Pick<CallerRequest, "body" | "sent">,
+  context: ChatContext,
+): Lane {
   return {
-    request: () => passing.request(body, context),
+    request: () => passing.request(body, context, sent),
     reader: (out) => passing.reader(context, out),
     answer: (json) => passing.answer(json, context),
     error: (json) => passing.error(json),
@@ -51,14 +60,17 @@ function textOf({ choices }: NeutralAnswer): string {
 }
 
 function translatingLane(dialect: Dialect, { asked, answers }: CallerSide, context: ChatContext): Lane {
+  const { seal } = context;
   return {
-    request: () => dialect.request(asked.neutral(), context),
-    reader: (out) => dialect.reader(context, new EventWriter(out, answers.encoder())),
+    request: () =>
+      dialect.request(seal === undefined ? asked.neutral() : openedRequest(asked.neutral(), seal), context),
+    reader: (out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)),
     answer(json) {
       const read = dialect.answer(json, context);
       if ("kind" in read) return read;
       const { answer, upstreamCostNano } = read;
-      return { body: answers.whole(answer), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
+      const told = seal === undefined ? answer : sealedAnswer(answer, seal);
+      return { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
     },
     error: (body) => dialect.error(body),
   };
@@ -70,7 +82,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
   const { passing } = dialect;
   if (passing === null || dialect.wire !== asked.wire)
     return dialect.unsupported(asked.neutral(), context) ?? translatingLane(dialect, side, context);
-  const lane = passingLane(passing, asked.body, context);
+  const lane = passingLane(passing, asked, context);
   if (context.wire.answersInParts !== true) return lane;
   return { ...translatingLane(dialect, side, context), request: lane.request };
 }

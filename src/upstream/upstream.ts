@@ -1,14 +1,16 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
+import { Readable } from "node:stream";
 import { Agent } from "undici";
 import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
-import type { ActionOffer, Adapter, EmbeddingOffer, Offer } from "../catalog/catalog.ts";
+import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
-import type { ChatContext, Dialect, UpstreamBody } from "./dialects/dialect.ts";
+import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
@@ -17,6 +19,8 @@ import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
+import { unitLane } from "./unit-lane.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readableFailure } from "./without-key.ts";
 
@@ -57,20 +61,29 @@ export type ChatOrder = ModelOrder & CallerSide;
 /** Embeddings have one wire, so that their body passes. */
 export type EmbeddingOrder = ModelOrder & { readonly body: Json };
 
+/** What a call of a model that is sold by units wants of a candidate. */
+export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "stream"> & {
+  readonly asked: UnitAsked;
+};
+
 export interface Upstream {
   readonly health: RouteHealth;
   /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
+  unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   close(): Promise<void>;
 }
 
 /** A candidate that serves a model, with what its cost is computed from. */
-export interface ModelCandidate extends Candidate {
-  readonly offer: Offer | EmbeddingOffer;
+interface CandidateOf<AnOffer> extends Candidate {
+  readonly offer: AnOffer;
   readonly contextTokens: number;
 }
+
+export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
+export type UnitCandidate = CandidateOf<UnitOffer>;
 
 /** Where a vendor's embeddings differ, adapters have no field for it. */
 const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
@@ -91,6 +104,15 @@ function contextOf(
     spec,
     wire,
   };
+}
+
+/** The vendor, and the maker of the model: a thought is of no use to anybody else. */
+function makerOf({ id }: Adapter, { servedSlug }: ModelOrder): string {
+  return `${id} ${servedSlug.split("/", 1)[0]}`;
+}
+
+function ownSeal(seal: ThoughtSeal, maker: string): OwnSeal {
+  return { seal: (thought) => seal.seal(thought, maker), open: (text) => seal.open(text, maker) };
 }
 
 /** A vendor has refused a key of ours, for what it is or for what is left on it. */
@@ -125,11 +147,11 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function candidateOf(
-    offer: Offer | EmbeddingOffer,
-    order: ModelOrder,
+  function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey">>(
+    offer: AnOffer,
+    order: Pick<ModelOrder, "requestId" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
     { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
-  ): ModelCandidate {
+  ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
@@ -152,7 +174,10 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
           {
             lane,
             stream: order.stream,
-            request: exchangeRequest(vendor, key, lane.request(), order.requestId),
+            request: exchangeRequest(vendor, key, lane.request(), {
+              adapter: offer.adapter,
+              requestId: order.requestId,
+            }),
             firstTokenMsMax,
             gapMsMax: order.clocks.gapMsMax,
             dispatcher,
@@ -178,15 +203,31 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
-      const context = contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty });
-      const dialect = (usesTools ? offer.wire.toolsDialect : undefined) ?? offer.chat.dialect;
+      const { seal, answers } = order;
+      const context: ChatContext = {
+        ...contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty }),
+        seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
+        passed: answers.passed,
+      };
+      // A vendor that speaks the caller's own wire is spoken to in it.
+      const other = usesTools || offer.wire.toolsDialect === order.asked.wire ? offer.wire.toolsDialect : undefined;
+      const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
       return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-      return candidateOf(offer, order, { lane: passingLane(embeddings, order.body, context), readOnMsMax: 0 });
+      return candidateOf(offer, order, {
+        lane: passingLane(embeddings, { body: order.body }, context),
+        readOnMsMax: 0,
+      });
+    },
+    unitCandidate(offer, order) {
+      const { upstreamModel, spec } = offer;
+      const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
+      const stream = order.asked.stream;
+      return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, readOnMsMax: 0 });
     },
     close: () => dispatcher.destroy(),
   };
@@ -202,12 +243,17 @@ interface Vendor {
   readonly auth: Adapter["spec"]["auth"];
 }
 
+/** What stands before every path below an address. */
+function pathOf({ pathname }: URL): string {
+  return pathname.replace(/\/$/, "");
+}
+
 function readyVendor(adapter: Adapter, clock: Clock): Vendor {
   const { origin } = new URL(adapter.origin);
   return {
     ring: createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock),
     origin,
-    basePath: new URL(adapter.origin).pathname.replace(/\/$/, ""),
+    basePath: pathOf(new URL(adapter.origin)),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
     auth: adapter.spec.auth,
   };
@@ -216,11 +262,15 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
 function exchangeRequest(
   vendor: Vendor,
   key: string,
-  { path, body }: UpstreamBody,
-  requestId: string,
+  { path, body, bytes, headers: more, form, origin: named }: UpstreamBody,
+  { adapter, requestId }: { readonly adapter: Adapter; readonly requestId: string },
 ): ExchangeRequest {
-  const { origin, basePath, auth } = vendor;
-  const headers: Record<string, string> = { ...vendor.headers, "x-request-id": requestId };
+  const { auth } = vendor;
+  const other = named === undefined ? null : new URL(adapter.origins[named] ?? adapter.origin);
+  const { origin, basePath } = other === null ? vendor : { origin: other.origin, basePath: pathOf(other) };
+  const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
   if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
-  return { origin, path: basePath + path, headers, body: JSON.stringify(body) };
+  if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
+  const parts = Readable.from(form.bytes(), { objectMode: false });
+  return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: parts };
 }

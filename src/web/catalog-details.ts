@@ -1,5 +1,7 @@
 // What is inside an entry of the catalog's page: what it costs, what it takes, and a call to copy.
+
 import type { SoldEmbedding, SoldModel, TokenPrice, TokenRates } from "../catalog/catalog.ts";
+import { timeText } from "../catalog/price-answers.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
 import { type Descriptor, descriptorOf, rowDescriptor, rowPrice } from "../run/descriptor.ts";
 import { type TableOf, tableOf } from "../run/params-schema.ts";
@@ -95,7 +97,14 @@ function ratesTable(sale: TokenPrice, kind: "chat" | "embeddings"): Html {
     const cells = columns.map(([, rate]) => html`<td class="money">${moneyHtml(usdMoney(rates[rate]))}</td>`);
     return html`<tr><th>${lengths.length === 0 ? "Any prompt" : `Prompts ${words(at)} tokens`}</th>${cells}</tr>`;
   });
-  const all = lines.flatMap((rates) => columns.map(([, rate]) => usdMoney(rates[rate])));
+  for (const { fromMinute, untilMinute, weekdaysOnly, price } of sale.hours) {
+    const cells = columns.map(([, rate]) => html`<td class="money">${moneyHtml(usdMoney(price[rate]))}</td>`);
+    const days = weekdaysOnly ? ", Monday to Friday" : "";
+    rows.push(html`<tr><th>${timeText(fromMinute)} to ${timeText(untilMinute)} UTC${days}</th>${cells}</tr>`);
+  }
+  const all = [...lines, ...sale.hours.map(({ price }) => price)].flatMap((rates) =>
+    columns.map(([, rate]) => usdMoney(rates[rate])),
+  );
   return html`<div class="scroll"><table class="rates ${fractionClass(all)}"><thead><tr><th>USD per million tokens</th>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 

@@ -45,7 +45,7 @@ interface DayPages {
 }
 
 function countsOf(actions: readonly CatalogAction[], catalog: Catalog): Counts {
-  const models = [...catalog.models(EVERYBODY), ...catalog.embeddings(EVERYBODY)];
+  const models = catalog.listed(EVERYBODY);
   return {
     actions: actions.length,
     models: models.length,

@@ -1,7 +1,7 @@
 // What the catalog's page shows for a search, a category and a filter: sections of entries, bounded in number.
 import { CATEGORIES } from "../catalog/action.ts";
 import { EVERYBODY } from "../catalog/audience.ts";
-import type { Catalog, SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
 import type { Found } from "../run/search-index.ts";
 import { fractionClass } from "./aligned-money.ts";
@@ -49,8 +49,6 @@ interface Section {
 /** Behind the categories of actions, one of which is called models. */
 const MODEL_SECTIONS = ["tiers", "language-models"] as const;
 
-type Model = SoldModel | SoldEmbedding;
-
 const MODEL_COLUMNS = html`<p class="columns"><span>USD per million tokens</span><span>Input</span><span>Output</span><span>Context</span></p>`;
 
 export function titleOf(id: string): string {
@@ -86,15 +84,10 @@ function hasWords(text: string, words: string): boolean {
   return words.split(/\s+/).every((word) => own.includes(plain(word)));
 }
 
-function modelsOf(catalog: Catalog): readonly Model[] {
-  const all: readonly Model[] = [...catalog.models(EVERYBODY), ...catalog.embeddings(EVERYBODY)];
-  return [...all].sort((a, b) => (a.slug < b.slug ? -1 : 1));
-}
-
 /** Tiers and models: those whose names have the words, and that the filter leaves. */
 function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked): readonly Section[] {
   const tiers = tiersShown(catalog, EVERYBODY);
-  const models = modelsOf(catalog);
+  const models = catalog.listed(EVERYBODY);
   const tiersLeft = tiers.filter(
     ({ tier, configured }) =>
       hasWords(`core/${tier.id} tier ${tier.purpose}`, words) && (configured > 0 || !configuredOnly),
@@ -133,7 +126,7 @@ function foundSections(parts: ViewParts, asked: Asked): readonly Section[] {
     .slice(0, FOUND_MAX);
   const total = parts.actions.length;
   const actions = { id: "actions", title: "Actions", total, entries: found.map((one) => () => foundEntry(one)) };
-  const named = modelsOf(parts.catalog).some(({ slug }) => hasWords(slug, words));
+  const named = parts.catalog.listed(EVERYBODY).some(({ slug }) => hasWords(slug, words));
   return named ? [...others, actions] : [actions, ...others];
 }
 

@@ -1,6 +1,7 @@
 // From the bytes of a body to JSON: refuses what is no UTF-8, and what would cost far more memory than it has bytes.
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../errors.ts";
+import { behindString } from "../json-bytes.ts";
 
 /** Nothing a model is asked is nested deeper, and what is could not be written down again without overflowing. */
 const DEPTH_MAX = 128;
@@ -8,7 +9,6 @@ const DEPTH_MAX = 128;
 const MARKS_MAX = 1_000_000;
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const OPENING = [0x5b, 0x7b];
 
@@ -16,16 +16,6 @@ const OPENING = [0x5b, 0x7b];
 export function invalid(param: string, detail: string): GatewayError {
   const named = param === "" ? {} : { param };
   return new GatewayError("bad_request", { ...named, detail: { detail: `${param || "body"}: ${detail}` } });
-}
-
-/** The position behind the string that begins at `at`; the end of the bytes where it never ends. */
-function behindString(bytes: Buffer, at: number): number {
-  for (let end = bytes.indexOf(QUOTE, at + 1); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
-    let slashes = 0;
-    while (bytes[end - 1 - slashes] === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return end + 1;
-  }
-  return bytes.length;
 }
 
 /** Whether there are more objects, arrays and keys than `MARKS_MAX`. Looks at no byte inside of strings. */

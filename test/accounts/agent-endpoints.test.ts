@@ -59,13 +59,13 @@ describe("POST /api/v1/agents", () => {
   test("takes what the key may call, and until when", async () => {
     const { status, body } = await gate.call(own.key, "POST", "/api/v1/agents", {
       services: ["files", "exa/search", "core/onescrape-deep", "browser/create_session", "files"],
-      models: ["cheap", "core/cheap", "openai/gpt-5-nano", "custom/Qwen3:8b"],
+      models: ["cheap", "core/cheap", "openai/gpt-5.4-nano", "custom/Qwen3:8b"],
       expires_at: "2026-05-06T15:30:00+02:00",
     });
     expect(status).toBe(201);
     const limits = {
       services: ["files", "exa/search", "core/onescrape-deep", "browser/create_session"],
-      models: ["core/cheap", "openai/gpt-5-nano", "custom/Qwen3:8b"],
+      models: ["core/cheap", "openai/gpt-5.4-nano", "custom/Qwen3:8b"],
       expires_at: "2026-05-06T13:30:00.000Z",
     };
     expect(body).toMatchObject(limits);

@@ -52,8 +52,8 @@ describe("a key with a list of models", () => {
   it.each([
     [["core/cheap"], { model: "core/mid" }, "core/mid", "model"],
     // What a tier leads to is not what was allowed, nor the other way round.
-    [["core/cheap"], { model: "openai/gpt-5-nano" }, "openai/gpt-5-nano", "model"],
-    [["openai/gpt-5-nano"], { model: "cheap" }, "cheap", "model"],
+    [["core/cheap"], { model: "openai/gpt-5.4-nano" }, "openai/gpt-5.4-nano", "model"],
+    [["openai/gpt-5.4-nano"], { model: "cheap" }, "cheap", "model"],
     [["sandbox/ok"], { models: ["sandbox/ok", "core/cheap"] }, "core/cheap", "models.1"],
     [["core/cheap"], { model: "cheap", models: ["sandbox/ok"] }, "sandbox/ok", "models.0"],
     [["sandbox/ok"], { model: "sandbox/503", stream: true }, "sandbox/503", "model"],

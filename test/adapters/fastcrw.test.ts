@@ -61,7 +61,7 @@ describe("crawl", () => {
   });
 
   it("is polled by its payer, for a cent while it has not failed", () => {
-    expect(crw.actions.crawl?.issues).toEqual([{ kind: "crawl", at: "/id" }]);
+    expect(crw.actions.crawl?.issues).toMatchObject([{ kind: "crawl", at: "/id" }]);
     expect(crw.actions["crawl-status"]?.requires).toEqual([{ kind: "crawl", param: "id" }]);
     expect(crw.send("crawl-status", { id: "u-1" })).toMatchObject({
       method: "GET",

@@ -78,7 +78,7 @@ describe("crawl", () => {
   });
 
   it("gives its id to the caller alone, who polls with it", () => {
-    expect(firecrawl.actions.crawl?.issues).toEqual([{ kind: "crawl", at: "/id" }]);
+    expect(firecrawl.actions.crawl?.issues).toMatchObject([{ kind: "crawl", at: "/id" }]);
     expect(firecrawl.actions["crawl-status"]?.requires).toEqual([{ kind: "crawl", param: "id" }]);
     const sent = firecrawl.send("crawl-status", { id: "a/b", skip: 20 });
     expect(sent).toMatchObject({ method: "GET", url: "https://api.firecrawl.dev/v2/crawl/a%2Fb?skip=20", body: null });

@@ -1,12 +1,86 @@
-// Those who find people as they are called: Tomba at once, Icypeas and Nyne by a launch and a question for its result.
+// Those who find people as they are called: ContactOut and Tomba at once, Icypeas and Nyne by a launch and a question for its result.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 
 const tomba = await wire("tomba");
 const icypeas = await wire("icypeas");
+const contactout = await wire("contactout");
 const nyne = await wire("nyne");
 const ada = "ada@example.com";
 const linkedin = "https://www.linkedin.com/in/ada";
+
+describe("ContactOut", () => {
+  it.each([
+    [
+      "profile-contacts",
+      { profile: linkedin },
+      `/people/linkedin?profile=${encodeURIComponent(linkedin)}&include_phone=false`,
+      10,
+    ],
+    [
+      "profile-contacts",
+      { profile: linkedin, include_phone: true, email_type: "personal,work" },
+      `/people/linkedin?profile=${encodeURIComponent(linkedin)}&include_phone=true&email_type=personal%2Cwork`,
+      40,
+    ],
+    ["person-from-email", { email: ada }, "/email/enrich?email=ada%40example.com", 10],
+    ["email-verify", { email: ada }, "/email/verify?email=ada%40example.com", 2],
+  ])("%s sends %j", (name, params, path, cents) => {
+    const sent = contactout.send(name, params);
+    expect(sent).toMatchObject({ method: "GET", url: `https://api.contactout.com/v1${path}`, body: null });
+    expect(sent.headers).toMatchObject({ token: "key-of-ours", authorization: "basic" });
+    expect(contactout.quote(name, params)).toBe(cents);
+    expect(contactout.upstreamCents(name, params)).toBeLessThan(cents);
+  });
+
+  it("people-search costs a cent for each profile of its page, and is counted at the vendor's whole pages", () => {
+    expect(contactout.quote("people-search", { name: "Ada", page_size: 7 })).toBe(7);
+    expect(contactout.quote("people-search", { name: "Ada" })).toBe(10);
+    expect(contactout.upstreamCents("people-search", { name: "Ada", page_size: 1 })).toBe(5);
+    // Profiles 21 to 30 stand on two of the vendor's pages.
+    expect(contactout.upstreamCents("people-search", { name: "Ada", page: 3, page_size: 10 })).toBe(10);
+  });
+
+  it.each([
+    ["people-search", { page_size: 10 }, "name"],
+    ["people-search", { name: "Ada", page_size: 26 }, "page_size"],
+    ["people-search", { name: "Ada", reveal_info: true }, "reveal_info"],
+    ["people-search", { name: "Ada", company_size: ["small"] }, "company_size.0"],
+    ["profile-contacts", { linkedin_url: linkedin }, "profile"],
+    ["profile-contacts", { profile: "https://www.linkedin.com/sales/lead/1" }, "profile"],
+    ["profile-contacts", { profile: linkedin, email_type: "any" }, "email_type"],
+    ["person-from-email", { email: "ada" }, "email"],
+    ["person-from-email", { email: ada, include: "work_email" }, "include"],
+    ["email-verify", {}, "email"],
+  ])("%s refuses %j, naming %s", (name, params, field) => expect(contactout.refuses(name, params)).toContain(field));
+
+  const none = { status_code: 404, message: "Not Found" };
+  it.each([
+    ["profile-contacts", 404, none, "miss"],
+    ["profile-contacts", 200, { status_code: 200, profile: [] }, "miss"],
+    ["profile-contacts", 200, { status_code: 200, profile: { url: linkedin, email: [], phone: [] } }, "miss"],
+    ["profile-contacts", 200, { status_code: 200, profile: { url: linkedin, email: [], phone: ["+44"] } }, "success"],
+    ["profile-contacts", 200, { status_code: 200, profile: { url: linkedin, email: [ada] } }, "success"],
+    ["person-from-email", 404, none, "miss"],
+    ["person-from-email", 200, { status_code: 200, profile: [] }, "miss"],
+    ["person-from-email", 200, { status_code: 200, profile: { linkedinUrl: linkedin } }, "success"],
+    ["email-verify", 200, { status_code: 200, data: { status: "unknown" } }, "miss"],
+    ["email-verify", 200, { status_code: 200, data: { status: "invalid" } }, "success"],
+    ["email-verify", 404, { message: "no such path" }, "caller_invalid"],
+    ["people-search", 200, { status_code: 200, metadata: { total_results: 0 }, profiles: [] }, "miss"],
+    ["email-verify", 400, { message: "Bad credentials or invalid headers" }, "provider_auth_failed"],
+    ["email-verify", 401, { message: "Bad request or invalid input" }, "caller_invalid"],
+    ["email-verify", 403, { message: "You're out of credits" }, "provider_billing"],
+    ["email-verify", 429, { message: "Rate limit reached." }, "provider_rate_limited"],
+  ])("%s: %d %j is %s", (name, status, body, verdict) =>
+    expect(contactout.means(name, { status, body }).verdict).toBe(verdict),
+  );
+
+  it("takes nothing for those of whom nothing is known", () => {
+    const free = Object.entries(contactout.actions).filter(([, { price }]) => price.freeOnMiss === true);
+    expect(free.map(([name]) => name)).toEqual(["profile-contacts", "person-from-email", "email-verify"]);
+  });
+});
 
 describe("Tomba", () => {
   it.each([
@@ -24,7 +98,7 @@ describe("Tomba", () => {
       4,
     ],
     ["author-finder", { url: "https://a.example/b" }, "/author-finder?url=https%3A%2F%2Fa.example%2Fb", 4],
-    ["enrich", { email: ada }, "/enrich?email=ada%40example.com", 4],
+    ["enrich", { email: ada }, "/combined/find?email=ada%40example.com", 4],
     ["phone-finder", { domain: "example.com" }, "/phone-finder?domain=example.com&full=false", 10],
     ["email-verifier", { email: ada }, "/email-verifier/ada%40example.com", 2],
   ])("%s sends %j", (name, params, path, cents) => {
@@ -55,6 +129,10 @@ describe("Tomba", () => {
     ["email-finder", 200, { data: { email: null } }, "miss"],
     ["domain-search", 200, { data: { organization: {}, emails: [] } }, "miss"],
     ["phone-finder", 200, { data: { valid: false } }, "miss"],
+    ["linkedin-finder", 200, { data: { email: null } }, "miss"],
+    ["enrich", 200, { data: { person: { email: ada }, company: null } }, "success"],
+    ["enrich", 200, { data: { person: null, company: { name: "Example" } } }, "success"],
+    ["enrich", 200, { data: { person: null, company: null } }, "miss"],
     ["email-verifier", 402, { errors: { type: "m", message: "mail server unreachable" } }, "provider_overloaded"],
     ["enrich", 402, { errors: { type: "m", message: "pay" } }, "provider_billing"],
     ["enrich", 404, { errors: { type: "unknown_route", code: 404 } }, "provider_server_error"],

@@ -108,6 +108,7 @@ describe("the actions that are sold", () => {
       "trialbase-db": "search get",
       recallradar: "search get",
       realestateapi: "property-search property-detail valuation comps skiptrace address-verify parcel autocomplete",
+      contactout: "people-search profile-contacts person-from-email email-verify",
       tomba: "email-finder linkedin-finder domain-search author-finder enrich phone-finder email-verifier",
       icypeas: "email-search email-verification domain-search result",
       nyne: "person-enrichment interactions funders result",

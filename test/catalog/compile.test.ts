@@ -9,6 +9,65 @@ function providersOf(model: { readonly offers: readonly { readonly adapter: { re
   return model?.offers.map((offer) => offer.adapter.id);
 }
 
+describe("a vendor that has no price list", () => {
+  const adapters = {
+    unlisted: vendor(
+      {},
+      { chat: { dialect: "chat-completions", models: {}, anyModel: { contextTokens: 8_192, prices: [] } } },
+    ),
+  };
+  const prices = { UNLISTED_PROMPT_USD_PER_MILLION: "1", UNLISTED_COMPLETION_USD_PER_MILLION: "3" };
+
+  test("sells the model that the operator names and prices, and no other", () => {
+    const catalog = catalogOf({ adapters }, { env: { UNLISTED_API_KEY: "k", UNLISTED_MODEL: "big-1", ...prices } });
+    expect(catalog.model("unlisted/big-1", LIVE)).toMatchObject({
+      sale: { input: 1_000_000, output: 3_000_000, version: "unlisted:big-1@1/3" },
+      offers: [{ upstreamModel: "big-1" }],
+    });
+    expect(catalog.models(LIVE).map(({ slug }) => slug)).toEqual(["unlisted/big-1"]);
+    expect(catalog.model("unlisted/dear-1", LIVE)).toBeNull();
+    expect(
+      catalogOf({ adapters }, { env: { UNLISTED_API_KEY: "k", ...prices } }).model("unlisted/big-1", LIVE),
+    ).toBeNull();
+  });
+
+  test("is not sold at half a price", () => {
+    const half = { UNLISTED_MODEL: "big-1", UNLISTED_PROMPT_USD_PER_MILLION: "1" };
+    expect(() => catalogOf({ adapters }, { env: half })).toThrow(
+      /UNLISTED_MODEL needs .*what is not priced is not sold/,
+    );
+  });
+});
+
+describe("an address with parts that the operator sets", () => {
+  const adapters = {
+    placed: vendor(
+      { "one-1": { ...priced("1", "2"), slug: "placed/one-1" } },
+      {
+        origin: "https://{region}.example/{account}/v1",
+        settings: { account: { env: ["PLACED_ACCOUNT_ID"] }, region: { env: ["PLACED_REGION"], fallback: "eu" } },
+      },
+    ),
+  };
+  const of = (env: Record<string, string>) => catalogOf({ adapters }, { env }).adapters(LIVE).get("placed");
+
+  test("is complete, or the vendor is not configured", () => {
+    expect(of({ PLACED_API_KEY: "k" })).toMatchObject({ configured: false });
+    expect(of({ PLACED_API_KEY: "k", PLACED_ACCOUNT_ID: "a1" })).toMatchObject({
+      configured: true,
+      origin: "https://eu.example/a1/v1",
+    });
+    expect(of({ PLACED_API_KEY: "k", PLACED_ACCOUNT_ID: "a1", PLACED_REGION: "us" })?.origin).toBe(
+      "https://us.example/a1/v1",
+    );
+    expect(of({ PLACED_API_KEY: "k", PLACED_BASE_URL: "http://127.0.0.1:1/v1" })).toMatchObject({ configured: true });
+  });
+
+  test("has nothing in it that leads elsewhere", () => {
+    expect(() => of({ PLACED_ACCOUNT_ID: "a/../b" })).toThrow(/PLACED_ACCOUNT_ID cannot stand in an address/);
+  });
+});
+
 describe("the sale price of a slug", () => {
   const maker = vendor({ one: priced("2", "8") }, { maker: "maker" });
 

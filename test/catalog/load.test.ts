@@ -74,7 +74,39 @@ describe("an overlay", () => {
       sale: { input: 500_000, output: 1_500_000, version: "acme/one-2@2026-08-01" },
       offers: [{ upstreamModel: "one-2", adapter: { id: "acme", keys: ["k"], origin: "https://api.acme.example/v1" } }],
     });
-    expect(catalog.model("openai/gpt-5-mini", LIVE)).not.toBeNull();
+    expect(catalog.model("openai/gpt-5.4-mini", LIVE)).not.toBeNull();
+  });
+
+  test("adds several providers with one file, and replaces single rows of a shipped one", async () => {
+    const row = (name: string, origin: string) =>
+      `{ name: "${name}", docs: "https://${name}.example", origin: "${origin}", auth: bearer, chat: { dialect: "chat-completions",
+         models: { "small-1": { slug: "${name}/small-1", contextTokens: 32_000, prices: [{ since: "2026-08-01", input: "1", output: "2" }] } } } }`;
+    write(
+      "adapters/others.ts",
+      `import { bearer, defineAdapters } from "#adapter";
+       export default defineAdapters({ one: ${row("one", "https://one.example/v1")}, moonshot: ${row("moon", "https://moon.example/v1")} });`,
+    );
+    const catalog = await load({ env: { ONE_API_KEY: "k", MOONSHOT_API_KEY: "k", NOVITA_API_KEY: "k" } });
+    const origin = (slug: string) => catalog.model(slug, LIVE)?.offers.map(({ adapter }) => adapter.origin);
+    expect(origin("one/small-1")).toEqual(["https://one.example/v1"]);
+    expect(origin("moon/small-1")).toEqual(["https://moon.example/v1"]);
+    expect(origin("mistralai/mistral-nemo")).toEqual(["https://api.novita.ai/openai/v1"]);
+    expect(catalog.model("moonshotai/kimi-k3", LIVE)?.offers).toEqual([]);
+  });
+
+  test("says of a row what is wrong with it, and of an id that two files have it twice", async () => {
+    const row = `{ name: "One", docs: "https://one.example", origin: "https://{place}.example/v1", auth: bearer }`;
+    const table = (rows: string) =>
+      `import { bearer, defineAdapters } from "#adapter"; export default defineAdapters(${rows});`;
+    write("adapters/a.ts", table(`{ one: ${row} }`));
+    write("adapters/b.ts", table(`{ two: { ...${row}, origin: "nowhere" } }`));
+    expect(await problemsOf(load())).toEqual([
+      `${folder}/adapters/a.ts: adapters.one.origin has {place}, which is none of settings`,
+      `${folder}/adapters/b.ts: adapters.two.origin is no http address`,
+    ]);
+    write("adapters/a.ts", table(`{ one: ${row.replace("{place}", "a")} }`));
+    write("adapters/b.ts", table(`{ one: ${row.replace("{place}", "b")} }`));
+    expect(await problemsOf(load())).toEqual([`${folder}/adapters/b.ts: one is another file's too`]);
   });
 
   test("replaces a shipped file of the same name", async () => {
@@ -113,7 +145,7 @@ describe("an overlay", () => {
     expect(before.compositeTiers.get("onescrape")?.kind).toBe("page-ladder");
     write("tiers/onescrape.ts", ladder("firecrawl/scrape"));
     const after = (await load()).compositeTiers.get("onescrape");
-    expect(after?.rungs.map(({ tag }) => tag)).toEqual(["direct", "ours"]);
+    expect(after?.kind === "page-ladder" && after.rungs.map(({ tag }) => tag)).toEqual(["direct", "ours"]);
   });
 
   test("may name no action in it that is not there, nor a kind of tier that there is none of", async () => {

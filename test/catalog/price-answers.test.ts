@@ -108,6 +108,7 @@ describe("the price list", () => {
       cached: "0.125",
       output: "10",
       contextTokens: 1_000_000,
+      hours: [],
       steps: [{ promptTokens: 200_000, input: "2.5", output: "15" }],
       since: "2026-01-01",
       providers: ["maker"],

@@ -1,8 +1,11 @@
-// What models cost us is held against a list that others keep: each price equals it, or stands here with the reason; neither may be old.
-import { findProvider, type ModelInfo } from "@pydantic/genai-prices";
-import { expect, it } from "vitest";
-import type { AdapterSpec, TokenPriceSpec } from "../../src/catalog/adapter.ts";
-import { priceOn } from "../../src/catalog/price.ts";
+// What models cost us is held against a list that others keep: each price equals it, or its adapter says why not; neither may be old.
+import { findProvider } from "@pydantic/genai-prices";
+import { describe, expect, it } from "vitest";
+import table from "../../adapters/openai-compatible.ts";
+import { loadCatalog } from "../../src/catalog/load.ts";
+import { checkPrices, isFault, priceListOf } from "../../src/catalog/price-check.ts";
+import { manualClock } from "../../src/clock.ts";
+import { catalogOf, priced, vendor } from "./catalog-of.ts";
 
 /** The day on which the shipped prices were last held against the vendors' own pages and the list. */
 const LOOKED_AT = "2026-11-22";
@@ -10,112 +13,132 @@ const DAYS_MAX = 60;
 /** CI says when the catalog is old; `CATALOG_DAY` plays another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 
-/** Our vendors' names in the list, where they differ. */
-const LISTED: Readonly<Record<string, string>> = { gemini: "google", xai: "x-ai" };
-const VENDORS = [
-  "openai",
-  "anthropic",
-  "gemini",
-  "xai",
-  "deepseek",
-  "mistral",
-  "groq",
-  "cerebras",
-  "fireworks",
-  "openrouter",
-];
-
-/** Why a price is another than the list's. */
-const REASONS: Readonly<Record<string, string>> = {
-  "openrouter/google/gemini-3.1-pro-preview": "passes the maker's price on, of which the list lacks the step",
-  "openrouter/google/gemini-2.5-pro":
-    "passes the maker's price on, of which the list lacks the step and has an old cached one",
-  "openrouter/google/gemini-2.5-flash": "passes the maker's price on, of which the list has an old cached one",
-  "openrouter/openai/gpt-5.1": "passes the maker's price on, which the list rounds to two places",
-  "openrouter/openai/gpt-5-nano": "passes the maker's price on, which the list rounds to two places",
-};
-
-/** Prices with hours, of which the catalog knows only the dearest, and with dates. */
-interface Conditional {
-  readonly constraint?: { readonly type?: string; readonly start_date?: string };
-  readonly prices: ModelInfo["prices"];
+async function shipped(day: string) {
+  const clock = manualClock(Date.parse(`${day}T12:00:00Z`));
+  const options = { env: {}, clock, sandboxOrigin: "http://sandbox.test", contact: null, overlayDir: null };
+  const catalog = await loadCatalog({ ...options, markupPercent: 0, allowLoss: false });
+  const adapters = new Map([...catalog.adapters({ sandbox: true })].map(([id, { spec }]) => [id, spec]));
+  const list = (vendor: string) => findProvider({ providerId: vendor })?.models ?? null;
+  return { catalog, adapters, found: checkPrices(adapters, catalog, list, day) };
 }
 
-type Rate =
-  | number
-  | { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
-
-/** The rates of a day, the dearest hours of it: input, output, cached input. */
-function ratesOn(day: string, { prices }: ModelInfo): readonly Rate[] {
-  const list = (Array.isArray(prices) ? prices : [{ prices }]) as readonly Conditional[];
-  const begun = list.filter(({ constraint }) => (constraint?.start_date ?? "") <= day);
-  const rates = (begun.at(-1)?.prices ?? {}) as Readonly<Record<string, Rate | undefined>>;
-  return ["input_mtok", "output_mtok", "cache_read_mtok"].map((name) => rates[name] ?? rates.input_mtok ?? 0);
-}
-
-const baseOf = (rate: Rate | undefined) => (typeof rate === "object" ? rate.base : rate);
-const tiersOf = (rate: Rate | undefined) => (typeof rate === "object" ? rate.tiers : []);
-
-/** As a text: what a call costs, and what it costs from which length of prompt on. */
-function listed(model: ModelInfo): string {
-  const [input, output, cached] = ratesOn(TODAY, model);
-  const steps = tiersOf(input).map(({ start, price }, at) => {
-    return `above ${start}: ${price}/${tiersOf(output)[at]?.price}/${tiersOf(cached)[at]?.price ?? price}`;
+describe("the shipped catalog", () => {
+  it("has the prices of the list, and no model that is no more", async () => {
+    const { found, adapters } = await shipped(TODAY);
+    expect(found.differences.filter(isFault)).toEqual([]);
+    expect(found.compared).toBeGreaterThan(100);
+    const { adapters: rows } = table;
+    expect(
+      found.unknown.filter((name) => Object.hasOwn(rows, name.split("/")[0] ?? "")),
+      "rows of the table sell what the list knows",
+    ).toEqual([]);
+    const differing = new Set(found.differences.map((one) => `${one.provider}/${one.upstream_model}`));
+    const noted = [...adapters].flatMap(([id, { chat }]) =>
+      Object.entries(chat?.models ?? {})
+        .filter(([, { priceNote, retires }]) => priceNote !== undefined && (retires?.on ?? "9999") > TODAY)
+        .map(([name]) => `${id}/${name}`),
+    );
+    expect(
+      noted.filter((name) => !differing.has(name)),
+      "these equal the list, and need no note",
+    ).toEqual([]);
   });
-  return [`${baseOf(input)}/${baseOf(output)}/${baseOf(cached)}`, ...steps].join(", ");
-}
 
-function ours(prices: readonly TokenPriceSpec[]): string {
-  const price = priceOn(TODAY, prices);
-  if (price === null) return "none";
-  const text = (of: { input: string; output: string; cacheRead?: string }) =>
-    [of.input, of.output, of.cacheRead ?? of.input].map(Number).join("/");
-  return [text(price), ...(price.steps ?? []).map((step) => `above ${step.promptTokens}: ${text(step)}`)].join(", ");
-}
+  it("was looked at in the last sixty days", () => {
+    const days = (Date.parse(TODAY) - Date.parse(LOOKED_AT)) / 86_400_000;
+    expect(days, "hold adapters/ against the vendors' prices and a newer list, then change LOOKED_AT").toBeLessThan(
+      DAYS_MAX,
+    );
+  });
 
-type Match = Readonly<Record<string, unknown>>;
-
-function matches(rule: Match, id: string): boolean {
-  const [[kind, value] = []] = Object.entries(rule);
-  const rules = value as readonly Match[];
-  const word = String(value);
-  switch (kind) {
-    case "or":
-      return rules.some((one) => matches(one, id));
-    case "and":
-      return rules.every((one) => matches(one, id));
-    case "starts_with":
-      return id.startsWith(word);
-    case "ends_with":
-      return id.endsWith(word);
-    case "contains":
-      return id.includes(word);
-    case "regex":
-      return new RegExp(word).test(id);
-    default:
-      return id === word;
-  }
-}
-
-it.each(VENDORS)("%s: every model lives, at the price of the list", async (vendor) => {
-  const spec = ((await import(`../../adapters/${vendor}.ts`)) as { default: AdapterSpec }).default;
-  const list = findProvider({ providerId: LISTED[vendor] ?? vendor })?.models ?? [];
-  const wrong: string[] = [];
-  for (const [id, { prices }] of Object.entries(spec.chat?.models ?? {})) {
-    const name = `${vendor}/${id}`;
-    const found = list.find(({ match }) => matches(match as Match, id));
-    if (found === undefined) continue;
-    if (found.deprecated === true) wrong.push(`${name} is no more`);
-    const same = ours(prices) === listed(found);
-    if (!same && REASONS[name] === undefined) wrong.push(`${name}: ${ours(prices)}, in the list ${listed(found)}`);
-    if (same && REASONS[name] !== undefined) wrong.push(`${name}: equals the list, and needs no reason`);
-  }
-  expect(wrong).toEqual([]);
+  it("no longer sells a model on the day it ends", async () => {
+    const { catalog } = await shipped("2026-12-11");
+    for (const slug of ["openai/gpt-5-nano", "openai/gpt-5", "anthropic/claude-sonnet-4.5", "google/gemini-2.5-pro"]) {
+      expect(catalog.model(slug, { sandbox: true }), slug).toBeNull();
+    }
+  });
 });
 
-it("the catalog was looked at in the last sixty days", () => {
-  const days = (Date.parse(TODAY) - Date.parse(LOOKED_AT)) / 86_400_000;
-  expect(days, "hold adapters/ against the vendors' prices and a newer list, then change LOOKED_AT").toBeLessThan(
-    DAYS_MAX,
-  );
+describe("a list in a file", () => {
+  const models = (...more: readonly object[]) => [{ id: "lab", name: "Lab", models: more }];
+  const listed = (id: string, prices: unknown, deprecated = false) => ({
+    id,
+    match: { equals: id },
+    prices,
+    deprecated,
+  });
+  const usd = (input: number, output: number, more: object = {}) => ({
+    input_mtok: input,
+    output_mtok: output,
+    ...more,
+  });
+
+  function check(prices: readonly object[], models_: Parameters<typeof vendor>[0]) {
+    const lab = vendor(models_, { maker: "lab" });
+    const catalog = catalogOf({ adapters: { lab } });
+    return checkPrices(new Map([["lab", lab]]), catalog, priceListOf(models(...prices)), "2026-11-21");
+  }
+
+  it("finds every difference, with what it costs and what it is sold for", () => {
+    const hours = [{ from: "01:00", until: "04:00", input: "2", output: "4" }];
+    const steps = [{ promptTokens: 200_000, input: "2", output: "4" }];
+    const found = check(
+      [
+        listed("same", usd(1, 2)),
+        listed("cheaper", usd(0.5, 2)),
+        listed("dearer", usd(1, 2, { cache_read_mtok: 1.5 })),
+        listed("noted", usd(9, 9)),
+        listed("gone", usd(1, 2), true),
+        listed("stepped", usd(1, 2)),
+        listed("longer", {
+          input_mtok: { base: 1, tiers: [{ start: 200_000, price: 2 }] },
+          output_mtok: { base: 2, tiers: [{ start: 200_000, price: 4 }] },
+        }),
+        listed("hours", [
+          { prices: usd(7, 7) },
+          { constraint: { start_date: "2026-08-01", type: "start_date" }, prices: usd(1, 2) },
+          { constraint: { start_date: "2027-08-01", type: "start_date" }, prices: usd(8, 8) },
+          { constraint: { start_time: "01:00:00Z", end_time: "04:00:00Z", type: "time_of_date" }, prices: usd(2, 4) },
+        ]),
+        listed("other-hours", [
+          { prices: usd(1, 2) },
+          { constraint: { start_time: "02:00:00Z", end_time: "04:00:00Z", type: "time_of_date" }, prices: usd(2, 4) },
+        ]),
+      ],
+      {
+        same: priced("1", "2"),
+        cheaper: priced("1", "2"),
+        dearer: priced("1", "2"),
+        noted: { ...priced("1", "2"), priceNote: "the list is wrong" },
+        gone: priced("1", "2"),
+        stepped: priced("1", "2", { steps }),
+        longer: priced("1", "2", { steps }),
+        hours: priced("1", "2", { hours }),
+        "other-hours": priced("1", "2", { hours }),
+        "new": priced("1", "2"),
+        ended: { ...priced("1", "2"), retires: { on: "2026-11-21" } },
+      },
+    );
+    const told = found.differences.map((one) => [one.upstream_model, one.difference, one.at_a_loss, isFault(one)]);
+    expect(told).toEqual([
+      ["cheaper", "price", false, true],
+      ["dearer", "price", true, true],
+      ["noted", "price", true, false],
+      ["gone", "ended", false, true],
+      ["stepped", "price", false, true],
+      ["other-hours", "price", false, true],
+    ]);
+    expect(found.differences[1]).toMatchObject({
+      cost: "1/2/1",
+      listed: "1/2/1.5",
+      sale: "1/2/1",
+      model: "lab/dearer",
+    });
+    expect([found.compared, found.unknown]).toEqual([9, ["lab/new"]]);
+  });
+
+  it("that is none is an error", () => {
+    expect(() => priceListOf({ lab: [] })).toThrow();
+    expect(() => check([{ id: "x", match: { equals: "same" }, prices: "none" }], { same: priced("1", "2") })).toThrow();
+  });
 });

@@ -77,7 +77,7 @@ describe("the shipped catalog", () => {
 
   test("takes Google's key under either name", async () => {
     const catalog = await load({ GOOGLE_API_KEY: "k" });
-    expect(catalog.model("google/gemini-2.5-flash", LIVE)?.offers[0]?.adapter.keys).toEqual(["k"]);
+    expect(catalog.model("google/gemini-3.6-flash", LIVE)?.offers[0]?.adapter.keys).toEqual(["k"]);
   });
 
   test("serves one slug from its maker and from a router, under each one's own name", async () => {
@@ -97,14 +97,10 @@ describe("the shipped catalog", () => {
         of === undefined ? [] : [of.input, of.output, of.cacheRead, of.cacheWrite].map(usdPerMillionText);
       return [text(price), step?.promptTokens, text(step)];
     };
-    expect(sale("openai/gpt-5-mini")).toEqual([["0.25", "2", "0.025", "0.25"], undefined, []]);
+    expect(sale("openai/gpt-5.4-mini")).toEqual([["0.75", "4.5", "0.075", "0.75"], undefined, []]);
     expect(sale("anthropic/claude-opus-5")).toEqual([["5", "25", "0.5", "6.25"], undefined, []]);
     expect(sale("openai/gpt-5.4")).toEqual([["2.5", "15", "0.25", "2.5"], 271_999, ["5", "22.5", "0.5", "5"]]);
-    expect(sale("google/gemini-2.5-pro")).toEqual([
-      ["1.25", "10", "0.125", "1.25"],
-      200_000,
-      ["2.5", "15", "0.25", "2.5"],
-    ]);
+    expect(sale("google/gemini-3.1-pro-preview")).toEqual([["2", "12", "0.2", "2"], 200_000, ["4", "18", "0.4", "4"]]);
   });
 
   test("leaves out only the offers that cost more than their maker's price list", async () => {

@@ -7,12 +7,12 @@ export const NAMES = [
   ["sandbox/ok", "sandbox/ok"],
   ["sandbox-messages/ok", "sandbox-messages/ok"],
   ["sandbox-gemini/ok", "sandbox-gemini/ok"],
-  ["core/cheap", "google/gemini-3.1-flash-lite"],
+  ["core/cheap", "google/gemini-3.5-flash-lite"],
   ["core/mid", "openai/gpt-5.4-mini"],
   ["best", "anthropic/claude-opus-5"],
-  ["openai/gpt-5-nano", "openai/gpt-5-nano"],
+  ["openai/gpt-5.4-nano", "openai/gpt-5.4-nano"],
   ["anthropic/claude-haiku-4.5", "anthropic/claude-haiku-4.5"],
-  ["google/gemini-3.1-flash-lite", "google/gemini-3.1-flash-lite"],
+  ["google/gemini-3.5-flash-lite", "google/gemini-3.5-flash-lite"],
 ] as const;
 
 export const TOOLS: OpenAI.ChatCompletionFunctionTool[] = ["get_weather", "get_forecast"].map((name) => ({

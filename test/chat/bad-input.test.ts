@@ -150,10 +150,8 @@ describe("a field that changes the price", () => {
 
 describe("what the edge turns away", () => {
   it.each(AT_THE_EDGE)("$what", async (row) => {
-    const { headers, json } = await refused(row);
+    const { headers } = await refused(row);
     if (row.status === 405) expect(headers.allow).toBe("POST, OPTIONS");
-    const { message } = json.error as OpenAiError;
-    if (/responses|messages/.test(row.path ?? "")) expect(message).toContain("POST /api/llm/v1/chat/completions");
   });
 });
 

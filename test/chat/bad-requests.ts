@@ -205,7 +205,7 @@ export const PRICED: readonly BadRequest[] = [
     prediction: { type: "content", content: "x" },
   }).map(([field, value]) => priced(field, { [field]: value }, field)),
   priced("a tool that is no function", { tools: [weather, { type: "web_search" }] }, "tools.1.type"),
-  priced("a suffix", { model: "sandbox/ok", models: ["openai/gpt-4o-mini:online"] }, "models.0"),
+  priced("a suffix", { model: "sandbox/ok", models: ["openai/gpt-5.4-mini:online"] }, "models.0"),
 ];
 
 /** Fields whose value changes nothing, and null where a field may be left out. */
@@ -238,8 +238,6 @@ export const AT_THE_EDGE: readonly BadRequest[] = [
   { what: "DELETE on chat", method: "DELETE", status: 405, code: "method_not_allowed" },
   { what: "an unknown path", path: "/api/llm/v1/nothing", status: 404, code: "not_found" },
   { what: "a slash too much", path: `${CHAT}/`, status: 404, code: "not_found" },
-  { what: "the responses endpoint", path: "/api/llm/v1/responses", status: 404, code: "not_found" },
-  { what: "the messages endpoint", path: "/api/llm/v1/messages", status: 404, code: "not_found" },
 ].map((row) => ({ ...row, param: null }));
 
 export const BAD_KEYS: readonly BadRequest[] = [

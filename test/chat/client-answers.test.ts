@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe("several answers to one request", () => {
-  it.each(["sandbox/ok", "sandbox-gemini/ok", "openai/gpt-5-nano", "google/gemini-3.1-flash-lite"])(
+  it.each(["sandbox/ok", "sandbox-gemini/ok", "openai/gpt-5.4-nano", "google/gemini-3.5-flash-lite"])(
     "come side by side from %s",
     async (model) => {
       const { data, request_id } = await client.chat.completions

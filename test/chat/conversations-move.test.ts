@@ -111,7 +111,7 @@ describe("what one vendor has no word for is said in its own way", () => {
   it.each([
     ["mistral", "mistralai/mistral-large-2512"],
     ["deepseek", "deepseek/deepseek-v4-flash"],
-    ["openai", "openai/gpt-4o-mini"],
+    ["openai", "openai/gpt-5.1"],
     ["groq", "openai/gpt-oss-20b"],
     ["openai", "openai/gpt-5.2"],
   ])("%s: %s", async (_, model) => {

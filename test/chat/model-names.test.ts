@@ -42,39 +42,39 @@ async function told(model: string): Promise<Told> {
 describe("a name without a maker", () => {
   it("is enough where one maker alone has such a model", async () => {
     for (const [name, slug] of [
-      ["gpt-4o-mini", "openai/gpt-4o-mini"],
+      ["gpt-5.4-mini", "openai/gpt-5.4-mini"],
       ["claude-haiku-4-5", "anthropic/claude-haiku-4.5"],
       ["claude-haiku-4.5", "anthropic/claude-haiku-4.5"],
-      ["gemini-2.5-flash", "google/gemini-2.5-flash"],
+      ["gemini-3.6-flash", "google/gemini-3.6-flash"],
     ] as const) {
       const { status, headers } = await ask(name);
       expect([name, status, headers.get("x-tollgate-model")]).toEqual([name, 200, slug]);
     }
     const embedded = await account.client.embeddings.create({ model: "text-embedding-3-small", input: "x" });
     expect(embedded.model).toBe("openai/text-embedding-3-small");
-    expect(await account.client.models.retrieve("gpt-4o-mini")).toMatchObject({ id: "openai/gpt-4o-mini" });
+    expect(await account.client.models.retrieve("gpt-5.4-mini")).toMatchObject({ id: "openai/gpt-5.4-mini" });
   });
 
   it("is held against a key's list under its full name", async () => {
-    const made = await post("/api/v1/agents", { label: "one", models: ["openai/gpt-4o-mini"] });
+    const made = await post("/api/v1/agents", { label: "one", models: ["openai/gpt-5.4-mini"] });
     const { api_key: key } = made.json as unknown as { api_key: string };
-    expect((await ask("gpt-4o-mini", key)).status).toBe(200);
-    const other = await ask("gpt-5-nano", key);
+    expect((await ask("gpt-5.4-mini", key)).status).toBe(200);
+    const other = await ask("gpt-5.4-nano", key);
     expect([other.status, other.json.error?.code]).toEqual([403, "key_not_allowed"]);
   });
 
   it("is written to the books and the log under its full name", async () => {
-    const { headers } = await ask("gpt-4o-mini");
-    expect(await gateway.record(headers.get("x-request-id"))).toMatchObject({ asked: "openai/gpt-4o-mini" });
+    const { headers } = await ask("gpt-5.4-mini");
+    expect(await gateway.record(headers.get("x-request-id"))).toMatchObject({ asked: "openai/gpt-5.4-mini" });
   });
 });
 
 describe("a name that nobody has", () => {
   it("gets the nearest ones, tiers too, whichever way it is asked", async () => {
     for (const [name, near] of [
-      ["openai/gpt-5-nanno", "openai/gpt-5-nano"],
+      ["openai/gpt-5-nanno", "openai/gpt-5.4-nano"],
       ["core/cheep", "core/cheap"],
-      ["gpt-4o-mnii", "openai/gpt-4o-mini"],
+      ["gpt-5.4-mnii", "openai/gpt-5.4-mini"],
     ] as const) {
       const error = await told(name);
       expect(error).toMatchObject({ status: 404, code: "model_not_found", param: "model" });
@@ -94,28 +94,28 @@ describe("a name that nobody has", () => {
 
   it("is told of the other endpoint where it is the name of the other kind of model", async () => {
     expect((await told("openai/text-embedding-3-small")).message).toContain("/api/llm/v1/embeddings");
-    const chat = account.client.embeddings.create({ model: "gpt-4o-mini", input: "x" });
+    const chat = account.client.embeddings.create({ model: "gpt-5.4-mini", input: "x" });
     await expect(chat).rejects.toThrow("/api/llm/v1/chat/completions");
   });
 });
 
 describe("a suffix of OpenRouter's", () => {
   it("that asks for a free model gets the one that has a price", async () => {
-    for (const name of ["openai/gpt-4o-mini:free", "gpt-4o-mini:free"]) {
+    for (const name of ["openai/gpt-5.4-mini:free", "gpt-5.4-mini:free"]) {
       const error = await told(name);
       expect(error).toMatchObject({ status: 404, code: "model_not_found", param: "model" });
-      expect(error.message).toContain("ask for openai/gpt-4o-mini at its price");
+      expect(error.message).toContain("ask for openai/gpt-5.4-mini at its price");
       expect(error.hint).toContain("/models");
     }
-    const unknown = await told("openai/gpt-4o-minni:free");
+    const unknown = await told("openai/gpt-5.4-minni:free");
     expect(unknown.message).toContain("No model is free here.");
-    expect(unknown.metadata.nearest).toContain("openai/gpt-4o-mini");
+    expect(unknown.metadata.nearest).toContain("openai/gpt-5.4-mini");
   });
 
   it("that is billed apart is refused with a hint about the suffix", async () => {
-    const error = await told("openai/gpt-5-nano:online");
+    const error = await told("openai/gpt-5.4-nano:online");
     expect(error).toMatchObject({ status: 400, code: "unsupported_field", param: "model" });
-    expect(error.message).toContain("ask for openai/gpt-5-nano");
+    expect(error.message).toContain("ask for openai/gpt-5.4-nano");
     expect(error.hint).toBe("Ask for the model without the suffix.");
   });
 });
@@ -125,11 +125,11 @@ describe("a client whose base URL is not quite ours", () => {
     const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const messages = [{ role: "user", content: "Hi" }] as const;
     const { data, request_id } = await client.chat.completions
-      .create({ model: "gpt-4o-mini", messages: [...messages] })
+      .create({ model: "gpt-5.4-mini", messages: [...messages] })
       .withResponse();
-    expect(data.model).toBe("openai/gpt-4o-mini");
+    expect(data.model).toBe("openai/gpt-5.4-mini");
     expect(await gateway.record(request_id)).toMatchObject({ endpoint: "/api/llm/v1/chat/completions" });
-    expect(await client.models.retrieve("openai/gpt-4o-mini")).toMatchObject({ id: "openai/gpt-4o-mini" });
+    expect(await client.models.retrieve("openai/gpt-5.4-mini")).toMatchObject({ id: "openai/gpt-5.4-mini" });
     expect((await client.models.list()).data.length).toBeGreaterThan(60);
     await expect(client.models.retrieve("nobody/x")).rejects.toMatchObject({ code: "model_not_found" });
     const missing = await fetch(`${gateway.url}/v1/nothing`);
@@ -145,7 +145,7 @@ describe("a client whose base URL is not quite ours", () => {
           "content-type": "application/json",
           "idempotency-key": "one-and-the-same",
         },
-        body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "Once" }] }),
+        body: JSON.stringify({ model: "gpt-5.4-mini", messages: [{ role: "user", content: "Once" }] }),
       });
     const first = await send("/v1");
     const second = await send("/api/llm/v1");

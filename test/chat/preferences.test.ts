@@ -35,7 +35,7 @@ async function ask(model: string | string[], provider: unknown, more: object = {
 
 describe("usage", () => {
   it("brings usage at the end of a stream, with what the call cost", async () => {
-    const { seen, dropped } = await ask("openai/gpt-5-nano", undefined, { stream: true, usage: { include: true } });
+    const { seen, dropped } = await ask("openai/gpt-5.4-nano", undefined, { stream: true, usage: { include: true } });
     expect(seen.acknowledged).toBe(true);
     expect(seen.usage).toMatchObject({ completion_tokens: expect.any(Number), cost: expect.any(Number) });
     expect(dropped).toBeNull();
@@ -43,7 +43,7 @@ describe("usage", () => {
 
   it("brings none where it does not ask for any", async () => {
     for (const usage of [{ include: false }, {}, null, "yes"]) {
-      const { seen } = await ask("openai/gpt-5-nano", undefined, { stream: true, usage });
+      const { seen } = await ask("openai/gpt-5.4-nano", undefined, { stream: true, usage });
       expect([seen.status, seen.usage]).toEqual([200, null]);
     }
   });
@@ -63,7 +63,7 @@ describe("provider", () => {
 
   it("orders the candidates of a tier, and never models named one by one", async () => {
     expect((await ask("core/cheap", { order: ["openai"] })).provider).toBe("openai");
-    const listed = await ask(["openai/gpt-5-nano", "anthropic/claude-haiku-4.5"], { order: ["anthropic"] });
+    const listed = await ask(["openai/gpt-5.4-nano", "anthropic/claude-haiku-4.5"], { order: ["anthropic"] });
     expect(listed.provider).toBe("openai");
   });
 
@@ -77,7 +77,7 @@ describe("provider", () => {
   });
 
   it("can forbid fallbacks: whoever is named fails alone", async () => {
-    const models = ["sandbox/503", "openai/gpt-5-nano"];
+    const models = ["sandbox/503", "openai/gpt-5.4-nano"];
     expect((await ask(models, { allow_fallbacks: true })).provider).toBe("openai");
     expect((await ask(models, { allow_fallbacks: false })).status).toBe(502);
     expect((await ask(models, { order: ["sandbox"], allow_fallbacks: false })).status).toBe(502);
@@ -106,7 +106,7 @@ describe("provider", () => {
   it.each([{ zdr: true }, { data_collection: "deny" }])(
     "%j leaves no vendor of whom we do not know that",
     async (provider) => {
-      const { status, error } = await ask("openai/gpt-5-nano", provider);
+      const { status, error } = await ask("openai/gpt-5.4-nano", provider);
       expect([status, error]).toMatchObject([400, { code: "bad_request", param: "provider" }]);
     },
   );
@@ -123,7 +123,7 @@ describe("provider", () => {
       [null, null],
       [{}, null],
     ] as const) {
-      const answer = await ask("openai/gpt-5-nano", provider);
+      const answer = await ask("openai/gpt-5.4-nano", provider);
       expect([answer.status, answer.dropped]).toEqual([200, dropped]);
     }
   });

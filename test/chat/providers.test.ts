@@ -97,11 +97,43 @@ describe.each(Object.entries(VENDORS))("with a key of %s alone", (id, { header, 
           await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
         } else expect((await call).model).toBe(expected);
       }
-      const other = id === "openai" ? "anthropic/claude-haiku-4.5" : "openai/gpt-5-nano";
+      const other = id === "openai" ? "anthropic/claude-haiku-4.5" : "openai/gpt-5.4-nano";
       if (!available.has(other)) {
         const call = client.chat.completions.create({ model: other, messages: HELLO });
         await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
       }
+    });
+  });
+});
+
+describe("rows of the table of providers", () => {
+  it("are asked as files are: by their price list, or by a named model and its price", async () => {
+    const environment = {
+      ...configured("moonshot"),
+      ...configured("deepinfra"),
+      DEEPINFRA_MODEL: "lab/model-1",
+      DEEPINFRA_PROMPT_USD_PER_MILLION: "3",
+      DEEPINFRA_COMPLETION_USD_PER_MILLION: "7",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 100_000 });
+      const called = { id: "call_1", type: "function" as const, function: { name: "look", arguments: "{}" } };
+      const messages: OpenAI.ChatCompletionMessageParam[] = [
+        { role: "developer", content: "Be brief." },
+        { role: "user", content: "look" },
+        { role: "assistant", content: null, tool_calls: [called] },
+        { role: "tool", tool_call_id: "call_1", content: "{}" },
+      ];
+      const body = { model: "moonshotai/kimi-k3", messages, temperature: 0.5 };
+      expect((await client.chat.completions.create(body)).model).toBe("moonshotai/kimi-k3");
+      const [arrival] = vendor.arrivals;
+      expect(arrival?.path).toBe("/moonshot/v1/chat/completions");
+      expect(arrival?.body).not.toHaveProperty("temperature");
+      expect(arrival?.body.messages).toMatchObject([{ role: "system" }, {}, { reasoning_content: "" }, {}]);
+      expect((await bothWays(client, "deepinfra/lab/model-1")).slug).toBe("deepinfra/lab/model-1");
+      expect(vendor.arrivals.at(-1)?.body.model).toBe("lab/model-1");
+      const dear = client.chat.completions.create({ model: "deepinfra/lab/model-2", messages: HELLO });
+      await expect(dear).rejects.toMatchObject({ status: 404, code: "model_not_found" });
     });
   });
 });
@@ -138,8 +170,45 @@ describe("servers of the operator's own", () => {
   });
 });
 
+describe("named servers of the operator's own", () => {
+  it("are as many as have an address, on two wires, each with a key, a price and a model of its own", async () => {
+    const environment = {
+      CUSTOM_BASE_URL: `${vendor.url}/custom/v1`,
+      CUSTOM_LAB_BASE_URL: `${vendor.url}/custom-lab/v1`,
+      CUSTOM_LAB_API_KEY: "key-of-lab",
+      CUSTOM_FAR_LAB_BASE_URL: `${vendor.url}/custom-far-lab/v1`,
+      CUSTOM_FAR_LAB_COMPLETION_USD_PER_MILLION: "7",
+      CUSTOM_MESSAGES_BASE_URL: `${vendor.url}/custom-messages/v1`,
+      CUSTOM_MESSAGES_API_KEY: "key-of-messages",
+      CUSTOM_MESSAGES_LAB_BASE_URL: `${vendor.url}/custom-messages-lab/v1`,
+      CUSTOM_MESSAGES_LAB_API_KEY: "key-of-messages-lab",
+      CUSTOM_MESSAGES_LAB_MODEL: "own-1",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      const ids = ["custom", "custom-lab", "custom-far-lab", "custom-messages", "custom-messages-lab"];
+      for (const id of ids) expect((await bothWays(client, `${id}/any`)).slug).toBe(`${id}/any`);
+      const seen = vendor.arrivals.map(({ path, headers }) => {
+        return [path, headers.authorization ?? headers["x-api-key"]].filter(Boolean).join(" ");
+      });
+      expect([...new Set(seen)]).toEqual([
+        "/custom/v1/chat/completions",
+        "/custom-lab/v1/chat/completions Bearer key-of-lab",
+        "/custom-far-lab/v1/chat/completions",
+        "/custom-messages/v1/messages key-of-messages",
+        "/custom-messages-lab/v1/messages key-of-messages-lab",
+      ]);
+      const { usage } = await client.chat.completions.create({ model: "custom-far-lab/any", messages: HELLO });
+      const { completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(completion_tokens * 7_000);
+      const listed = (await client.models.list()).data.map(({ id }) => id).filter((id) => id.startsWith("custom"));
+      expect(listed).toEqual(["custom-messages-lab/own-1"]);
+    });
+  });
+});
+
 describe("several keys of one vendor", () => {
-  const MODEL = "openai/gpt-5-nano";
+  const MODEL = "openai/gpt-5.4-nano";
   const keysSeen = () => vendor.arrivals.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
 
   it.each([
@@ -200,7 +269,7 @@ describe("with every vendor configured", () => {
       });
       vendor.refuse("key-of-openrouter", 402);
       const third = await ask();
-      expect(third.model).toBe("google/gemini-3-flash-preview");
+      expect(third.model).toBe("google/gemini-3.6-flash");
       expect(third.tried).toHaveLength(3);
     });
   });
@@ -209,7 +278,7 @@ describe("with every vendor configured", () => {
     const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
     await withGateway(all, async (gateway) => {
       const play = await gateway.account();
-      for (const model of ["core/cheap", "core/mid", "core/best", "openai/gpt-5-nano", "ollama/any", "sandbox/ok"]) {
+      for (const model of ["core/cheap", "core/mid", "core/best", "openai/gpt-5.4-nano", "ollama/any", "sandbox/ok"]) {
         await bothWays(play.client, model);
       }
       await play.client.embeddings.create({ model: "openai/text-embedding-3-small", input: "x" });

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Place } from "../../src/chat/allow-list.ts";
-import { type ChatRequest, readChatBody } from "../../src/chat/chat-body.ts";
+import { readChatBody } from "../../src/chat/chat-body.ts";
 import { CHAT_FIELDS } from "../../src/chat/chat-fields.ts";
+import type { ModelRequest } from "../../src/chat/model-request.ts";
 import { readText, sentText } from "../../src/chat/prompt-text.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
@@ -132,13 +133,13 @@ describe("whatever a dialect sends", () => {
         else Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
         const chat = readChatBody(Buffer.from(JSON.stringify(body)));
         if (chat instanceof GatewayError || chat.unknownPart !== null) return;
-        const translated = dialect.request(asked(chat.body), chatContext()).body;
-        const passed = dialect.passing?.request(chat.body, chatContext()).body ?? translated;
+        const translated = dialect.request(asked(chat.asked.body), chatContext()).body;
+        const passed = dialect.passing?.request(chat.asked.body, chatContext()).body ?? translated;
         for (const going of [translated, passed]) {
           const sent = JSON.stringify(withoutMedia(going));
           if (!sent.includes("riverstone")) continue;
           sentCount++;
-          expect(sentText(chat.body, CHAT_FIELDS).includes("riverstone"), sent).toBe(true);
+          expect(sentText(chat.asked.body, CHAT_FIELDS).includes("riverstone"), sent).toBe(true);
         }
       }),
       { numRuns: 3_000 },
@@ -158,8 +159,8 @@ function strings(value: unknown, path = ""): { path: string; holder: Holder; key
 }
 
 describe("a string of ten thousand characters", () => {
-  const before = readChatBody(Buffer.from(JSON.stringify(rich()))) as ChatRequest;
-  const counted = tokens(sentText(before.body, CHAT_FIELDS));
+  const before = readChatBody(Buffer.from(JSON.stringify(rich()))) as ModelRequest;
+  const counted = tokens(sentText(before.asked.body, CHAT_FIELDS));
   const ENCODED = ["input_audio.data"];
 
   it.each(strings(rich()).map(({ path }, at) => [path, at] as const))(
@@ -171,7 +172,7 @@ describe("a string of ten thousand characters", () => {
       const chat = readChatBody(Buffer.from(JSON.stringify(body)));
       if (chat instanceof GatewayError || chat.unknownPart !== null) return;
       if (ENCODED.some((encoded) => path.endsWith(encoded))) return expect(chat.shape.parts.audio).toBe(1);
-      const grown = tokens(sentText(chat.body, CHAT_FIELDS)) - counted;
+      const grown = tokens(sentText(chat.asked.body, CHAT_FIELDS)) - counted;
       expect(grown).toBeGreaterThan(tokens(LONG) * 0.95);
     },
   );
@@ -179,7 +180,7 @@ describe("a string of ten thousand characters", () => {
 
 it("an estimate is made of what the model reads, and of nothing that only steers the call", () => {
   const chat = readChatBody(Buffer.from(JSON.stringify({ ...rich(), user: LONG, metadata: { a: LONG }, seed: 7 })));
-  const text = readText((chat as ChatRequest).body, CHAT_FIELDS);
+  const text = readText((chat as ModelRequest).asked.body, CHAT_FIELDS);
   expect(text).not.toContain(LONG);
   expect(text.split("\n")).toEqual(
     expect.arrayContaining([

@@ -1,7 +1,8 @@
 // Bodies that were made to break the sieve or to keep it busy.
 import { describe, expect, it } from "vitest";
-import { type ChatRequest, readChatBody } from "../../src/chat/chat-body.ts";
+import { readChatBody } from "../../src/chat/chat-body.ts";
 import { CHAT_FIELDS } from "../../src/chat/chat-fields.ts";
+import type { ModelRequest } from "../../src/chat/model-request.ts";
 import { textTokensMax } from "../../src/chat/prompt-bounds.ts";
 import { sentText } from "../../src/chat/prompt-text.ts";
 import { quoteOf } from "../../src/chat/quote.ts";
@@ -9,12 +10,12 @@ import { GatewayError } from "../../src/errors.ts";
 
 const USER = { role: "user", content: "hello" };
 
-function read(fields: object | string): ChatRequest | GatewayError {
+function read(fields: object | string): ModelRequest | GatewayError {
   const body = typeof fields === "string" ? fields : JSON.stringify({ model: "a/b", messages: [USER], ...fields });
   return readChatBody(Buffer.from(body));
 }
 
-function good(fields: object | string): ChatRequest {
+function good(fields: object | string): ModelRequest {
   const chat = read(fields);
   if (chat instanceof GatewayError) throw chat;
   return chat;
@@ -47,9 +48,9 @@ describe("much of everything", () => {
   ])("%s are read in time, and bounded", (_, fields) => {
     const bytes = Buffer.from(JSON.stringify({ model: "a/b", messages: [USER], ...fields }));
     const startedMs = performance.now();
-    const chat = readChatBody(bytes) as ChatRequest;
+    const chat = readChatBody(bytes) as ModelRequest;
     expect(chat).not.toBeInstanceOf(GatewayError);
-    const text = sentText(chat.body, CHAT_FIELDS);
+    const text = sentText(chat.asked.body, CHAT_FIELDS);
     expect(performance.now() - startedMs).toBeLessThan(MS_MAX);
     expect(chat.dropped.length).toBeLessThanOrEqual(20);
     expect(textTokensMax(chat.shape, bytes.length)).toBeGreaterThan(Buffer.byteLength(text) / 2);
@@ -71,14 +72,17 @@ describe("what is odd", () => {
     const inside =
       '{"__proto__": {"a": 1}, "constructor": {"a": 1}, "toString": "x", "role": "user", "content": "hello"}';
     const chat = good(`{"model": "a/b", "__proto__": {"n": 8}, "constructor": 1, "messages": [${inside}]}`);
-    expect(Object.keys(chat.body)).toEqual(["model", "messages"]);
-    expect(chat.body.messages).toEqual([USER]);
-    expect(Object.getPrototypeOf(chat.body)).toBe(Object.prototype);
+    expect(Object.keys(chat.asked.body)).toEqual(["model", "messages"]);
+    expect(chat.asked.body.messages).toEqual([USER]);
+    expect(Object.getPrototypeOf(chat.asked.body)).toBe(Object.prototype);
     expect(chat.choices).toBe(1);
   });
 
   it("half a pair of surrogates is counted", () => {
-    const text = sentText(good({ messages: [{ role: "user", content: "\ud800".repeat(100) }] }).body, CHAT_FIELDS);
+    const text = sentText(
+      good({ messages: [{ role: "user", content: "\ud800".repeat(100) }] }).asked.body,
+      CHAT_FIELDS,
+    );
     expect(Buffer.byteLength(text)).toBeGreaterThanOrEqual(300);
   });
 
@@ -99,7 +103,7 @@ describe("what is odd", () => {
     const allowed_tools = { mode: "auto", tools: [{ type: "function", function: { name: "f" } }] };
     const messages = [USER, { role: "assistant", content: [{ type: "text", text: "x" }] }];
     const chat = good({ messages, seed: 1, tool_choice: { type: "allowed_tools", allowed_tools } });
-    expect(chat.body).toBe(chat.sent);
+    expect(chat.asked.body).toBe(chat.sent);
   });
 
   it("null where something could be refused is nothing", () => {
@@ -108,7 +112,7 @@ describe("what is odd", () => {
       audio: null,
       messages: [{ role: "assistant", content: "x", function_call: null }],
     });
-    expect([chat.dropped, Object.keys(chat.body)]).toEqual([[], ["model", "messages"]]);
+    expect([chat.dropped, Object.keys(chat.asked.body)]).toEqual([[], ["model", "messages"]]);
   });
 
   it("numbers that grow when they are written anew are bounded as written", () => {
@@ -119,8 +123,8 @@ describe("what is odd", () => {
       response_format: { type: "json_schema", json_schema: { name: "x", schema } },
     });
     const short = json.replaceAll("100000000000000000000", "1e20");
-    const { shape, body } = good(short);
-    expect(textTokensMax(shape, short.length)).toBeGreaterThan(JSON.stringify(body).length);
+    const { shape, asked } = good(short);
+    expect(textTokensMax(shape, short.length)).toBeGreaterThan(JSON.stringify(asked.body).length);
     const call = { id: "c", type: "function", function: { name: "f", arguments: `{"a":[${"1e20,".repeat(1_000)}1]}` } };
     const { shape: called } = good({ messages: [{ role: "assistant", tool_calls: [call] }] });
     expect(called.jsonTokens).toBeGreaterThan(20_000);
@@ -153,17 +157,32 @@ describe("encoded media", () => {
 
 describe("an account whose holds are made from bytes", () => {
   it("has no tighter bound", () => {
-    const { shape, choices, outputTokensMax } = good({});
-    const model = { sale: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, steps: [] }, contextTokens: 1_000 };
+    const { shape, choices } = good({});
+    const model = {
+      sale: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, steps: [], hours: [] },
+      contextTokens: 1_000,
+    };
     const candidate = { model, partTokens: 0, outputTokensMax: 10, unsifted: false } as unknown as Parameters<
       typeof quoteOf
     >[0][0];
-    const prompt = { shape, bodyBytes: 100, text: () => "", choices, outputTokensMax };
+    const prompt = { shape, bodyBytes: 100, text: () => "", choices };
     const counter = { count: async () => 0, countMax: async () => 0, close: async () => {} };
     const noRoute = () => {
       throw new Error("no route was asked for");
     };
-    expect(quoteOf([candidate], { ...prompt, strict: true }, counter, noRoute).tighten).toBeNull();
-    expect(quoteOf([candidate], { ...prompt, strict: false }, counter, noRoute).tighten).not.toBeNull();
+    expect(
+      quoteOf(
+        [candidate],
+        { ...prompt, strict: true },
+        { counter, routeOf: noRoute, withOutput: null, fromMs: 0, untilMs: 0 },
+      ).tighten,
+    ).toBeNull();
+    expect(
+      quoteOf(
+        [candidate],
+        { ...prompt, strict: false },
+        { counter, routeOf: noRoute, withOutput: null, fromMs: 0, untilMs: 0 },
+      ).tighten,
+    ).not.toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import { type CallOptions, callChat } from "../support/chat-call.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 /** 4,096 tokens of an answer are 0.2 cents of the first and 2 cents of the second. */
-const CHEAP = "openai/gpt-5-nano";
+const CHEAP = "openai/gpt-5.4-nano";
 const DEAR = "anthropic/claude-haiku-4.5";
 const CENT = 10_000_000;
 

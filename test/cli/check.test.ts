@@ -61,7 +61,7 @@ describe("tollgate check", () => {
     expect(vendor.asked).toHaveLength(1);
     expect(vendor.asked[0]?.body).toMatchObject({ max_completion_tokens: 16 });
     // The cheapest that does not reason first, and one question: nobody is charged for it.
-    expect(JSON.stringify(vendor.asked[0]?.body)).toContain("gpt-4o-mini");
+    expect(JSON.stringify(vendor.asked[0]?.body)).toContain("gpt-5.4-mini");
     const { json } = (await gateway?.admin("GET", "/admin/v1/accounts")) ?? {};
     expect(json).toEqual({ accounts: [] });
   });
@@ -149,7 +149,7 @@ describe("a key that a vendor refuses", () => {
       fetch(`${gateway?.url}/api/llm/v1/chat/completions`, {
         method: "POST",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }),
+        body: JSON.stringify({ model: "openai/gpt-5.4-mini", messages: [{ role: "user", content: "hi" }] }),
       });
     const answer = await ask();
     expect(answer.status).toBe(503);

@@ -192,8 +192,8 @@ describe("a key's lists take only what is sold", () => {
   test.each([
     [["--models", "core/chep"], "models: core/chep is not sold here. Nearest: core/cheap"],
     [
-      ["--models", "core/cheap,openai/gpt-5-nanoo"],
-      "models: openai/gpt-5-nanoo is not sold here. Nearest: openai/gpt-5-nano",
+      ["--models", "core/cheap,openai/gpt-5.4-nanoo"],
+      "models: openai/gpt-5.4-nanoo is not sold here. Nearest: openai/gpt-5.4-nano",
     ],
     [["--services", "exa/serch"], "services: exa/serch is not sold here. Nearest: exa/search"],
     [["--services", "fils"], "services: fils is not sold here. Nearest: files"],

@@ -1,6 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -195,5 +197,30 @@ describe("the command itself", () => {
     expect([answer.status, await answer.json()]).toMatchObject([200, { results: expect.any(Array) }]);
     child.kill("SIGTERM");
     expect(await closed).toEqual([0, null]);
+  });
+});
+
+describe("prices check", () => {
+  const listed = (input_mtok: number) => [
+    { id: "deepseek", models: [{ match: { equals: "deepseek-v4-pro" }, prices: { input_mtok, output_mtok: 1 } }] },
+  ];
+
+  test("says with its exit code and as JSON what differs from a list in a file", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-prices-"));
+    const file = join(folder, "prices.json");
+    writeFileSync(file, JSON.stringify(listed(9)));
+    const found = await tollgate(["prices", "check", "--json", "--file", file, "--day", "2026-11-22"]);
+    expect(found.code).toBe(1);
+    expect(JSON.parse(found.out)).toMatchObject({
+      day: "2026-11-22",
+      faults: 1,
+      differences: [{ provider: "deepseek", model: "deepseek/deepseek-v4-pro", difference: "price", at_a_loss: true }],
+      unknown: expect.arrayContaining(["deepseek/deepseek-v4-flash"]),
+    });
+    writeFileSync(file, "{}");
+    const bad = await tollgate(["prices", "check", "--file", file]);
+    expect([bad.code, bad.err]).toEqual([1, expect.stringContaining("is no list of prices")]);
+    expect((await tollgate(["prices", "check", "--day", "today"])).code).toBe(2);
+    rmSync(folder, { recursive: true });
   });
 });

@@ -146,6 +146,39 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
     });
 
+    it("that was cancelled while nobody ran it ends with what it has at whoever adopts it", async () => {
+      const before = await moneyOf(stores);
+      const first = await process(stepping(STEPS, (_, step) => (step === 2 ? forever() : undefined)));
+      const id = await first.launch(nameOf());
+      await eventually(
+        async () => ((await first.jobs.find(id, PAYER))?.progress === 2 ? true : undefined),
+        "two steps",
+      );
+      await first.jobs.stop();
+      expect(await first.jobs.cancel(id, { id: "acct:eve", sandbox: false })).toBeNull();
+      expect(await first.jobs.cancel(id, PAYER)).toMatchObject({ id });
+      const second = await process();
+      const job = await ended(second, id);
+      expect(job).toMatchObject({ state: "succeeded", end: { cancelled: true, result: { done: 2 } }, chargedCents: 2 });
+      expect(asked).toHaveLength(2);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + 2, held: 0 });
+      // The record says so before the process has left it.
+      await eventually(async () => (second.jobs.seen().running === 0 ? true : undefined), "the end of its run");
+      expect(second.jobs.seen()).toMatchObject({ adopted: 1, ended: [{ status: "succeeded", count: 1 }] });
+    });
+
+    it("is listed for the operator, whichever process runs it, until it is over", async () => {
+      const { promise: going, resolve: go } = Promise.withResolvers<void>();
+      const first = await process(stepping(STEPS, () => going));
+      const second = await process();
+      const id = await first.launch(nameOf());
+      expect((await second.jobs.open(10)).map((job) => job.id)).toEqual([id]);
+      expect(await second.jobs.open(0)).toEqual([]);
+      go();
+      await ended(first, id);
+      await eventually(async () => ((await second.jobs.open(10)).length === 0 ? true : undefined), "an empty list");
+    });
+
     it("that two processes find is adopted by one", async () => {
       const first = await process(stepping(STEPS, () => forever()));
       const ids = await Promise.all(Array.from({ length: 20 }, () => first.launch(nameOf())));

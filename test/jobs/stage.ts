@@ -37,7 +37,10 @@ function callsOf(outer: OuterCall, by: string, asked: Asked): CountedCalls {
     legs.push({ ...leg, upstreamNano: nano(7) });
     return { ok: true, id, action: WANTED.action, provider: "acme", data: null, isMiss: false, ms: 1 };
   };
-  return { call, ladder: () => call(WANTED), race: () => call(WANTED), legs: () => legs };
+  const chat: CountedCalls["chat"] = async () => {
+    throw new Error("no job of a test asks a model");
+  };
+  return { call, ladder: () => call(WANTED), race: () => call(WANTED), chat, legs: () => legs };
 }
 
 /** Goes `steps` steps, each a call and a save; waits at each for what the test says. Charges a cent a step. */

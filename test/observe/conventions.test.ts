@@ -29,10 +29,10 @@ async function series(name: string, ...labels: string[]): Promise<string[]> {
 describe("metrics", () => {
   it("name providers as the conventions do", async () => {
     for (const [model, name] of [
-      ["google/gemini-2.5-flash", "gcp.gemini"],
+      ["google/gemini-3.6-flash", "gcp.gemini"],
       ["mistralai/mistral-small-2603", "mistral_ai"],
       ["x-ai/grok-4.3", "x_ai"],
-      ["openai/gpt-5-nano", "openai"],
+      ["openai/gpt-5.4-nano", "openai"],
     ] as const) {
       expect((await ask({ model })).status).toBe(200);
       const found = await series(
@@ -60,13 +60,13 @@ describe("metrics", () => {
 
   it("count a list of models under the first that is known", async () => {
     for (const models of [
-      ["sandbox/503", "openai/gpt-5-mini"],
-      ["openai/gpt-5-mini", "sandbox/503"],
-      ["gpt-5-mini", "core/cheap"],
+      ["sandbox/503", "openai/gpt-5.4-mini"],
+      ["openai/gpt-5.4-mini", "sandbox/503"],
+      ["gpt-5.4-mini", "core/cheap"],
     ]) {
       await gateway.record((await ask({ models })).requestId);
     }
-    const [count] = await series("gen_ai_server_request_duration_seconds_count", 'request_model="openai/gpt-5-mini"');
+    const [count] = await series("gen_ai_server_request_duration_seconds_count", 'request_model="openai/gpt-5.4-mini"');
     expect(count).toMatch(/ 3$/);
     expect(await series("gen_ai_server_request_duration_seconds_count", 'request_model="_other"')).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe("metrics", () => {
 describe("a trace that a caller began", () => {
   it("goes on in the answer and in the log", async () => {
     const { headers, requestId } = await ask(
-      { model: "openai/gpt-5-nano" },
+      { model: "openai/gpt-5.4-nano" },
       { traceparent: `00-${TRACE}-${PARENT}-01` },
     );
     const [, spanId] =

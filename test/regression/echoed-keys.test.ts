@@ -62,7 +62,7 @@ async function post(path: string, body: Record<string, unknown>): Promise<string
 const chat = (model: string, streamed: boolean) =>
   post("chat/completions", { model, stream: streamed, messages: [{ role: "user", content: "hello" }] });
 
-const MODELS = ["openai/gpt-5-nano", "anthropic/claude-haiku-4.5", "google/gemini-3.1-flash-lite"];
+const MODELS = ["openai/gpt-5.4-nano", "anthropic/claude-haiku-4.5", "google/gemini-3.5-flash-lite"];
 
 describe("the key that a vendor repeats is not told", () => {
   for (const model of MODELS) {
@@ -117,7 +117,7 @@ describe("the key that a vendor repeats is not told", () => {
       const delta = { role: "assistant", content: "A first word" };
       stream(response, [{ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta }] }, { error }]);
     });
-    const told = await chat("openai/gpt-5-nano", true);
+    const told = await chat("openai/gpt-5.4-nano", true);
     expect(told).toContain("A first word");
     expect(told).toContain('"error"');
     expect(leaks(told)).toEqual([]);

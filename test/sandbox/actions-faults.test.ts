@@ -13,6 +13,7 @@ beforeEach(async () => {
 
 const GOOD = { results: [{ title: "Coins" }], total: 1 };
 const TEXT = JSON.stringify(GOOD);
+const PLACE = { action: "acme/search", isVendor: (id: string) => ["acme", "other"].includes(id) };
 
 /** The request of `search` on a bare socket, for answers that are not waited for. */
 function open(fault: string) {
@@ -48,11 +49,26 @@ describe("refusals", () => {
     }
   });
 
+  it("is asked of one vendor, or of one of its actions, and of several at once", () => {
+    const statusOf = (header: string, action: string) => {
+      const script = actionConductOf(header, { ...PLACE, action })?.script;
+      return script?.kind === "refuse" ? script.status : script?.kind;
+    };
+    expect(statusOf("404@acme", "acme/search")).toBe(404);
+    expect(statusOf("404@acme", "other/search")).toBe("answer");
+    expect(statusOf("404@acme/read", "acme/search")).toBe("answer");
+    expect(statusOf("404@acme/search, 500@other", "acme/search")).toBe(404);
+    expect(statusOf("404@acme/search,500@other", "other/read")).toBe(500);
+    expect(statusOf("404@acme,503", "other/read")).toBe(503);
+    expect(actionConductOf("503@2@acme", PLACE)).toMatchObject({ step: 2, script: { status: 503 } });
+    expect(actionConductOf("503@nobody", PLACE)).toBeNull();
+  });
+
   it("every fault of the table can be asked for", () => {
     const typed = ACTION_FAULTS.map(({ name }) => name.replace(/<(?:n|ms)>/, "5").replace("<verdict>", "miss"));
-    expect(typed.filter((name) => actionConductOf(name) === null || actionConductOf(`${name}@1`)?.step !== 1)).toEqual(
-      [],
-    );
+    expect(
+      typed.filter((name) => actionConductOf(name, PLACE) === null || actionConductOf(`${name}@1`, PLACE)?.step !== 1),
+    ).toEqual([]);
   });
 });
 

@@ -313,7 +313,7 @@ describe("a model's name", () => {
   });
 
   it("that is no fault is a vendor's model, but unknown to the sandbox's own adapters", async () => {
-    const { url, body, headers } = request("gpt-5-nano", { text: "[[words: 41]]" });
+    const { url, body, headers } = request("gpt-5.4-nano", { text: "[[words: 41]]" });
     const vendor = await rawCall({ url: url.replace("/sandbox/", "/openai/"), body, headers });
     expect(read(vendor)).toMatchObject({ words: 41, done: true });
     expect(vendor.totalMs).toBeGreaterThanOrEqual(95);

@@ -6,11 +6,11 @@ import { startTestGateway, type TestAccount, type TestGateway } from "../support
 /** One of each dialect, and the provider whose own it is. */
 const MODELS = [
   "sandbox/ok",
-  "openai/gpt-5-nano",
+  "openai/gpt-5.4-nano",
   "sandbox-messages/ok",
   "anthropic/claude-haiku-4.5",
   "sandbox-gemini/ok",
-  "google/gemini-2.5-flash",
+  "google/gemini-3.6-flash",
 ];
 const ORDER = {
   type: "object",

@@ -54,8 +54,10 @@ function launched({ job, holdId, told, code }: LaunchTry, evidence: JobEvidence)
   if (wasForgotten(holdId, evidence) || store.forgotten.has(`answer ${record?.runner}`)) return found;
   const isOver = record === null || record.state === "succeeded" || record.state === "failed";
   if (told === jobIdOf(holdId) && record === null) found.push(`${told} was told of, and nobody knows it`);
-  // Of a launch that was refused while the store was away a record may stay, which holds nothing and is run by nobody.
-  const isLeft = told === null && (record?.state === "launching" || record?.state === "queued");
+  // Of a launch that was refused while the store was away, or answered with an earlier one's job, a record may stay: it holds nothing,
+  // nobody runs it, and one that is launching lapses by itself.
+  const isAnothers = told !== null && told !== jobIdOf(holdId) && record?.state === "launching";
+  const isLeft = isAnothers || (told === null && (record?.state === "launching" || record?.state === "queued"));
   if (!isOver && !isLeft) found.push(`${jobIdOf(holdId)} never ended: it is ${record.state}`);
   if (told === null && code !== null && charged > 0) found.push(`${holdId} was told ${code} and is charged ${charged}`);
   const wanted = record?.state === "succeeded" ? (record.end?.chargeNano ?? 0) : 0;

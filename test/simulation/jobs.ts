@@ -84,7 +84,8 @@ export class JobVendor {
       if (!isGood) return refused(plan.stepMs);
       return { ok: true, id, action: STEP.action, provider: vendor, data: null, isMiss: false, ms: plan.stepMs };
     };
-    return { call, ladder: () => call(STEP), race: () => call(STEP), legs: () => legs };
+    const chat: CountedCalls["chat"] = () => Promise.reject(new Error("no job here asks a model"));
+    return { call, ladder: () => call(STEP), race: () => call(STEP), chat, legs: () => legs };
   }
 }
 

@@ -9,6 +9,8 @@ export interface VendorRequest {
   readonly headers: IncomingMessage["headers"];
   /** Parsed where it is JSON. */
   readonly body: unknown;
+  /** As it came. */
+  readonly text: string;
 }
 
 export type VendorAnswer =
@@ -41,15 +43,16 @@ export async function startVendor(): Promise<VendorServer> {
   const asked: VendorRequest[] = [];
   let queue: VendorAnswer[] = [{ body: {} }];
   const server = createServer(async (request, response) => {
-    const body = jsonOf(await textOf(request));
-    const seen = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body };
+    const text = await textOf(request);
+    const { method = "", url = "", headers } = request;
+    const seen = { method, url, headers, body: jsonOf(text), text };
     asked.push(seen);
     const answer = queue.length > 1 ? queue.shift() : queue[0];
     if (typeof answer === "function") return answer(response, seen);
     const given = answer?.body;
-    const text = typeof given === "string" || Buffer.isBuffer(given) ? given : JSON.stringify(given);
+    const bytes = typeof given === "string" || Buffer.isBuffer(given) ? given : JSON.stringify(given);
     response.writeHead(answer?.status ?? 200, { "content-type": "application/json", ...answer?.headers });
-    response.end(text);
+    response.end(bytes);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

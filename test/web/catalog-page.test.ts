@@ -162,7 +162,7 @@ describe("the catalog's page", () => {
         "core/discover",
         "tavily/search",
         "core/cheap",
-        "openai/gpt-5-mini",
+        "openai/gpt-5.4-mini",
         "openai/text-embedding-3-small",
       ]) {
         await page.goto("about:blank");
@@ -220,7 +220,7 @@ describe("the catalog's page", () => {
   test("finds models by their names, however they are written, before the actions", async () => {
     await open();
     await search("gpt5 mini");
-    expect(await seen("#language-models .list > details")).toContain("openai/gpt-5-mini");
+    expect(await seen("#language-models .list > details")).toContain("openai/gpt-5.4-mini");
     expect((await entries())[0]).toContain("gpt-5");
   });
 
@@ -404,7 +404,7 @@ describe("the catalog's page", () => {
   test("says who is meant where nothing has the name", async () => {
     for (const [path, nearest] of [
       ["/catalog/actions/core/discovr", "core/discover"],
-      ["/catalog/models/openai/gpt-5-mni", "openai/gpt-5-mini"],
+      ["/catalog/models/openai/gpt-5-mni", "openai/gpt-5.4-mini"],
       ["/catalog/tiers/chep", "cheap"],
     ] as const) {
       const response = await fetch(`${gateway.url}${path}`);
@@ -458,7 +458,7 @@ describe("the catalog's page", () => {
       all.filter((one) => one.getBoundingClientRect().width < 200).map((one) => one.textContent),
     );
     expect(squeezed).toEqual([]);
-    const some = ["core/discover", "tavily/search", "files/upload", "google/gemini-2.5-pro", "core/best"];
+    const some = ["core/discover", "tavily/search", "files/upload", "google/gemini-3.1-pro-preview", "core/best"];
     for (const id of some) {
       await page.$eval(`[id="${id}"] > summary`, (one) => one.click());
       await inside(id);

@@ -11,7 +11,7 @@ const frame = createChatFrame({
   stream: true,
   includeUsage: true,
   trace: false,
-  loweredTo: null,
+  loweredTo: () => null,
 });
 
 function attempt(model: string, failure: Leg["failure"]): Leg {

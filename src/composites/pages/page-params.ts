@@ -1,6 +1,6 @@
 // The params that both actions over pages take, checked before anything is held.
 import { z } from "zod";
-import { notAPage, readPageUrl, type UrlFault } from "../page-url.ts";
+import { notAPage, readPageUrl, type UrlFault } from "./page-url.ts";
 import type { PageParts } from "./parts.ts";
 
 type UrlRules = Pick<PageParts, "ladder" | "mayUsePort">;

@@ -108,7 +108,7 @@ export class GrowingRow {
   }
 
   /** The row as callers get it; `ranOut` is why it ended before its rungs did. */
-  end(ranOut: "over budget" | "timeout" | null = null): PageRow {
+  end(ranOut: "over budget" | "timeout" | "cancelled" | null = null): PageRow {
     const { url } = this;
     const best = this.#best;
     const content = best?.page.content ?? null;

@@ -2,10 +2,10 @@
 import type { InnerAnswer, WantedCall } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
-import { isDocument } from "../page-url.ts";
 import type { Direct } from "./direct.ts";
 import type { Extracted } from "./extract-page.ts";
 import type { Extractor } from "./extractor.ts";
+import { isDocument } from "./page-url.ts";
 import type { ReadPage } from "./yield.ts";
 
 /** What a rung has read of a page. */

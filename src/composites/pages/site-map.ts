@@ -1,7 +1,7 @@
 // The pages of a site: by the action that lists them, or by our own reading of its sitemap.xml and of the links of the first page.
 import type { PageLadderSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
-import { notAPage, readPageUrl } from "../page-url.ts";
+import { notAPage, readPageUrl } from "./page-url.ts";
 import type { RungParts } from "./read-rung.ts";
 
 export interface Site {

@@ -104,6 +104,8 @@ export interface PostRequest extends HoldRef {
   readonly legs: readonly PostedLeg[];
   /** What the caller has called it, as `name=value`; absent: nothing. */
   readonly tags?: readonly string[];
+  /** What is to be paid was kept before: whoever asks comes again until it is, so that a post which fails is no failed call. */
+  readonly decided?: true;
 }
 
 export interface PostedCharge {

@@ -134,7 +134,8 @@ async function tellUnwritten(intent: Intent, post: Delivery, unwritten: Unwritte
     unwritten.keep(intent, noteOf(told));
     return told;
   } catch (error) {
-    unwritten.keep(asFailed(intent), null);
+    const comesAgain = intent.op === "post" && intent.request.decided === true;
+    if (!comesAgain) unwritten.keep(asFailed(intent), null);
     throw error;
   }
 }

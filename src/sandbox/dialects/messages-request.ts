@@ -56,6 +56,13 @@ const blocks = z.array(
   z.discriminatedUnion("type", [text, image, document, toolUse, toolResult, thinkingBlock, redacted]),
 );
 
+/** Newer models are told things on the way, too. */
+const systemTurn = z.strictObject({
+  role: z.literal("system"),
+  content: z.union([z.string(), z.array(text)]),
+  output_config: z.strictObject({ effort: z.string().nullish() }).nullish(),
+});
+
 const budget = z.number().int().min(1_024);
 const toolName = z.string().regex(/^[\w-]{1,128}$/);
 const parallel = { disable_parallel_tool_use: z.boolean().optional() };
@@ -65,7 +72,12 @@ const display = { display: z.enum(["summarized", "omitted"]).nullish() };
 const body = z.strictObject({
   model: z.string().min(1),
   messages: z
-    .array(z.strictObject({ role: z.enum(["user", "assistant"]), content: z.union([z.string(), blocks]) }))
+    .array(
+      z.union([
+        z.strictObject({ role: z.enum(["user", "assistant"]), content: z.union([z.string(), blocks]) }),
+        systemTurn,
+      ]),
+    )
     .min(1, "at least one message is required"),
   max_tokens: z.number().int().min(0),
   system: z.union([z.string(), z.array(text)]).optional(),
@@ -88,6 +100,8 @@ const body = z.strictObject({
           strict: z.boolean().optional(),
           eager_input_streaming: z.boolean().nullish(),
           defer_loading: z.boolean().optional(),
+          input_examples: z.array(object).optional(),
+          allowed_callers: z.array(z.string()).optional(),
           ...cache,
         }),
         z.looseObject({ type: z.string().regex(/_\d{8}$/), name: z.string() }),
@@ -116,6 +130,7 @@ const body = z.strictObject({
   service_tier: z.enum(["auto", "standard_only"]).optional(),
   container: z.string().nullish(),
   inference_geo: z.string().nullish(),
+  context_management: z.strictObject({ edits: z.array(z.looseObject({ type: z.string() })) }).nullish(),
   ...cache,
 });
 
@@ -270,11 +285,16 @@ export interface MessagesRequest {
   readonly showThinking: boolean;
 }
 
+/** Fields that a request may hold only where its headers name the beta that they belong to. */
+const BETA_FIELDS: Readonly<Record<string, string>> = { context_management: "context-management-" };
+
 /** Reads a body, or says which field is wrong. */
-export function readMessagesRequest(json: unknown): MessagesRequest | Refusal {
+export function readMessagesRequest(json: unknown, betas = ""): MessagesRequest | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);
   const asked = parsed.data;
+  const early = Object.keys(asked).find((field) => !betas.includes(BETA_FIELDS[field] ?? ""));
+  if (early !== undefined) return refuse(early, "Extra inputs are not permitted");
   const wrong = contradiction(asked);
   if (wrong) return wrong;
   const choice = asked.tool_choice;

@@ -12,8 +12,9 @@ const STOP_REASONS = {
   content_filter: "refusal",
 } as const satisfies Record<Choice["finish"], string>;
 
-/** The vendor's own name stands before it. */
+/** The vendor's own name stands before them. */
 const VERSION_HEADER = /^[a-z]+-version$/;
+const BETA_HEADER = /^[a-z]+-beta$/;
 
 /** Input tokens are those that no cache was involved with. */
 function usageOf(usage: AnswerUsage, outputTokens: number) {
@@ -153,7 +154,8 @@ export const messages: Dialect = {
     if (!Object.keys(headers).some((name) => VERSION_HEADER.test(name))) {
       return { kind: "invalid", message: "the version header is required" };
     }
-    const request = readMessagesRequest(json);
+    const betas = Object.entries(headers).find(([name]) => BETA_HEADER.test(name))?.[1];
+    const request = readMessagesRequest(json, String(betas ?? ""));
     if ("kind" in request) return request;
     return readingOf(request.ask, request, { whole, events });
   },

@@ -56,8 +56,30 @@ function messageItem(words: readonly string[], id: string): OutputItem {
   };
 }
 
-function callItem({ id, name, fragments }: Choice["calls"][number]): OutputItem {
-  const head = { id: `fc_${id}`, type: "function_call", call_id: `call_${id}`, name };
+/** What a custom tool is called with is the text itself. */
+function customInput(input: unknown): string {
+  return typeof input === "object" && input !== null && "input" in input ? String(input.input) : "";
+}
+
+function callItem(
+  { id, name: key, fragments, input }: Choice["calls"][number],
+  { toolNames }: ResponsesRequest,
+): OutputItem {
+  const { name, namespace, custom } = toolNames.get(key) ?? { name: key, namespace: null, custom: false };
+  const named = { call_id: `call_${id}`, name, ...(namespace === null ? {} : { namespace }) };
+  if (custom) {
+    const head = { id: `ctc_${id}`, type: "custom_tool_call", ...named };
+    const text = customInput(input);
+    return {
+      start: { ...head, status: "in_progress", input: "" },
+      fill: [
+        { type: "response.custom_tool_call_input.delta", more: { delta: text }, tokens: fragments.length },
+        { type: "response.custom_tool_call_input.done", more: { input: text }, tokens: 0 },
+      ],
+      whole: { ...head, status: "completed", input: text },
+    };
+  }
+  const head = { id: `fc_${id}`, type: "function_call", ...named };
   const text = fragments.join("");
   const delta = "response.function_call_arguments.delta";
   return {
@@ -75,7 +97,7 @@ function itemsOf(choice: Choice | undefined, request: ResponsesRequest, answer: 
   return [
     ...(choice.thinking.length > 0 ? [reasoningItem(choice.thinking, answer.id, request)] : []),
     ...(choice.text.length > 0 ? [messageItem(choice.text, answer.id)] : []),
-    ...choice.calls.map(callItem),
+    ...choice.calls.map((call) => callItem(call, request)),
   ];
 }
 

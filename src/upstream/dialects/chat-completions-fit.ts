@@ -5,6 +5,11 @@ import { isRecord, type Json, stringOf } from "../../json.ts";
 
 /** What every vendor takes in a message. */
 const MESSAGE_FIELDS = new Set(["role", "content", "tool_calls", "tool_call_id"]);
+/** What a model thought aloud has two names; a vendor that takes it back knows one of them. */
+const THOUGHT_NAMES = [
+  ["reasoning", "reasoning_content"],
+  ["reasoning_content", "reasoning"],
+] as const;
 const NINE = /^[a-zA-Z0-9]{9}$/;
 /** From no thinking to the most. */
 const EFFORT_WORDS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -57,6 +62,10 @@ function fitMessage(message: unknown, takes: ChatTakes): unknown {
     (field) => known !== undefined && !MESSAGE_FIELDS.has(field) && !known.includes(field),
   );
   if (known !== undefined && Array.isArray(message.content)) fitted.content = fitContent(message.content, known);
+  for (const [name, other] of THOUGHT_NAMES) {
+    if (known?.includes(name) && typeof fitted[name] !== "string" && typeof message[other] === "string")
+      fitted[name] = message[other];
+  }
   if (message.role === "developer" && developerRole !== undefined) fitted.role = developerRole;
   if (toolIds !== undefined && message.tool_call_id !== undefined) fitted.tool_call_id = nineOf(message.tool_call_id);
   if (!Array.isArray(message.tool_calls) || message.tool_calls.length === 0) return fitted;

@@ -4,7 +4,7 @@ import { classify } from "../classify.ts";
 import { atPointer } from "../json-pointer.ts";
 import { fittedFields } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
-import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 
 /** Fields that we set ourselves, or that no vendor should see. */
@@ -62,6 +62,10 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   json.model = context.servedSlug;
   json.usage = undefined;
   if (json.x_groq !== undefined) json.x_groq = undefined;
+  for (const choice of json.choices) {
+    const message = atPointer(choice, "/message");
+    if (isRecord(message)) nameThoughts(message);
+  }
   return { usage, upstreamCostNano, body: json, text: usage === null ? textOf(json.choices) : "" };
 }
 

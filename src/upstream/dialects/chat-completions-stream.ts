@@ -1,7 +1,7 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
 import { isRecord } from "../../json.ts";
 import { classify } from "../classify.ts";
-import { emptyAnswer, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 
@@ -20,9 +20,9 @@ export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean 
 /** The text of a delta that a token count needs. */
 function textOf(delta: Readonly<Record<string, unknown>>): string {
   let text = "";
-  for (const key of ["content", "reasoning", "reasoning_content", "refusal"]) {
-    if (typeof delta[key] === "string") text += delta[key];
-  }
+  for (const key of ["content", "refusal"]) if (typeof delta[key] === "string") text += delta[key];
+  const thought = delta.reasoning ?? delta.reasoning_content;
+  if (typeof thought === "string") text += thought;
   if (!Array.isArray(delta.tool_calls)) return text;
   for (const call of delta.tool_calls) {
     const named = isRecord(call) && isRecord(call.function) ? call.function : {};
@@ -67,7 +67,10 @@ class ChatCompletionsReader implements StreamReader {
     if (template !== null && matchesTemplate(template, text)) {
       const from = template.head.length;
       const to = text.length - template.tail.length;
-      const event = `${template.outHead}${text.slice(from, to)}${template.outTail}`;
+      const said = text.slice(from, to);
+      const { outHead, outMiddle, outTail } = template;
+      const event =
+        outMiddle === null ? `${outHead}${said}${outTail}` : `${outHead}${said}${outMiddle}${said}${outTail}`;
       this.#out.raw(Buffer.from(event, "latin1"), "content");
       this.#out.delivered(bytes, start + from, start + to);
       return true;
@@ -112,6 +115,7 @@ class ChatCompletionsReader implements StreamReader {
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
     sent.id = this.#context.completionId;
     sent.model = this.#context.servedSlug;
+    for (const choice of choices) if (isRecord(choice) && isRecord(choice.delta)) nameThoughts(choice.delta);
     const data = JSON.stringify(sent);
     const event = Buffer.from(`data: ${data}\n\n`);
     for (const [index, ended] of indices) this.#out.choice(index, ended);

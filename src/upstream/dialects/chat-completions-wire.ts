@@ -83,6 +83,13 @@ export function reasoningText(said: Json): string {
   return stringOf(said.reasoning) || stringOf(said.reasoning_content) || partsOf(said.content, "thinking");
 }
 
+/** Gives what the model thought aloud both of its names, in place: clients read one or the other. */
+export function nameThoughts(said: Json): void {
+  const { reasoning, reasoning_content: content } = said;
+  if (typeof reasoning === "string" && reasoning !== "") said.reasoning_content ??= reasoning;
+  else if (typeof content === "string" && content !== "") said.reasoning = content;
+}
+
 /** What the model said, as one text or in parts. */
 export function contentText(said: Json): string {
   return stringOf(said.content) ?? partsOf(said.content, "text");

@@ -2,8 +2,24 @@
 import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
-import type { NeutralAnswer, NeutralEvent, NeutralRequest } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import type {
+  NeutralAnswer,
+  NeutralEvent,
+  NeutralRequest,
+  PassedAnswer,
+  ReasoningBlock,
+  SentRequest,
+} from "../../neutral.ts";
+import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
+import type { FormBody } from "../form-body.ts";
+
+/** Seals the thoughts of the vendor and the family of models that a call goes to, and opens those that came back. */
+export interface OwnSeal {
+  /** Null: it is too long to be carried. */
+  seal(thought: ReasoningBlock): string | null;
+  /** Null: it is nobody's, or another's. */
+  open(text: string): ReasoningBlock | null;
+}
 
 /** What a dialect needs to know beside the request. */
 export interface ChatContext {
@@ -23,12 +39,24 @@ export interface ChatContext {
   /** The vendor's fields, with the model's own laid over them. */
   readonly spec: ChatSpec;
   readonly wire: ChatWire;
+  /** The caller carries thoughts sealed; absent: as the vendor gives them. */
+  readonly seal?: OwnSeal | undefined;
+  /** What the caller's wire wants of an answer that passes; absent: nothing. */
+  readonly passed?: (() => PassedAnswer) | undefined;
 }
 
 export interface UpstreamBody {
   /** Below the adapter's origin, such as `/chat/completions`. */
   readonly path: string;
   readonly body: Json;
+  /** What is sent in place of `body` written as JSON. */
+  readonly bytes?: Buffer;
+  /** In place of the adapter's, or beside them. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What is sent instead of the body, as the parts of a form. */
+  readonly form?: FormBody;
+  /** One of the adapter's other origins. */
+  readonly origin?: string;
 }
 
 /** Where a stream reader puts what it read, whichever way it reads. */
@@ -75,6 +103,8 @@ export type UnaryAnswer =
       readonly upstreamCostNano: Nano | null;
       /** The text that a token count needs where no usage came. */
       readonly text: string;
+      /** What a model that is sold by units has used. */
+      readonly counts?: Counts | null;
     }
   | AttemptFailure;
 
@@ -92,7 +122,7 @@ export interface VendorError {
 
 /** How bytes pass where the caller speaks the vendor's own wire: changed only where our names stand for the vendor's. */
 export interface Passing {
-  request(body: Json, context: ChatContext): UpstreamBody;
+  request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody;
   reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
   /** Reads an error body, parsed where it was JSON. */

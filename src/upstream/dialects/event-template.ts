@@ -8,10 +8,12 @@ export interface EventTemplate {
   readonly head: string;
   readonly tail: string;
   readonly outHead: string;
+  /** Between the text and the text again, where it is sent on under two names; null: it is sent once. */
+  readonly outMiddle: string | null;
   readonly outTail: string;
 }
 
-const TEXT_KEY = /"(?:content|reasoning|reasoning_content|arguments)":\s*"/g;
+const TEXT_KEY = /"(?:content|reasoning|reasoning_content|arguments|text|thinking|partial_json)":\s*"/g;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
@@ -35,26 +37,33 @@ function isEscape(text: string, at: number): boolean {
   return letter !== undefined && '"\\/bfnrt'.includes(letter);
 }
 
-/** The one place in `text` whose value varies; null where there is none, or more than one. */
-function onlyText(text: string): { from: number; to: number } | null {
+interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The places in `text` whose values vary; none where one of them is not well formed. */
+function places(text: string): readonly Place[] {
   const found = [...text.matchAll(TEXT_KEY)].map((match) => match.index + match[0].length);
-  const [from] = found;
-  if (from === undefined || found.length !== 1) return null;
-  const to = stringEnd(text, from);
-  return to < 0 ? null : { from, to };
+  const all = found.map((from) => ({ from, to: stringEnd(text, from) }));
+  return all.some(({ to }) => to < 0) ? [] : all;
 }
 
 /** Learns the template of an event from its data as it came and as it is sent; null where it has no single text. */
 export function learnTemplate(came: string, sent: string): EventTemplate | null {
-  const inCame = onlyText(came);
-  const inSent = onlyText(sent);
-  if (inCame === null || inSent === null) return null;
-  if (came.slice(inCame.from, inCame.to) !== sent.slice(inSent.from, inSent.to)) return null;
+  const [inCame, second] = places(came);
+  if (inCame === undefined || second !== undefined) return null;
+  const text = came.slice(inCame.from, inCame.to);
+  const inSent = places(sent);
+  const [first, again = first] = inSent;
+  if (first === undefined || again === undefined || inSent.length > 2) return null;
+  if (inSent.some(({ from, to }) => sent.slice(from, to) !== text)) return null;
   return {
     head: came.slice(0, inCame.from),
     tail: came.slice(inCame.to),
-    outHead: sent.slice(0, inSent.from),
-    outTail: sent.slice(inSent.to),
+    outHead: sent.slice(0, first.from),
+    outMiddle: inSent.length === 2 ? sent.slice(first.to, again.from) : null,
+    outTail: sent.slice(again.to),
   };
 }
 

@@ -13,8 +13,8 @@ function blocksOf({ text, reasoning, image, call, signed }: ReadAnswerPart): Ans
   }
   if (text !== "") blocks.push({ kind: "text", text, citations: [] });
   if (image !== null) blocks.push({ kind: "image", url: image });
-  if (call !== null) blocks.push(call);
   if (signed !== null) blocks.push(signed);
+  if (call !== null) blocks.push(call);
   return blocks;
 }
 

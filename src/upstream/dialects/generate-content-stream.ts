@@ -75,8 +75,9 @@ class GenerateContentReader implements StreamReader {
     if (reasoning !== "") out.event({ kind: "reasoning", choice: index, text: reasoning });
     if (text !== "") out.event({ kind: "text", choice: index, text });
     if (image !== null) out.event({ kind: "image", choice: index, at: choice.images++, url: image });
-    if (call !== null) out.event({ ...call, choice: index, at: choice.calls++ });
+    // Before its call, where wires that tell one block after another can still say it.
     if (signed !== null) out.event({ kind: "thought", choice: index, at: choice.thoughts++, thought: signed });
+    if (call !== null) out.event({ ...call, choice: index, at: choice.calls++ });
   }
 }
 

@@ -26,7 +26,8 @@ export function finishOf(stopReason: string): FinishReason {
   return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
 }
 
-const COUNTS = [
+/** The counts of usage that have a place in ours. */
+export const COUNTS: readonly string[] = [
   "input_tokens",
   "cache_read_input_tokens",
   "cache_creation_input_tokens",

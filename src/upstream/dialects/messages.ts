@@ -1,13 +1,14 @@
 // The wire of the messages API: content blocks, thinking, and events that open, fill and close each block.
 import type { Dialect } from "./dialect.ts";
 import { messagesAnswer } from "./messages-answer.ts";
+import { messagesPassing } from "./messages-passing.ts";
 import { messagesRequest, messagesUnsupported } from "./messages-request.ts";
 import { messagesReader } from "./messages-stream.ts";
 import { messagesError } from "./messages-wire.ts";
 
 export const messages: Dialect = {
   wire: "messages",
-  passing: null,
+  passing: messagesPassing,
   request: messagesRequest,
   reader: messagesReader,
   answer: messagesAnswer,

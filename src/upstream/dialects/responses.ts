@@ -2,12 +2,13 @@
 import { readError } from "./chat-completions-wire.ts";
 import type { Dialect } from "./dialect.ts";
 import { responsesAnswer } from "./responses-answer.ts";
+import { responsesPassing } from "./responses-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./responses-request.ts";
 import { responsesReader } from "./responses-stream.ts";
 
 export const responses: Dialect = {
   wire: "responses",
-  passing: null,
+  passing: responsesPassing,
   request: responsesRequest,
   reader: responsesReader,
   answer: responsesAnswer,

@@ -37,7 +37,7 @@ function choiceOf(event: NeutralEvent): Json | null {
     case "text":
       return unfinished(index, { content: event.text });
     case "reasoning":
-      return unfinished(index, { reasoning: event.text });
+      return unfinished(index, { reasoning: event.text, reasoning_content: event.text });
     case "refusal":
       return unfinished(index, { refusal: event.text });
     case "thought":
@@ -78,6 +78,7 @@ function messageOf({ blocks }: NeutralChoice): Json {
     content: text === "" && calls.length > 0 ? null : text,
     refusal: refusal === "" ? null : refusal,
     reasoning: reasoning === "" ? undefined : reasoning,
+    reasoning_content: reasoning === "" ? undefined : reasoning,
     reasoning_details: thoughts.length > 0 ? thoughts.map(detailOf) : undefined,
     images: images.length > 0 ? images.map(({ url }, at) => imageOf(url, at)) : undefined,
     tool_calls:

@@ -2,28 +2,11 @@
 
 import type { Frame, Reply } from "../../endpoint.ts";
 import type { GatewayError } from "../../errors.ts";
-import { usdText } from "../../money.ts";
 import type { Charge, Cost } from "../../plan.ts";
 import type { Candidate, FinalPart, Leg } from "../../route.ts";
-import { errorObject } from "./errors.ts";
+import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
+import { errorObject } from "../error-object.ts";
 import { usageJson } from "./usage.ts";
-
-/** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
-function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
-  return {
-    attempts: attempts.map(({ provider, model, status, failure, ms, firstTokenMs }) => ({
-      provider,
-      model,
-      ok: failure === null,
-      status,
-      class: failure,
-      ms: Math.round(ms),
-      first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-    })),
-    transaction_id: charge.transactionId,
-    charged_nano_usd: String(charge.chargedNano),
-  };
-}
 
 export interface ChatFrameOptions {
   readonly completionId: string;
@@ -31,14 +14,8 @@ export interface ChatFrameOptions {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly trace: boolean;
-  /** What max_tokens was lowered to; null where it stands as asked. */
-  readonly loweredTo: number | null;
-}
-
-function streamHeaders(reply: Reply): void {
-  reply.header("content-type", "text/event-stream");
-  reply.header("cache-control", "no-cache");
-  reply.header("x-accel-buffering", "no");
+  /** What max_tokens was lowered to for the one that served; null where it stands as asked. */
+  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 class ChatFrame implements Frame {
@@ -50,16 +27,8 @@ class ChatFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const failed = attempts.filter(({ failure }) => failure !== null).length;
-    reply.header("x-tollgate-model", served.model);
-    reply.header("x-tollgate-attempts", String(failed + 1));
-    if (this.#options.loweredTo !== null) reply.header("x-tollgate-max-tokens", String(this.#options.loweredTo));
-    if (!this.#options.stream) {
-      reply.header("content-type", "application/json");
-      if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
-      return;
-    }
-    streamHeaders(reply);
+    const { stream, loweredTo } = this.#options;
+    writeHead(reply, { served, attempts, charge, stream, loweredTo: loweredTo(served) });
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {

@@ -255,3 +255,68 @@ describe("a whole answer in OpenAI's wire", () => {
     expect(kinds).toEqual(["provider_billing", "provider_malformed", "provider_malformed", "provider_malformed"]);
   });
 });
+
+describe("what a model thinks aloud has two names", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each(["reasoning", "reasoning_content"])(
+    "a stream's %s goes out under both, the second chunk unparsed",
+    (name) => {
+      const thoughts = ["Let", ' me\\n "see"', " é 漢"];
+      const parse = vi.spyOn(JSON, "parse");
+      const { sent, stream } = play([
+        chunk({ role: "assistant", content: null, [name]: thoughts[0] }),
+        chunk({ [name]: thoughts[1] }),
+        chunk({ [name]: thoughts[2] }),
+        chunk({ [name]: thoughts[1] }),
+        chunk({ content: "Yes" }),
+      ]);
+      // The first, which has a role, the next, from which the template is learned, and the first of another kind.
+      expect(parse).toHaveBeenCalledTimes(3);
+      parse.mockRestore();
+      const deltas = sent.map((event) => JSON.parse(event.slice(6)).choices[0].delta);
+      expect(deltas.slice(0, 4)).toMatchObject(
+        [thoughts[0], thoughts[1], thoughts[2], thoughts[1]].map((text) => ({
+          reasoning: text,
+          reasoning_content: text,
+        })),
+      );
+      expect(deltas[4]).toEqual({ content: "Yes" });
+      const { delivered } = stream.reading();
+      expect(delivered.text).toBe(`${thoughts[0]}${thoughts[1]}${thoughts[2]}${thoughts[1]}Yes`);
+    },
+  );
+
+  it("a vendor that gives both is passed on, and counted once", () => {
+    const both = { reasoning: "a thought", reasoning_content: "a thought" };
+    const { sent, stream } = play([chunk(both), chunk(both)]);
+    for (const event of sent) expect(JSON.parse(event.slice(6)).choices[0].delta).toEqual(both);
+    expect(stream.reading().delivered.text).toBe("a thoughta thought");
+  });
+
+  it.each(["reasoning", "reasoning_content"])("a whole answer's %s does too", (name) => {
+    const choices = [
+      { index: 0, message: { role: "assistant", content: "Yes", [name]: "Hm." }, finish_reason: "stop" },
+    ];
+    const answer = chatCompletionsPassing.answer({ choices }, context({}, false));
+    if ("kind" in answer) throw new Error(answer.message);
+    const [choice] = answer.body.choices as { message: Record<string, unknown> }[];
+    expect(choice?.message).toMatchObject({ content: "Yes", reasoning: "Hm.", reasoning_content: "Hm." });
+    expect(answer.text).toBe("YesHm.");
+  });
+
+  it.each([
+    ["reasoning", "reasoning_content"],
+    ["reasoning_content", "reasoning"],
+  ])("a vendor that takes %s gets it from a caller who sends %s, or both, once", (takes, sends) => {
+    const wire = { takes: { messageFields: [takes] } };
+    for (const thoughts of [{ [sends]: "Hm." }, { reasoning: "Hm.", reasoning_content: "Hm." }]) {
+      const messages = [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: "Yes", ...thoughts },
+      ];
+      const { body } = chatCompletionsPassing.request({ messages }, { ...context(), wire });
+      expect((body.messages as unknown[])[1]).toEqual({ role: "assistant", content: "Yes", [takes]: "Hm." });
+    }
+  });
+});

@@ -166,6 +166,7 @@ describe("a whole answer", () => {
               content: "Yes.",
               refusal: null,
               reasoning: "Hm.",
+              reasoning_content: "Hm.",
               reasoning_details: [
                 { type: "reasoning.encrypted", data: "s==", id: null, format: "generate-content", index: 0 },
               ],

@@ -179,6 +179,7 @@ describe("a whole answer", () => {
               content: "One moment.",
               refusal: null,
               reasoning: "Look it up.",
+              reasoning_content: "Look it up.",
               reasoning_details: [
                 { type: "reasoning.text", text: "Look it up.", signature: "sig", format: "messages", index: 0 },
               ],

@@ -1,9 +1,9 @@
 // The addresses of a call that reads pages: bare hosts completed, and what is no page told from what is one.
 import { isIP } from "node:net";
-import type { PageLadderSpec } from "../catalog/tier.ts";
-import type { ErrorCode } from "../errors.ts";
-import { isPublicAddress } from "../upstream/public-address.ts";
-import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../upstream/public-url.ts";
+import type { PageLadderSpec } from "../../catalog/tier.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { isPublicAddress } from "../../upstream/public-address.ts";
+import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../../upstream/public-url.ts";
 
 /** `https://` of an address that has a scheme, `example.com:8080` of one that has none. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;

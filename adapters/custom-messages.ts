@@ -1,0 +1,15 @@
+// Any server that speaks Anthropic's wire. Set CUSTOM_MESSAGES_BASE_URL to turn it on; CUSTOM_MESSAGES_LAB_BASE_URL is one more of them,
+// as `custom-messages-lab`, and so on with any name.
+import { defineAdapter, keyHeader, localServer } from "#adapter";
+
+export default defineAdapter({
+  ...localServer({
+    name: "Custom server (Messages)",
+    docs: "docs/adapters.md",
+    origin: "http://localhost:8000/v1",
+    dialect: "messages",
+  }),
+  auth: keyHeader("x-api-key"),
+  headers: { "anthropic-version": "2023-06-01" },
+  several: true,
+});

@@ -1,0 +1,313 @@
+// Providers that speak OpenAI's wire and differ in an address, a variable and a few quirks: a row each. Models are sold where the list
+// of prices that others keep has them, at the prices of 2026-09-23; of the rest, the one that the operator names and prices. No row has
+// been tried with a key: addresses and variables are those of the vendors' pages, and what is marked "unsure" is not said there.
+import { bearer, defineAdapters } from "#adapter";
+
+const since = "2026-09-23";
+
+/** In USD per million tokens; a bucket that has no price of its own costs as input. */
+const price = (input: string, output: string, cacheRead = input, cacheWrite = input) => ({
+  prices: [{ since, input, output, cacheRead, cacheWrite }],
+});
+const sold = (slug: string, contextTokens: number, ...rates: Parameters<typeof price>) => ({
+  slug,
+  contextTokens,
+  ...price(...rates),
+});
+const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
+
+/** Servers of open models. Hints that some of them refuse and that an answer does not depend on; unsure: who takes which. */
+const openModels = {
+  dialect: "chat-completions" as const,
+  dropFields: [
+    ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control"],
+    ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_a"],
+  ],
+  takes: { messageFields: ["name"], developerRole: "system" as const, efforts: [] },
+};
+/** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. Unsure: who lists models. */
+const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
+
+/** Thinks in any case, and refuses every temperature, nucleus and penalty but its own. */
+const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
+const kimi = { contextTokens: 262_144, dropFields: fixedSampling };
+
+export default defineAdapters({
+  moonshot: {
+    name: "Moonshot AI",
+    docs: "https://platform.moonshot.ai/docs/api/chat",
+    origin: "https://api.moonshot.ai/v1",
+    auth: bearer,
+    pricedAs: "moonshotai",
+    alsoCalled: ["moonshotai"],
+    otelName: "moonshot_ai",
+    // It names no `maker`: several others sell its models cheaper, but their cached tokens dearer, and a maker's price would take them off.
+    chat: {
+      ...openModels,
+      // Its thoughts before calls must come back; unsure of the models before K2.5.
+      takes: {
+        messageFields: ["name", "reasoning_content", "partial"],
+        developerRole: "system",
+        thoughtsWithCalls: "reasoning_content",
+        efforts: [],
+      },
+      usageAt: ["/usage", "/choices/0/usage"],
+      cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/cached_tokens"],
+      models: {
+        "kimi-k3": { ...kimi, ...sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3") },
+        "kimi-k2.7-code": { ...kimi, slug: "moonshotai/kimi-k2.7-code", ...price("0.95", "4", "0.19") },
+        "kimi-k2.7-code-highspeed": {
+          ...kimi,
+          slug: "moonshotai/kimi-k2.7-code-highspeed",
+          ...price("1.9", "8", "0.38"),
+        },
+        "kimi-k2.6": { ...kimi, slug: "moonshotai/kimi-k2.6", ...price("0.95", "4", "0.16") },
+        "kimi-k2.5": { ...kimi, slug: "moonshotai/kimi-k2.5", ...price("0.6", "3", "0.1") },
+      },
+    },
+  },
+  zhipu: {
+    name: "Zhipu AI",
+    docs: "https://docs.bigmodel.cn/api-reference",
+    // The address within China, whose prices in yuan the list has in USD.
+    origin: "https://open.bigmodel.cn/api/paas/v4",
+    auth: bearer,
+    pricedAs: "zhipuai",
+    keyEnv: ["ZHIPU_API_KEY", "ZHIPUAI_API_KEY"],
+    chat: {
+      ...openModels,
+      takes: { messageFields: ["reasoning_content"], developerRole: "system", formats: "json_object", efforts: [] },
+      models: {
+        "glm-5.3": sold("z-ai/glm-5.3", 1_000_000, "1.103", "3.862", "0.276"),
+        "glm-5.2": sold("z-ai/glm-5.2", 1_000_000, "1.103", "3.862", "0.276"),
+        "glm-5.1": sold("z-ai/glm-5.1", 200_000, "0.828", "3.31", "0.179"),
+        "glm-5": sold("z-ai/glm-5", 200_000, "0.552", "2.483", "0.138"),
+        "glm-4.7": sold("z-ai/glm-4.7", 200_000, "0.276", "1.103", "0.055"),
+      },
+    },
+  },
+  zai: {
+    name: "Z.ai",
+    docs: "https://docs.z.ai/api-reference/llm/chat-completion",
+    origin: "https://api.z.ai/api/paas/v4",
+    auth: bearer,
+    alsoCalled: ["z-ai"],
+    chat: {
+      ...openModels,
+      takes: { messageFields: ["reasoning_content"], developerRole: "system", formats: "json_object", efforts: [] },
+      ...named,
+    },
+  },
+  minimax: {
+    name: "MiniMax",
+    docs: "https://platform.minimax.io/docs/api-reference/text-openai-api",
+    origin: "https://api.minimax.io/v1",
+    auth: bearer,
+    // Unsure: whether a schema for the answer is taken. What it thinks stands in its text, between <think> and </think>.
+    chat: {
+      ...openModels,
+      takes: { messageFields: ["name", "reasoning_details"], developerRole: "system", efforts: [] },
+      models: {
+        "MiniMax-M3": {
+          slug: "minimax/minimax-m3",
+          contextTokens: 1_000_000,
+          prices: [
+            {
+              since,
+              input: "0.3",
+              output: "1.2",
+              cacheRead: "0.06",
+              steps: [{ promptTokens: 512_000, input: "0.6", output: "2.4", cacheRead: "0.12" }],
+            },
+          ],
+        },
+        "MiniMax-M2.7": sold("minimax/minimax-m2.7", 204_800, "0.3", "1.2", "0.06", "0.375"),
+        "MiniMax-M2.7-highspeed": sold("minimax/minimax-m2.7-highspeed", 204_800, "0.6", "2.4", "0.06", "0.375"),
+        "MiniMax-M2.5": sold("minimax/minimax-m2.5", 204_800, "0.3", "1.2", "0.03", "0.375"),
+      },
+    },
+  },
+  dashscope: {
+    name: "Alibaba Cloud Model Studio (Qwen)",
+    docs: "https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
+    origin: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    auth: bearer,
+    alsoCalled: ["alibaba", "qwen"],
+    chat: { ...openModels, ...named },
+  },
+  nvidia: {
+    name: "NVIDIA NIM",
+    docs: "https://docs.api.nvidia.com/nim/reference/llm-apis",
+    origin: "https://integrate.api.nvidia.com/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+  sambanova: {
+    name: "SambaNova",
+    docs: "https://docs.sambanova.ai/cloud/api-reference",
+    origin: "https://api.sambanova.ai/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+  deepinfra: {
+    name: "DeepInfra",
+    docs: "https://deepinfra.com/docs/openai_api",
+    origin: "https://api.deepinfra.com/v1/openai",
+    auth: bearer,
+    keyEnv: ["DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN"],
+    // It says itself what a call cost.
+    chat: { ...openModels, ...named, costUsdAt: "/estimated_cost" },
+  },
+  nebius: {
+    name: "Nebius Token Factory",
+    docs: "https://docs.tokenfactory.nebius.com",
+    origin: "https://api.tokenfactory.nebius.com/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+  novita: {
+    name: "Novita",
+    docs: "https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion",
+    origin: "https://api.novita.ai/openai/v1",
+    auth: bearer,
+    // The list has old models of it alone; unsure whether they still live.
+    chat: {
+      ...openModels,
+      models: {
+        "mistralai/mistral-nemo": sold("mistralai/mistral-nemo", 60_288, "0.17", "0.17"),
+        "qwen/qwen-2.5-72b-instruct": sold("qwen/qwen-2.5-72b-instruct", 32_000, "0.38", "0.4"),
+      },
+    },
+  },
+  huggingface: {
+    name: "Hugging Face router",
+    docs: "https://huggingface.co/docs/inference-providers",
+    origin: "https://router.huggingface.co/v1",
+    auth: bearer,
+    pricedAs: "huggingface_*",
+    keyEnv: ["HF_TOKEN", "HUGGINGFACE_API_KEY"],
+    // What follows the colon is the provider that it sends the call to, whose price it passes on.
+    chat: {
+      ...openModels,
+      models: {
+        "deepseek-ai/DeepSeek-V3.2:novita": sold("deepseek/deepseek-v3.2", 163_840, "0.269", "0.4"),
+        "zai-org/GLM-5:novita": sold("z-ai/glm-5", 202_800, "1", "3.2"),
+        "zai-org/GLM-4.7:novita": sold("z-ai/glm-4.7", 204_800, "0.6", "2.2"),
+        "zai-org/GLM-4.6:novita": sold("z-ai/glm-4.6", 204_800, "0.55", "2.2"),
+        "moonshotai/Kimi-K2.5:novita": sold("moonshotai/kimi-k2.5", 262_144, "0.6", "3"),
+        "moonshotai/Kimi-K2-Thinking:nebius": sold("moonshotai/kimi-k2-thinking", 262_144, "0.6", "2.5"),
+        "openai/gpt-oss-120b:novita": o200k(sold("openai/gpt-oss-120b", 131_072, "0.05", "0.25")),
+        "openai/gpt-oss-20b:novita": o200k(sold("openai/gpt-oss-20b", 131_072, "0.04", "0.15")),
+        "meta-llama/Llama-3.3-70B-Instruct:nebius": sold("meta-llama/llama-3.3-70b-instruct", 131_072, "0.25", "0.75"),
+        "meta-llama/Llama-3.1-8B-Instruct:nebius": sold("meta-llama/llama-3.1-8b-instruct", 131_072, "0.03", "0.09"),
+        "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8:novita": sold(
+          "meta-llama/llama-4-maverick",
+          1_048_576,
+          "0.27",
+          "0.85",
+        ),
+        "Qwen/Qwen3.5-397B-A17B:together": sold("qwen/qwen3.5-397b-a17b", 262_144, "0.6", "3.6"),
+        "Qwen/Qwen3-Coder-480B-A35B-Instruct:nebius": sold("qwen/qwen3-coder", 262_144, "0.4", "1.8"),
+        "Qwen/Qwen3-235B-A22B-Instruct-2507:nebius": sold("qwen/qwen3-235b-a22b-2507", 262_144, "0.2", "0.6"),
+      },
+    },
+  },
+  "github-models": {
+    name: "GitHub Models",
+    docs: "https://docs.github.com/en/rest/models/inference",
+    origin: "https://models.github.ai/inference",
+    auth: bearer,
+    // GITHUB_TOKEN is set on many a machine for other ends.
+    keyEnv: ["GITHUB_MODELS_TOKEN"],
+    chat: { ...openModels, ...named },
+  },
+  "cloudflare-ai": {
+    name: "Cloudflare Workers AI",
+    docs: "https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/",
+    origin: "https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1",
+    settings: { account: { env: ["CLOUDFLARE_ACCOUNT_ID"] } },
+    auth: bearer,
+    keyEnv: ["CLOUDFLARE_AI_API_TOKEN", "CLOUDFLARE_API_TOKEN"],
+    alsoCalled: ["cloudflare"],
+    chat: { ...openModels, ...named },
+  },
+  ovhcloud: {
+    name: "OVHcloud AI Endpoints",
+    docs: "https://help.ovhcloud.com/csm/en-public-cloud-ai-endpoints-getting-started",
+    origin: "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1",
+    auth: bearer,
+    keyEnv: ["OVHCLOUD_API_KEY", "OVH_AI_ENDPOINTS_API_KEY"],
+    chat: {
+      ...openModels,
+      models: {
+        "Meta-Llama-3_3-70B-Instruct": sold("meta-llama/llama-3.3-70b-instruct", 131_072, "0.74", "0.74"),
+        "Llama-3.1-8B-Instruct": sold("meta-llama/llama-3.1-8b-instruct", 131_072, "0.11", "0.11"),
+        "Mistral-Small-3.2-24B-Instruct-2506": sold("mistralai/mistral-small-3.2-24b-instruct", 131_072, "0.1", "0.31"),
+        "Qwen3-Coder-30B-A3B-Instruct": sold("qwen/qwen3-coder-30b-a3b-instruct", 262_144, "0.07", "0.26"),
+        "gpt-oss-120b": o200k(sold("openai/gpt-oss-120b", 131_072, "0.09", "0.47")),
+        "gpt-oss-20b": o200k(sold("openai/gpt-oss-20b", 131_072, "0.05", "0.18")),
+      },
+    },
+  },
+  avian: {
+    name: "Avian",
+    docs: "https://docs.avian.io",
+    origin: "https://api.avian.io/v1",
+    auth: bearer,
+    chat: {
+      ...openModels,
+      models: {
+        "deepseek/deepseek-v3.2": sold("deepseek/deepseek-v3.2", 163_000, "0.23", "0.33", "0.012"),
+        "moonshotai/kimi-k2.6": sold("moonshotai/kimi-k2.6", 262_000, "0.95", "4", "0.16"),
+        "moonshotai/kimi-k2.5": sold("moonshotai/kimi-k2.5", 262_000, "0.45", "2.2", "0.225"),
+        "z-ai/glm-5.2": sold("z-ai/glm-5.2", 1_000_000, "0.495", "1.733", "0.124"),
+        "z-ai/glm-5.1": sold("z-ai/glm-5.1", 202_000, "0.743", "2.971", "0.186"),
+        "z-ai/glm-5": sold("z-ai/glm-5", 205_000, "0.516", "2.322", "0.129"),
+        "z-ai/glm-4.7": sold("z-ai/glm-4.7", 202_000, "0.388", "1.806", "0.097"),
+        "minimax/minimax-m2.5": sold("minimax/minimax-m2.5", 196_000, "0.27", "1.08", "0.15"),
+      },
+    },
+  },
+  doubleword: {
+    name: "Doubleword",
+    docs: "https://docs.doubleword.ai/inference-api",
+    origin: "https://api.doubleword.ai/v1",
+    auth: bearer,
+    chat: {
+      ...openModels,
+      models: {
+        "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3"),
+        "zai-org/GLM-5.2-FP8": sold("z-ai/glm-5.2", 1_048_576, "0.93", "3", "0.19"),
+        "Qwen/Qwen3.8-27B-FP8": sold("qwen/qwen3.8-27b", 262_144, "0.45", "3", "0.04"),
+      },
+    },
+  },
+  siliconflow: {
+    name: "SiliconFlow",
+    docs: "https://docs.siliconflow.com/en/api-reference/chat-completions/chat-completions",
+    origin: "https://api.siliconflow.com/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+  baseten: {
+    name: "Baseten",
+    docs: "https://docs.baseten.co/development/model-apis/overview",
+    origin: "https://inference.baseten.co/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+  hyperbolic: {
+    name: "Hyperbolic",
+    docs: "https://docs.hyperbolic.xyz/docs/rest-api",
+    origin: "https://api.hyperbolic.xyz/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+  scaleway: {
+    name: "Scaleway Generative APIs",
+    docs: "https://www.scaleway.com/en/docs/generative-apis/",
+    origin: "https://api.scaleway.ai/v1",
+    auth: bearer,
+    chat: { ...openModels, ...named },
+  },
+});

@@ -1,0 +1,218 @@
+// `tollgate prices check`: what models cost us, held against a list of prices that others keep, in the format of genai-prices.
+import { z } from "zod";
+import { usdPerMillionText } from "../money.ts";
+import type { AdapterSpec, TokenPriceSpec } from "./adapter.ts";
+import type { Catalog, TokenPrice, TokenRates } from "./catalog.ts";
+import { compilePrice, isDearer, priceOn } from "./price.ts";
+import { hasEnded } from "./retirement.ts";
+import { type Kind, type Listing, listingsOf } from "./slug.ts";
+
+const rate = z.union([
+  z.number(),
+  z.object({ base: z.number(), tiers: z.array(z.object({ start: z.number(), price: z.number() })) }),
+]);
+const rates = z.object({
+  input_mtok: rate.optional(),
+  output_mtok: rate.optional(),
+  cache_read_mtok: rate.optional(),
+  cache_write_mtok: rate.optional(),
+});
+const constraint = z.object({
+  start_date: z.string().optional(),
+  start_time: z.string().optional(),
+  end_time: z.string().optional(),
+});
+/** A model of the list: which ids it is the price of, and the prices, of which the last that holds counts. */
+const listedModel = z.object({
+  match: z.record(z.string(), z.unknown()),
+  deprecated: z.boolean().optional(),
+  prices: z.union([z.array(z.object({ constraint: constraint.nullish(), prices: rates })), rates]),
+});
+const listedModels = z.array(listedModel);
+const file = z.array(z.object({ id: z.string(), models: z.array(z.unknown()) }));
+
+type ListedModel = z.infer<typeof listedModel>;
+type ListedRates = z.infer<typeof rates>;
+type ListedRate = z.infer<typeof rate>;
+
+/** The models of a vendor in the list, by its id there; null: it does not know the vendor. */
+export type PriceList = (vendor: string) => readonly unknown[] | null;
+
+/** Reads a file in the format of genai-prices. Throws where it is none. */
+export function priceListOf(json: unknown): PriceList {
+  const byId = new Map(file.parse(json).map(({ id, models }) => [id, models]));
+  return (vendor) => byId.get(vendor) ?? null;
+}
+
+/** One model whose price, or life, is not what the list has. Prices are texts of USD per million tokens. */
+export interface PriceDifference {
+  readonly provider: string;
+  /** The vendor's own name for it. */
+  readonly upstream_model: string;
+  readonly model: string;
+  /** `price`: another one; `ended`: the list says that it is no more. */
+  readonly difference: "price" | "ended";
+  readonly cost: string;
+  readonly listed: string;
+  /** What callers pay. */
+  readonly sale: string;
+  /** At the list's price some call would cost us more than it is sold for. */
+  readonly at_a_loss: boolean;
+  /** Why it differs, where its adapter says so: then it is no fault. */
+  readonly note: string | null;
+}
+
+export interface PriceCheck {
+  readonly differences: readonly PriceDifference[];
+  /** How many models were found in the list and held against it. */
+  readonly compared: number;
+  /** Those that the list does not know, as `<provider>/<model>`. */
+  readonly unknown: readonly string[];
+}
+
+/** Whether a model's rule is about this id. */
+function matches(rule: Readonly<Record<string, unknown>>, id: string): boolean {
+  const [[kind, value] = []] = Object.entries(rule);
+  if (kind === "or" || kind === "and") {
+    const rules = z.array(z.record(z.string(), z.unknown())).parse(value);
+    return kind === "or" ? rules.some((one) => matches(one, id)) : rules.every((one) => matches(one, id));
+  }
+  const word = String(value);
+  if (kind === "starts_with") return id.startsWith(word);
+  if (kind === "ends_with") return id.endsWith(word);
+  if (kind === "contains") return id.includes(word);
+  return kind === "regex" ? new RegExp(word).test(id) : id === word;
+}
+
+const text = (usd: number) => String(Number(usd.toFixed(6)));
+
+function rateAt(one: ListedRate | undefined, step: number | null): string | undefined {
+  if (one === undefined) return undefined;
+  if (typeof one === "number") return text(one);
+  return text(step === null ? one.base : (one.tiers[step]?.price ?? one.base));
+}
+
+function ratesAt(listed: ListedRates, step: number | null) {
+  const input = rateAt(listed.input_mtok, step) ?? "0";
+  const cacheRead = rateAt(listed.cache_read_mtok, step) ?? input;
+  const cacheWrite = rateAt(listed.cache_write_mtok, step) ?? input;
+  return { input, output: rateAt(listed.output_mtok, step) ?? "0", cacheRead, cacheWrite };
+}
+
+/** The list's price of a day as an adapter would write it; null where it has none for tokens. */
+function listedPrice(day: string, { prices }: ListedModel): TokenPriceSpec | null {
+  const all = Array.isArray(prices) ? prices : [{ prices }];
+  const begun = all.filter((one) => ("constraint" in one ? (one.constraint?.start_date ?? "") : "") <= day);
+  const timed = begun.filter((one) => "constraint" in one && one.constraint?.start_time != null);
+  const base = begun.filter((one) => !timed.includes(one)).at(-1)?.prices;
+  if (base?.input_mtok === undefined) return null;
+  const tiers = typeof base.input_mtok === "number" ? [] : base.input_mtok.tiers;
+  const steps = tiers.map(({ start }, at) => ({ promptTokens: start, ...ratesAt(base, at) }));
+  const hours = timed.map((one) => {
+    const { start_time = "", end_time = "" } = ("constraint" in one ? one.constraint : null) ?? {};
+    return { from: start_time.slice(0, 5), until: end_time.slice(0, 5), ...ratesAt(one.prices, null) };
+  });
+  const price = { since: day, ...ratesAt(base, null) };
+  if (hours.length > 0) return { ...price, hours };
+  return steps.length > 0 ? { ...price, steps } : price;
+}
+
+/** A price as people and comparisons read it: input/output/cached, and what it is above a length or at an hour. */
+function words(price: TokenPrice, withWrites: boolean): string {
+  const of = ({ input, output, cacheRead, cacheWrite }: TokenRates) =>
+    [input, output, cacheRead, ...(withWrites ? [cacheWrite] : [])].map(usdPerMillionText).join("/");
+  const hours = price.hours.map((one) => `minutes ${one.fromMinute} to ${one.untilMinute}: ${of(one.price)}`);
+  return [of(price), ...price.steps.map((step) => `above ${step.promptTokens}: ${of(step)}`), ...hours].join(", ");
+}
+
+interface Compared {
+  readonly listing: Listing;
+  readonly found: ListedModel;
+  readonly day: string;
+  readonly catalog: Catalog;
+}
+
+function differenceOf({ listing, found, day, catalog }: Compared): PriceDifference | null {
+  const { kind, slug, adapterId, upstreamModel, spec } = listing;
+  const ours = priceOn(day, spec.prices);
+  const theirs = listedPrice(day, found);
+  if (ours === null || theirs === null) return null;
+  const cost = compilePrice(ours, slug);
+  const price = compilePrice(kind === "embeddings" ? { ...theirs, output: ours.output } : theirs, slug);
+  const all = { sandbox: true };
+  const sold = kind === "chat" ? catalog.model(slug, all) : catalog.embedding(slug, all);
+  const serves = sold?.offers.some(({ adapter }) => adapter.id === adapterId) === true;
+  // A list that has no price of writing says nothing of it.
+  const [first] = Array.isArray(found.prices) ? found.prices : [{ prices: found.prices }];
+  const withWrites = first?.prices.cache_write_mtok !== undefined;
+  const [costs, listed] = [words(cost, withWrites), words(price, withWrites)];
+  const ended = found.deprecated === true;
+  if (!ended && costs === listed) return null;
+  return {
+    provider: adapterId,
+    upstream_model: upstreamModel,
+    model: slug,
+    difference: ended ? "ended" : "price",
+    cost: costs,
+    listed,
+    sale: sold === null ? "" : words(sold.sale, withWrites),
+    at_a_loss:
+      serves && sold !== null && isDearer(withWrites ? price : { ...price, cacheWrite: cost.cacheWrite }, sold.sale),
+    note: spec.priceNote ?? null,
+  };
+}
+
+/**
+ * Finds a vendor's models in the list, in small letters where they are not there as they are; null: the list does not know it. A `*` in
+ * the vendor's id there is what stands behind the colon of a model, `model:route`.
+ */
+function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
+  const known = new Map<string, readonly ListedModel[]>();
+  const modelsOf = (vendor: string) => {
+    const models = known.get(vendor) ?? listedModels.parse(list(vendor) ?? []);
+    known.set(vendor, models);
+    return models;
+  };
+  const named = (vendor: string, name: string) => modelsOf(vendor).find(({ match }) => matches(match, name));
+  const find = (vendor: string, name: string) => named(vendor, name) ?? named(vendor, name.toLowerCase());
+  if (!pricedAs.includes("*")) return list(pricedAs) === null ? null : (name) => find(pricedAs, name);
+  return (upstreamModel) => {
+    const [name = "", route = ""] = upstreamModel.split(":");
+    return find(pricedAs.replace("*", route), name);
+  };
+}
+
+/** Holds what every adapter's models cost on a day (`YYYY-MM-DD`) against a list. What has ended by then is left out. */
+export function checkPrices(
+  adapters: ReadonlyMap<string, AdapterSpec>,
+  catalog: Catalog,
+  list: PriceList,
+  day: string,
+): PriceCheck {
+  const differences: PriceDifference[] = [];
+  const unknown: string[] = [];
+  let compared = 0;
+  for (const [id, spec] of adapters) {
+    const find = finder(list, spec.pricedAs ?? id);
+    if (find === null) continue;
+    for (const listing of (["chat", "embeddings"] as const satisfies readonly Kind[]).flatMap((kind) =>
+      listingsOf(id, spec, kind),
+    )) {
+      if (hasEnded(listing.spec.retires, day)) continue;
+      const found = find(listing.upstreamModel);
+      if (found === undefined) {
+        unknown.push(`${id}/${listing.upstreamModel}`);
+        continue;
+      }
+      compared += 1;
+      const difference = differenceOf({ listing, found, day, catalog });
+      if (difference !== null) differences.push(difference);
+    }
+  }
+  return { differences, compared, unknown };
+}
+
+/** Whether a difference must be mended: not where its adapter says why the list is not believed. */
+export function isFault({ note, difference }: PriceDifference): boolean {
+  return difference === "ended" || note === null;
+}

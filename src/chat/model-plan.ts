@@ -1,0 +1,283 @@
+// Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
+import { modelsRefusal } from "../accounts/allowed.ts";
+import type { Catalog, SoldModel } from "../catalog/catalog.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
+import type { Clock } from "../clock.ts";
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import type { ThoughtSeal } from "../neutral.ts";
+import type { Plan } from "../plan.ts";
+import type { Candidate } from "../route.ts";
+import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
+import { callTags } from "../wires/call-tags.ts";
+import { idempotencyOf } from "../wires/idempotency-key.ts";
+import { maxCostOf } from "../wires/max-cost.ts";
+import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import type { ModelRequest, OutputBound } from "./model-request.ts";
+import { placed, prefer } from "./preferences.ts";
+import { partTokensMax } from "./prompt-bounds.ts";
+import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
+import { resolveModels, type Wanted } from "./resolve-models.ts";
+import { attemptCost, tokenCost } from "./token-cost.ts";
+import type { TokenCounter } from "./token-counter.ts";
+
+/** Where neither the request nor the model says how long an answer may be. */
+const OUTPUT_TOKENS_UNKNOWN = 16_384;
+
+export interface ChatSettings {
+  /** For models asked for by slug; tiers say their own, unless it is replaced here. */
+  readonly firstTokenMsMax: number;
+  readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
+  readonly lastFirstTokenMsMax: number;
+  readonly gapMsMax: number;
+  readonly wholeMsMax: number;
+  readonly attemptsMax: number;
+  /** A unary attempt's time: this, and so much for every output token allowed. */
+  readonly unaryMs: number;
+  readonly unaryMsPerToken: number;
+}
+
+export interface ChatDeps {
+  /** The catalog in force: it is replaced when the overlay is read again. */
+  readonly catalog: () => Catalog;
+  readonly upstream: Upstream;
+  readonly counter: TokenCounter;
+  readonly clock: Clock;
+  readonly settings: ChatSettings;
+  /** The seal of a payer's thoughts. */
+  readonly seals: (payer: string) => ThoughtSeal;
+}
+
+/** A stream cannot be kept, so its key would promise what nobody can keep. */
+function keyOf({ request }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
+  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent);
+  const param = "Idempotency-Key";
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
+}
+
+function keepAliveMs({ request }: PlanCall): number | null {
+  const seconds = Number(request.headers.get("x-tollgate-keepalive"));
+  return seconds >= 1 && seconds <= 300 ? seconds * 1000 : null;
+}
+
+/** What every model of a call is made fit with. */
+interface Make {
+  readonly deps: ChatDeps;
+  readonly read: ModelRequest;
+  readonly requestId: string;
+  readonly id: string;
+  readonly createdS: number;
+}
+
+/** Whether a body goes to an offer as it was sent. */
+function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
+  return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
+}
+
+function ownMax(model: SoldModel): number {
+  return model.outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN;
+}
+
+/** The most output tokens at a model, before its payer's money is looked at. */
+function outputTokensMaxOf({ asked, fallback, cap }: OutputBound, model: SoldModel): number {
+  const wanted = Math.min(asked ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
+  return Math.min(wanted, model.outputTokensMax ?? wanted);
+}
+
+function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax: number, make: Make) {
+  const { read, deps } = make;
+  const { settings, upstream } = deps;
+  const unaryMs = settings.unaryMs + settings.unaryMsPerToken * outputTokensMax;
+  const clocks = read.stream
+    ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
+    : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
+  const order = {
+    answers: read.answers({ id: make.id, createdS: make.createdS, model: model.slug }),
+    requestId: make.requestId,
+    completionId: make.id,
+    createdS: make.createdS,
+    stream: read.stream,
+    servedSlug: model.slug,
+    contextTokens: model.contextTokens,
+    outputTokensMax,
+    clocks,
+    seal: read.seal,
+  };
+  return model.offers
+    .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
+    .map((offer) =>
+      upstream.chatCandidate(offer, { ...order, asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked }),
+    );
+}
+
+function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitModel | string {
+  const { read } = make;
+  const partTokens = partTokensMax(read.shape, model.parts, model.contextTokens);
+  if (partTokens === null) return `${model.slug} does not take the kinds of content in ${read.promptField}`;
+  const outputTokensMax = outputTokensMaxOf(read.output, model);
+  const made = candidatesOf(model, firstTokenMsMax, outputTokensMax, make);
+  const candidates = made.filter((one) => typeof one !== "string");
+  if (candidates.length === 0) {
+    const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
+    return `${model.slug} cannot be asked for this: ${reason}`;
+  }
+  const unsifted = read.dropped.length > 0 && model.offers.some((offer) => takesUnsifted(offer, read));
+  return { model, place, firstTokenMsMax, candidates, partTokens, outputTokensMax, unsifted };
+}
+
+/** The field of the request that a reason names first; most are about what is in the conversation. */
+function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): string {
+  const words = reason.slice(reason.indexOf(": ") + 1).match(/\w+/g) ?? [];
+  return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
+}
+
+function promptBytes(read: ModelRequest, { request }: PlanCall): number {
+  return request.body.length + (read.keptBytes ?? 0);
+}
+
+function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
+  return {
+    shape: read.shape,
+    bodyBytes: promptBytes(read, call),
+    text: () => read.sentText(),
+    choices: read.choices,
+    strict: call.audience.strictBounds,
+  };
+}
+
+/** The models that can serve a request, in order; or why none can. */
+function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] | GatewayError {
+  const { read } = make;
+  const made = wanted.map((one) => fitModel(one, make));
+  const fits = made.filter((one) => typeof one !== "string");
+  if (fits.length > 0 && read.unknownPart === null) return fits;
+  const unknown = `content parts of type ${read.unknownPart} are not known here`;
+  const why = read.unknownPart === null ? String(made[0]) : unknown;
+  const param = fieldNamedIn(why, read);
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+}
+
+/** Which model each candidate serves, those made with fewer output tokens included. */
+class Fits {
+  readonly #byCandidate = new Map<Candidate, FitModel>();
+  readonly #read: ModelRequest;
+
+  constructor(read: ModelRequest) {
+    this.#read = read;
+  }
+
+  /** The route of these candidates, in their order. */
+  routeOf(some: readonly { readonly candidate: ModelCandidate; readonly fit: FitModel }[]) {
+    for (const { candidate, fit } of some) this.#byCandidate.set(candidate, fit);
+    return ladder(some.map(({ candidate }) => retrying(candidate)));
+  }
+
+  of(served: Candidate): FitModel {
+    const fit = this.#byCandidate.get(served);
+    if (fit === undefined) throw new Error("served by a route that is not the plan's");
+    return fit;
+  }
+
+  /** What the output of the one that served was lowered to; null: it stands as asked. */
+  readonly loweredTo = (served: Candidate): number | null => {
+    const { outputTokensMax, model } = this.of(served);
+    const { asked, cap, shared } = this.#read.output;
+    if (!shared) return cap !== null && asked !== null && asked > cap ? cap : null;
+    return outputTokensMax < Math.min(asked ?? ownMax(model), ownMax(model)) ? outputTokensMax : null;
+  };
+}
+
+/** Makes the plan of a request that its wire has read, or says what is wrong with it. */
+export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
+  const { request, audience } = call;
+  const idempotency = keyOf(call, read);
+  if (idempotency instanceof GatewayError) return idempotency;
+  const tags = callTags(request, read.named);
+  if (tags instanceof GatewayError) return tags;
+  const { settings } = deps;
+  const { sandbox } = audience;
+  const resolved = resolveModels(read.wanted, deps.catalog(), { sandbox, ...settings });
+  if (resolved instanceof GatewayError) return resolved;
+  const refused = modelsRefusal(audience.allows, resolved.asked);
+  if (refused !== null) return refused;
+  const maxCostNano = maxCostOf(request, read.maxCostCents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const id = request.id.replace(/^req_/, read.idPrefix);
+  const atMs = deps.clock.epochMs();
+  const createdS = Math.floor(atMs / 1000);
+  const make: Make = { deps, read, requestId: request.id, id, createdS };
+  const fits = fitModels(resolved.models, make);
+  if (fits instanceof GatewayError) return fits;
+  const ordered = (some: readonly FitModel[]) =>
+    read.preferences === null ? placed(some) : prefer(placed(some), read.preferences);
+  const tried = ordered(fits);
+  if (tried instanceof GatewayError) return tried;
+  const served = new Fits(read);
+  const route = served.routeOf(tried);
+  const models = [...new Set(tried.map(({ fit }) => fit))];
+  const routeOf = (some: readonly FitModel[]) => {
+    const left = ordered(some);
+    // What was left of all of them is left of some of them.
+    if (left instanceof GatewayError) throw left;
+    return served.routeOf(left);
+  };
+  const withOutput = (fit: FitModel, outputTokensMax: number): FitModel => {
+    const made = candidatesOf(fit.model, fit.firstTokenMsMax, outputTokensMax, make);
+    return { ...fit, outputTokensMax, candidates: made.filter((one) => typeof one !== "string") };
+  };
+  const { shape } = read;
+  const plan: Plan = {
+    operation: read.operation,
+    asked: resolved.asked.map(({ name }) => name).join(","),
+    streamed: read.stream,
+    effect: "read",
+    quote: quoteOf(models, promptOf(read, call), {
+      counter: deps.counter,
+      fromMs: atMs,
+      untilMs: atMs + settings.wholeMsMax,
+      routeOf,
+      withOutput: read.output.shared ? withOutput : null,
+    }),
+    hold: { kind: "call" },
+    whilePaused: false,
+    maxCostNano,
+    slots: [],
+    inference: true,
+    idempotency,
+    tags,
+    route,
+    wholeMsMax: settings.wholeMsMax,
+    attemptsMax: settings.attemptsMax,
+    failedStatus: 502,
+    timedOutStatus: 504,
+    // Who asks again under the same key wants the answer that was left, not another one.
+    whenCallerLeaves: idempotency === null ? "abort" : "finish",
+    cost(candidate, reading, ended) {
+      const { partTokens, model } = served.of(candidate);
+      const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
+    },
+    upstreamNano: (candidate, attempt) =>
+      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
+    prepare: null,
+  };
+  return {
+    plan,
+    keepAliveMs: keepAliveMs(call),
+    headers: {
+      ...modelEndHeaders(resolved.ends),
+      ...droppedHeader(
+        read.dropped,
+        tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
+      ),
+    },
+    frame: read.frame({
+      id,
+      createdS,
+      trace: request.headers.get("x-tollgate-trace") === "1",
+      loweredTo: served.loweredTo,
+    }),
+  };
+}

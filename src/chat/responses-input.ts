@@ -1,0 +1,112 @@
+// Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what nobody sells is left out.
+import { GatewayError } from "../errors.ts";
+import { isRecord, type Json, wordOf } from "../json.ts";
+
+/** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */
+const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
+  "function",
+  "custom",
+  "namespace",
+  "tool_search",
+  "computer",
+  "computer_use_preview",
+  "local_shell",
+  "apply_patch",
+]);
+/** Calls of hosted tools that an earlier turn has shown. What they found is in the answer that followed. */
+const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_generation_call"]);
+
+/** A body with plain input and tools, and what had to go for that. */
+export interface PlainBody {
+  readonly body: Json;
+  readonly dropped: readonly string[];
+  readonly refused: GatewayError | null;
+}
+
+function isCallers(tool: Json): boolean {
+  if (tool.type !== "shell") return CALLERS_TOOLS.has(tool.type);
+  return !isRecord(tool.environment) || tool.environment.type === "local";
+}
+
+class Plainer {
+  readonly dropped = new Set<string>();
+  refused: GatewayError | null = null;
+  #left = 0;
+
+  input(input: unknown): unknown {
+    return Array.isArray(input) ? input.flatMap((item, at) => this.#item(item, at)) : input;
+  }
+
+  tools(tools: unknown): unknown {
+    if (!Array.isArray(tools)) return tools;
+    const kept = tools.filter((tool) => this.#keeps(tool)).map((tool) => this.#withInner(tool));
+    this.#left += kept.length;
+    return kept;
+  }
+
+  /** A forced tool that is not there would make an answer that lies. */
+  choice(choice: unknown): unknown {
+    const forced = isRecord(choice) ? choice.type : undefined;
+    const isHosted =
+      typeof forced === "string" && forced !== "allowed_tools" && forced !== "shell" && !CALLERS_TOOLS.has(forced);
+    const wantsAny = choice === "required" || (isRecord(choice) && choice.mode === "required");
+    if (isHosted || (wantsAny && this.#left === 0 && this.dropped.size > 0)) {
+      const detail = { detail: "tools that a provider runs are billed apart, so none can be forced" };
+      this.refused ??= new GatewayError("unsupported_field", { param: "tool_choice", detail });
+    }
+    return choice;
+  }
+
+  #keeps(tool: unknown): boolean {
+    if (!isRecord(tool) || typeof tool.type !== "string" || isCallers(tool)) return true;
+    this.dropped.add(`tools.${tool.type}`);
+    return false;
+  }
+
+  #withInner(tool: unknown): unknown {
+    if (!isRecord(tool) || !Array.isArray(tool.tools)) return tool;
+    return { ...tool, tools: tool.tools.filter((inner) => this.#keeps(inner)) };
+  }
+
+  #item(item: unknown, at: number): readonly unknown[] {
+    if (!isRecord(item)) return [item];
+    const { type } = item;
+    if (type === undefined && item.role !== undefined) return [{ type: "message", ...item }];
+    if (type === "additional_tools") return [{ ...item, tools: this.tools(item.tools) }];
+    if (HOSTED_CALLS.has(type)) {
+      this.dropped.add(`input.${type}`);
+      return [];
+    }
+    return type === "item_reference" ? this.#reference(item, at) : [item];
+  }
+
+  /** Nothing is kept of what it names, unless it stands in a stored answer, whose items have been put before these. */
+  #reference(item: Json, at: number): readonly unknown[] {
+    const id = wordOf(item.id);
+    if (id.startsWith("rs_")) {
+      this.dropped.add("input.item_reference");
+      return [];
+    }
+    const param = `input.${at}.id`;
+    const detail = {
+      detail: `${param}: the item ${id.slice(0, 80)} is not kept; send the item itself, or store: true and previous_response_id`,
+    };
+    this.refused ??= new GatewayError("bad_request", { param, detail });
+    return [];
+  }
+}
+
+/** The body with its items typed, and without what a provider would have to run or has kept. */
+export function plainBody(sent: Json): PlainBody {
+  const plainer = new Plainer();
+  const body: Json = {};
+  // In this order: a choice is good or bad by the tools that are left.
+  const input = plainer.input(sent.input);
+  const tools = plainer.tools(sent.tools);
+  for (const field of Object.keys(sent)) {
+    if (field === "__proto__") continue;
+    body[field] = field === "input" ? input : field === "tools" ? tools : sent[field];
+  }
+  plainer.choice(sent.tool_choice);
+  return { body, dropped: [...plainer.dropped], refused: plainer.refused };
+}

@@ -1,0 +1,206 @@
+// Makes a Plan from a request to a model that is sold by units: images, sound, ranks, verdicts, bare completions.
+import { modelsRefusal } from "../accounts/allowed.ts";
+import type { SoldUnitModel } from "../catalog/catalog.ts";
+import { findUnitModel } from "../catalog/find-unit-model.ts";
+import { costOfCounts, pricesAll } from "../catalog/unit-price.ts";
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import { readFields } from "../field-issues.ts";
+import { ladder } from "../kernel/routes/ladder.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import type { RequestWindows } from "../limits/request-windows.ts";
+import { callsAffordable, most, type Nano, ZERO } from "../money.ts";
+import type { Plan } from "../plan.ts";
+import type { Candidate, Counts, TokenUsage } from "../route.ts";
+import type { UploadedFile } from "../upstream/form-body.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
+import type { UnitCandidate } from "../upstream/upstream.ts";
+import { callTags, type NamedBy } from "../wires/call-tags.ts";
+import { idempotencyOf } from "../wires/idempotency-key.ts";
+import { maxCostOf } from "../wires/max-cost.ts";
+import { invalid } from "../wires/parse-json.ts";
+import { schemaError } from "./chat-body.ts";
+import { droppedHeader } from "./dropped-header.ts";
+import type { ChatDeps } from "./model-plan.ts";
+import { sift } from "./sift.ts";
+import type { UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
+import { unitFrame } from "./unit-frame.ts";
+
+export interface UnitDeps extends ChatDeps {
+  /** Counts the calls that cost nothing. */
+  readonly freeWindows: RequestWindows;
+}
+
+/** A body as it was sent, as JSON or as a form. */
+export interface SentBody {
+  readonly sent: unknown;
+  readonly files: readonly UploadedFile[];
+  readonly secondsMax?: number;
+  /** What an Idempotency-Key stands for. */
+  readonly fingerprinted: unknown;
+}
+
+type Fits = ReadonlyMap<Candidate, UnitFit>;
+
+/** Of all tokens that were counted, as postings and metrics keep them; null: no tokens were. */
+function tokensOf(counts: Counts): TokenUsage | null {
+  const sum = (units: readonly string[]) => units.reduce((tokens, unit) => tokens + (counts[unit] ?? 0), 0);
+  const inputTokens = sum(["textIn", "imageIn", "audioIn"]);
+  const cacheReadTokens = sum(["cachedIn"]);
+  const outputTokens = sum(["textOut", "imageOut", "audioOut"]);
+  if (inputTokens + cacheReadTokens + outputTokens === 0) return null;
+  return { inputTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
+}
+
+/** A stream cannot be kept, and neither can bytes: a key would promise what nobody can keep. */
+function keyOf({ request }: PlanCall, kept: boolean, fingerprinted: unknown): Plan["idempotency"] | GatewayError {
+  if (kept || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
+  const param = "Idempotency-Key";
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
+}
+
+/** What free calls may be made of an account in a minute: they cost us our place at the vendor. */
+function tooMany(call: PlanCall, limit: number, { freeWindows }: UnitDeps): GatewayError | null {
+  const state = freeWindows.take(call.audience.payer?.id ?? call.request.address, limit);
+  if (state.allowed) return null;
+  const detail = { limit, window_seconds: state.windowSeconds };
+  return new GatewayError("rate_limited", { detail, retryAfterSeconds: state.resetSeconds });
+}
+
+function fitsOf<Body>(
+  endpoint: UnitEndpoint<Body>,
+  ask: UnitAsk<Body>,
+  model: SoldUnitModel,
+  { call, deps }: { readonly call: PlanCall; readonly deps: UnitDeps },
+): { readonly fits: Fits; readonly refused: GatewayError | null } {
+  const { request } = call;
+  const fits = new Map<Candidate, UnitFit>();
+  let refused: GatewayError | null = null;
+  for (const offer of model.offers) {
+    const named = offer.spec.refuses?.find((field) => isRecord(ask.body) && ask.body[field] != null);
+    const fit = named === undefined ? endpoint.fit(ask, offer) : invalid(named, `${model.slug} does not take it`);
+    if (fit instanceof GatewayError) {
+      refused ??= fit;
+      continue;
+    }
+    if (!pricesAll(model.sale, fit.countsMax)) {
+      refused ??= new GatewayError("bad_request", { detail: { detail: `${model.slug} has no price for this` } });
+      continue;
+    }
+    const candidate = deps.upstream.unitCandidate(offer, {
+      requestId: request.id,
+      completionId: request.id.replace(/^req_/, "cmpl-"),
+      createdS: Math.floor(deps.clock.epochMs() / 1000),
+      servedSlug: model.slug,
+      clocks: {
+        firstTokenMsMax: endpoint.answerMsMax,
+        lastFirstTokenMsMax: endpoint.answerMsMax,
+        gapMsMax: Math.max(deps.settings.gapMsMax, endpoint.answerMsMax),
+      },
+      asked: { ...fit, task: endpoint.task, files: ask.files },
+    });
+    fits.set(candidate, fit);
+  }
+  return { fits, refused };
+}
+
+/** Checks a request and makes its plan, or says what is wrong with it. */
+export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
+  endpoint: UnitEndpoint<Body>,
+  { sent, fingerprinted, ...came }: SentBody,
+  call: PlanCall,
+  deps: UnitDeps,
+): FramedPlan | GatewayError {
+  const { request, audience } = call;
+  const sifted = isRecord(sent) ? sift(sent, endpoint.fields) : null;
+  const parsed = readFields(endpoint.schema, sifted?.body ?? sent);
+  if (!("data" in parsed)) return schemaError(parsed);
+  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
+  if (sifted.refused !== null) return sifted.refused;
+  const ask = { ...came, body: parsed.data };
+  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const tags = callTags(request, ask.body);
+  if (tags instanceof GatewayError) return tags;
+  const form = endpoint.answerForm(ask);
+  const idempotency = keyOf(call, form.kind === "json", fingerprinted);
+  if (idempotency instanceof GatewayError) return idempotency;
+  const name = ask.body.model ?? endpoint.defaultModel;
+  if (name === undefined) return invalid("model", "is missing, must be a string");
+  const model = findUnitModel(endpoint.kind, name, deps.catalog(), audience);
+  if (model instanceof GatewayError) return model;
+  const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
+  if (notAllowed !== null) return notAllowed;
+  const { fits, refused } = fitsOf(endpoint, ask, model, { call, deps });
+  if (fits.size === 0)
+    return refused ?? new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  const isFree = model.sale.rates.size === 0;
+  const limited = isFree ? tooMany(call, endpoint.freePerMinute ?? 60, deps) : null;
+  if (limited !== null) return limited;
+  const plan = planOf(endpoint, { ask, model, fits }, deps);
+  const tellsCost = endpoint.tellsCost !== false && !isFree;
+  return {
+    plan: {
+      ...plan,
+      hold: { kind: isFree ? "none" : "call" },
+      whilePaused: isFree,
+      inference: !isFree,
+      idempotency: isFree ? null : idempotency,
+      maxCostNano,
+      tags,
+    },
+    keepAliveMs: null,
+    headers: droppedHeader(sifted.dropped, false),
+    frame: unitFrame(form, tellsCost),
+  };
+}
+
+type Common = Omit<Plan, "hold" | "whilePaused" | "inference" | "idempotency" | "maxCostNano" | "tags">;
+
+function planOf<Body>(
+  endpoint: UnitEndpoint<Body>,
+  { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },
+  { settings, counter }: UnitDeps,
+): Common {
+  const quoteNano = [...fits.values()].map(({ countsMax }) => costOfCounts(model.sale, countsMax)).reduce(most, ZERO);
+  const costMax = (candidate: Candidate): Nano => {
+    return costOfCounts((candidate as UnitCandidate).offer.cost, fits.get(candidate)?.countsMax ?? {});
+  };
+  return {
+    operation: endpoint.operation,
+    asked: model.slug,
+    streamed: endpoint.answerForm(ask).kind === "events",
+    effect: "read",
+    quote: {
+      nano: quoteNano,
+      tighten: null,
+      affordable: (free) => ({ affordable_calls: callsAffordable(free, quoteNano) }),
+      upstreamNano: () => [...fits.keys()].map(costMax).reduce(most, ZERO),
+    },
+    slots: [],
+    route: ladder([...fits.keys()].map(retrying)),
+    wholeMsMax: Math.max(settings.wholeMsMax, endpoint.answerMsMax),
+    attemptsMax: settings.attemptsMax,
+    failedStatus: 502,
+    timedOutStatus: 504,
+    whenCallerLeaves: endpoint.whenCallerLeaves,
+    async cost(served, reading) {
+      const fit = fits.get(served);
+      if (fit === undefined) throw new Error("served by a candidate that is not the plan's");
+      const counts = reading.counts ?? (await endpoint.counted?.(ask, reading, counter)) ?? fit.countsMax;
+      return {
+        chargeNano: costOfCounts(model.sale, counts),
+        upstreamNano: costOfCounts((served as UnitCandidate).offer.cost, counts),
+        usage: tokensOf(counts),
+        estimated: reading.counts === undefined && Object.keys(counts).some((unit) => unit !== "characters"),
+        priceVersion: model.sale.version,
+      };
+    },
+    upstreamNano: (candidate, attempt) => {
+      if (!attempt.accepted()) return ZERO;
+      const { counts } = attempt.reading();
+      return counts === undefined ? costMax(candidate) : costOfCounts((candidate as UnitCandidate).offer.cost, counts);
+    },
+    prepare: null,
+  };
+}

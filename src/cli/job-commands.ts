@@ -1,0 +1,49 @@
+// The command on work that outlives its request: what runs, for whom, how far it is, and what stands still.
+import type { Command } from "./command.ts";
+import { table } from "./text.ts";
+
+interface Row {
+  readonly job_id: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly account_id: string;
+  readonly runner: string;
+  readonly age_seconds: number;
+  readonly still_seconds: number;
+  readonly done: number | null;
+  readonly total: number | null;
+  readonly held_usd: string;
+  readonly spent_usd: string;
+}
+
+const HEADS = ["JOB", "KIND", "STATUS", "ACCOUNT", "AGE", "STILL", "DONE", "HELD", "SPENT", "RUNNER"];
+
+function span(seconds: number): string {
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
+}
+
+export const jobs: Command = {
+  name: "jobs",
+  takes: [],
+  options: { account: { value: "ID", meaning: "of this account alone" } },
+  summary: "Lists the jobs that are not over, those first that have stood still for longest",
+  async run(typed, { admin }) {
+    const account = typed.text("account");
+    const { jobs: all } = await admin.call<{ readonly jobs: readonly Row[] }>("GET", "/admin/v1/jobs");
+    const rows = account === undefined ? all : all.filter(({ account_id }) => account_id === account);
+    if (rows.length === 0) return { json: { jobs: rows }, text: "No job runs." };
+    const lines = rows.map((row) => [
+      row.job_id,
+      row.kind,
+      row.status,
+      row.account_id,
+      span(row.age_seconds),
+      span(row.still_seconds),
+      row.total === null ? "-" : `${row.done} of ${row.total}`,
+      row.held_usd,
+      row.spent_usd,
+      row.runner,
+    ]);
+    return { json: { jobs: rows }, text: table(HEADS, lines) };
+  },
+};

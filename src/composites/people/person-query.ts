@@ -1,0 +1,85 @@
+// Whether a query means one person, and whether a person who was found is the one. Pure.
+import { type NamedPerson, nameWithCompany } from "./identifier.ts";
+
+const PARTICLE = /^(?:al|bin|da|dal|de|del|della|den|der|di|do|dos|du|el|ibn|la|le|los|mac|of|ten|ter|van|von|y|zu)$/;
+/** As names are written where there is upper case, and where there is none. */
+const NAME_WORD = /^(?:\p{Lu}|\p{Lo})[\p{L}\p{M}'’.-]*$/u;
+const NO_CASE = /^\p{Lo}+$/u;
+const [NAME_WORDS_MIN, NAME_WORDS_MAX, COMPANY_WORDS_MAX] = [2, 5, 8];
+/** In scripts without blanks one word is a whole name. */
+const [WHOLE_NAME_CHARS_MIN, WHOLE_NAME_CHARS_MAX] = [2, 8];
+const TITLE_BEHIND_NAME = /\s+[|–—-]\s+|,\s/u;
+
+/** The words of a text without case, marks and signs. */
+export function plainWords(text: string): readonly string[] {
+  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+}
+
+function isRole(word: string, roles: readonly string[]): boolean {
+  const plain = word.toLowerCase();
+  return (
+    roles.includes(plain) || roles.includes(plain.replace(/s$/, "")) || roles.includes(plain.replace(/[’']s$/, ""))
+  );
+}
+
+function isName(text: string, roles: readonly string[]): boolean {
+  const words = text.split(" ");
+  if (words.length === 1 && NO_CASE.test(text)) {
+    return text.length >= WHOLE_NAME_CHARS_MIN && text.length <= WHOLE_NAME_CHARS_MAX;
+  }
+  if (words.length < NAME_WORDS_MIN || words.length > NAME_WORDS_MAX) return false;
+  // CTO, VP and AI stand for what people do; only where all is written so are they names.
+  const isLoud = words.every((word) => word === word.toUpperCase());
+  return words.every((word, at) => {
+    if (isRole(word, roles) || (!isLoud && /^\p{Lu}{2,}s?$/u.test(word))) return false;
+    return NAME_WORD.test(word) || (at > 0 && PARTICLE.test(word));
+  });
+}
+
+/** The one person whom a query names, with a company; null: it describes people. `roles` is the tier's list. */
+export function personIn(query: string, roles: readonly string[]): NamedPerson | null {
+  const named = nameWithCompany(query);
+  if (named === null || !isName(named.name, roles)) return null;
+  const words = named.company.split(" ");
+  return words.length > COMPANY_WORDS_MAX || words.some((word) => isRole(word, roles)) ? null : named;
+}
+
+/** The name alone, where a page's title has more behind it. */
+export function nameOf(title: string): string {
+  return title.split(TITLE_BEHIND_NAME)[0]?.trim() ?? title;
+}
+
+export interface FoundPerson {
+  readonly name: string | null;
+  readonly company: string | null;
+}
+
+function common(some: readonly string[], others: readonly string[]): number {
+  return some.filter((word) => others.includes(word)).length;
+}
+
+/** How much of what is meant by a name and a company somebody has; 0: this is somebody else. */
+export function likeness(wanted: NamedPerson, found: FoundPerson): number {
+  const [name, theirs] = [plainWords(wanted.name), plainWords(found.name ?? "")];
+  const inName = common(name, theirs);
+  const sameCompany = common(plainWords(wanted.company), plainWords(found.company ?? "")) > 0;
+  // A first name may be short for another one; a name of which nothing agrees, or one word alone, is another person's.
+  const isMeant = inName >= Math.min(NAME_WORDS_MIN, name.length) || (inName > 0 && sameCompany);
+  return isMeant ? inName + (sameCompany ? 1 : 0) : 0;
+}
+
+/** Whether a query is a person's name with that person's company and nothing else, in whatever case it is written. */
+export function isNamedBy(query: string, { name, company }: FoundPerson): boolean {
+  const words = plainWords(query);
+  const theirs = plainWords(name ?? "");
+  if (theirs.length < NAME_WORDS_MIN || words.length <= theirs.length) return false;
+  const rest = words.slice(theirs.length);
+  const theirCompany = plainWords(company ?? "");
+  return (
+    theirs.every((word, at) => words[at] === word) &&
+    theirCompany.length > 0 &&
+    common(rest, theirCompany) === Math.min(theirCompany.length, rest.length) &&
+    rest.length <= theirCompany.length + 1
+  );
+}

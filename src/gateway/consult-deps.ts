@@ -1,0 +1,48 @@
+// What core/consult asks of the catalog: which actions fit some words, and whether one takes these params at what cost.
+import type { JsonObject } from "../catalog/action.ts";
+import type { Choice, ConsultDeps } from "../composites/consult.ts";
+import { GatewayError } from "../errors.ts";
+import { centsUp, nanoFromCents } from "../money.ts";
+import type { Payer } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import { quoteCents } from "../run/action-price.ts";
+import { descriptorOf, rowDescriptor } from "../run/descriptor.ts";
+import { requiredParams, tableOf } from "../run/params-schema.ts";
+import { readParams } from "../run/read-call.ts";
+import type { Found } from "../run/search-index.ts";
+import type { OpenActions } from "./open-actions.ts";
+
+/** Nobody who asks what to call wants to be told to ask. */
+const OWN = new Set(["core/consult", "core/discover", "core/result", "core/cancel", "core/supersearch"]);
+/** So many more are looked through, for some are not to be had. */
+const LOOKED_THROUGH = 5;
+
+function choiceOf({ action, row }: Found): Choice | null {
+  const descriptor = row === null ? descriptorOf(action) : rowDescriptor(action, row);
+  if (descriptor === null) return null;
+  const { service, action: name, endpoint, description, params } = descriptor;
+  const table = tableOf(action);
+  const fixed = row === null || table === null ? {} : { [table.param]: row };
+  const schema = params as JsonObject;
+  return { service, action: name, endpoint, description, schema, required: requiredParams(params), fixed };
+}
+
+export function consultDeps(records: Records, actions: () => OpenActions): ConsultDeps {
+  return {
+    records,
+    find(words, countMax, payer) {
+      return actions()
+        .search(payer, words, countMax * LOOKED_THROUGH)
+        .filter(({ action }) => action.configured && !OWN.has(action.id))
+        .flatMap((found) => choiceOf(found) ?? [])
+        .slice(0, countMax);
+    },
+    check({ service, action: name }, params, payer: Payer) {
+      const action = actions().actionCatalog.find(`${service}/${name}`, payer);
+      if (action === null) return "there is no such action";
+      const read = readParams(action, params);
+      if (read instanceof GatewayError) return read.message;
+      return centsUp(nanoFromCents(quoteCents(action.facts.price, read.params, read.row)));
+    },
+  };
+}

@@ -1,0 +1,142 @@
+// Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
+import { isRecord, type Json, stringOf } from "../../json.ts";
+import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
+import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
+import { COUNTS, emptyAnswer, failureInside, finishOf, mergeUsage, usageOf } from "./messages-wire.ts";
+
+/** The text of a delta that a token count needs. */
+function textOf(delta: Json): string {
+  return stringOf(delta.text) ?? stringOf(delta.thinking) ?? stringOf(delta.partial_json) ?? "";
+}
+
+function eventOf(type: string, data: string): Buffer {
+  return Buffer.from(`event: ${type}\ndata: ${data}\n\n`);
+}
+
+class MessagesPassingReader implements StreamReader {
+  readonly #context: ChatContext;
+  readonly #out: BytesOut;
+  #template: EventTemplate | null = null;
+  #usage: Json = {};
+  #bore = false;
+  #finished = false;
+
+  constructor(context: ChatContext, out: BytesOut) {
+    this.#context = context;
+    this.#out = out;
+  }
+
+  event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
+    const text = bytes.toString("latin1", start, end);
+    const template = this.#template;
+    if (template !== null && matchesTemplate(template, text)) {
+      const from = template.head.length;
+      const to = text.length - template.tail.length;
+      const event = `${template.outHead}${text.slice(from, to)}${template.outTail}`;
+      this.#out.raw(Buffer.from(event, "latin1"), "content");
+      this.#out.delivered(bytes, start + from, start + to);
+      return true;
+    }
+    let data: unknown;
+    const json = bytes.toString("utf8", start, end);
+    try {
+      data = JSON.parse(json);
+    } catch {
+      return false;
+    }
+    if (!isRecord(data)) return false;
+    const type = stringOf(data.type) ?? name;
+    // Nothing can come between an answer's finish and its end; its last event is not even closed.
+    if (type !== null && /^\w+$/.test(type) && (!this.#finished || type === "message_stop" || type === "error")) {
+      this.#read(type, data, { json, latin1: text });
+    }
+    return true;
+  }
+
+  #read(type: string, data: Json, came: { readonly json: string; readonly latin1: string }): void {
+    switch (type) {
+      case "message_start":
+        return this.#begin(data);
+      case "content_block_start":
+        this.#template = null;
+        return this.#start(isRecord(data.content_block) ? data.content_block : {}, came.json);
+      case "content_block_delta":
+        return this.#delta(isRecord(data.delta) ? data.delta : {}, came);
+      case "message_delta":
+        this.#count(data.usage);
+        return this.#finish(data);
+      case "message_stop":
+        return this.#out.end();
+      case "error":
+        return this.#out.fail(failureInside(data));
+      default:
+        // A block's end, a ping, or what a newer vendor says: nobody pays for it.
+        this.#out.raw(eventOf(type, came.json), "preamble");
+    }
+  }
+
+  #count(usage: unknown): void {
+    this.#usage = mergeUsage(this.#usage, usage);
+    const counted = usageOf(this.#usage);
+    if (counted !== null) this.#out.usage(counted);
+  }
+
+  #begin(data: Json): void {
+    const told = isRecord(data.message) ? data.message : {};
+    this.#count(told.usage);
+    const message = { ...told, id: this.#context.completionId, model: this.#context.servedSlug };
+    this.#out.choice(0, false);
+    this.#out.raw(eventOf("message_start", JSON.stringify({ ...data, message })), "preamble");
+  }
+
+  /** A call is something for the caller as soon as it has a name; a text or a thought once there is a word of it. */
+  #start(block: Json, json: string): void {
+    const isEmpty = /thinking$/.test(String(block.type)) || (block.type === "text" && block.text === "");
+    this.#bore ||= !isEmpty;
+    this.#out.raw(eventOf("content_block_start", json), isEmpty ? "preamble" : "content");
+    const text = `${stringOf(block.name) ?? ""}${stringOf(block.text) ?? ""}`;
+    this.#deliver(text);
+  }
+
+  #delta(delta: Json, { json, latin1 }: { readonly json: string; readonly latin1: string }): void {
+    const text = textOf(delta);
+    this.#bore ||= text !== "";
+    const event = eventOf("content_block_delta", json);
+    this.#out.raw(event, text === "" ? "preamble" : "content");
+    this.#deliver(text);
+    if (text !== "") this.#template = learnTemplate(latin1, event.toString("latin1"));
+  }
+
+  #deliver(text: string): void {
+    if (text === "") return;
+    const escaped = Buffer.from(JSON.stringify(text));
+    this.#out.delivered(escaped, 1, escaped.length - 1);
+  }
+
+  /**
+   * The last event goes out as far as into its usage: the caller's wire writes the counts, with what they cost, and closes
+   * it. Counters that have no place there stay as the vendor wrote them.
+   */
+  #finish(data: Json): void {
+    const delta = isRecord(data.delta) ? data.delta : {};
+    const native = delta.stop_reason;
+    if (typeof native !== "string") return;
+    const details = isRecord(delta.stop_details) ? delta.stop_details : {};
+    const failure = this.#bore ? null : emptyAnswer(finishOf(native), native, details.explanation);
+    if (failure !== null) return this.#out.fail(failure);
+    this.#finished = true;
+    const { usage, ...told } = data;
+    const more = Object.entries(isRecord(usage) ? usage : {}).filter(
+      ([name]) => !COUNTS.includes(name) && name !== "cost",
+    );
+    const counters = more.map(([name, count]) => `${JSON.stringify(name)}:${JSON.stringify(count)},`).join("");
+    const opened = `${JSON.stringify({ ...told, type: "message_delta" }).slice(0, -1)},"usage":{${counters}`;
+    this.#out.choice(0, true);
+    this.#out.raw(Buffer.from(`event: message_delta\ndata: ${opened}`), "finish");
+  }
+}
+
+/** A reader of one stream whose caller speaks the wire too. */
+export function messagesPassingReader(context: ChatContext, out: BytesOut): StreamReader {
+  return new MessagesPassingReader(context, out);
+}

@@ -1,0 +1,122 @@
+// The messages wire on both sides: the caller's bytes go out and the vendor's come back, with our names in place of theirs.
+import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
+import { withMembers } from "../../json-bytes.ts";
+import type { SentRequest } from "../../neutral.ts";
+import type { AttemptFailure } from "../../route.ts";
+import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+import { messagesPassingReader } from "./messages-passing-stream.ts";
+import { emptyAnswer, failureInside, finishOf, messagesError, usageOf } from "./messages-wire.ts";
+
+/** Fields of the gateway's own, and those that are set here. */
+const OWN_FIELDS = ["max_cost_cents", "provider", "models"];
+/** The least budget for thinking that the wire takes. */
+const BUDGET_MIN = 1_024;
+/** What the seals begin with that a caller may carry instead of a vendor's own signature. */
+const SEALED = /^tgs\d_/;
+const MAYBE_SEALED = Buffer.from('"tgs');
+
+/** A budget for thinking is a part of the bound on output, and must stay below it. */
+function thinkingWithin(thinking: unknown, outputTokensMax: number): Json | null {
+  if (!isRecord(thinking) || thinking.type !== "enabled") return null;
+  const budget = numberOf(thinking.budget_tokens) ?? 0;
+  if (budget < outputTokensMax) return null;
+  if (outputTokensMax <= BUDGET_MIN) return { type: "disabled" };
+  return { ...thinking, budget_tokens: outputTokensMax - 1 };
+}
+
+/** A thought that came sealed, as its vendor signed it; null where it is another vendor's. */
+function openedThought(block: Json, seal: OwnSeal | undefined): Json | null {
+  const sealed = stringOf(block.signature) ?? stringOf(block.data) ?? "";
+  const thought = seal?.open(sealed) ?? null;
+  if (thought?.sealed != null) return { type: "redacted_thinking", data: thought.sealed };
+  if (thought?.signature == null) return null;
+  return { type: "thinking", thinking: thought.text, signature: thought.signature };
+}
+
+function isSealed(block: unknown): block is Json {
+  if (!isRecord(block) || (block.type !== "thinking" && block.type !== "redacted_thinking")) return false;
+  return SEALED.test(stringOf(block.signature) ?? stringOf(block.data) ?? "");
+}
+
+/** The conversation with the thoughts opened that a translated turn has left in it; those of others are left out. */
+function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined): readonly unknown[] {
+  return messages.flatMap((message) => {
+    if (!isRecord(message) || !Array.isArray(message.content) || !message.content.some(isSealed)) return [message];
+    const content = message.content.flatMap((block: unknown) => {
+      const opened = isSealed(block) ? openedThought(block, seal) : block;
+      return opened === null ? [] : [opened];
+    });
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+}
+
+/** The members in which what goes out differs from what came; undefined: left out. */
+function changesOf(body: Json, context: ChatContext, maybeSealed: boolean): Json {
+  const { wire } = context;
+  const changes: Json = { model: context.upstreamModel, max_tokens: context.outputTokensMax };
+  for (const field of [...OWN_FIELDS, ...(wire.dropFields ?? [])]) changes[field] = undefined;
+  changes.stream = context.stream ? true : undefined;
+  const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
+  if (thinking !== null) changes.thinking = thinking;
+  if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {
+    changes.messages = openedMessages(body.messages, context.seal);
+  }
+  return Object.assign(changes, wire.extraFields);
+}
+
+function holdsSealed(message: unknown): boolean {
+  return isRecord(message) && Array.isArray(message.content) && message.content.some(isSealed);
+}
+
+function request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody {
+  const path = "/messages";
+  if (sent === undefined) {
+    const { stream, ...changed } = { ...body, ...changesOf(body, context, true) } as Json;
+    return { path, body: stream === undefined ? changed : { ...changed, stream } };
+  }
+  const changes = changesOf(body, context, sent.bytes.includes(MAYBE_SEALED));
+  return { path, body, bytes: withMembers(sent.bytes, changes), headers: sent.headers };
+}
+
+function malformed(message: string): AttemptFailure {
+  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
+}
+
+function textOf(content: readonly unknown[]): string {
+  return content
+    .filter(isRecord)
+    .map(({ text, thinking, input, name }) => {
+      const call = input === undefined ? "" : `${stringOf(name) ?? ""}${JSON.stringify(input)}`;
+      return `${stringOf(text) ?? ""}${stringOf(thinking) ?? ""}${call}`;
+    })
+    .join("");
+}
+
+function gives(block: unknown): boolean {
+  return isRecord(block) && (block.type === "text" ? block.text !== "" : !/thinking$/.test(String(block.type)));
+}
+
+function answer(json: unknown, context: ChatContext): UnaryAnswer {
+  if (!isRecord(json)) return malformed("the answer is no JSON object");
+  if (json.type === "error" || isRecord(json.error)) return failureInside(json);
+  const native = stringOf(json.stop_reason);
+  if (!Array.isArray(json.content) || native === undefined)
+    return malformed("the answer has no content or stop_reason");
+  if (!json.content.some(gives)) {
+    const details = isRecord(json.stop_details) ? json.stop_details : {};
+    const failure = emptyAnswer(finishOf(native), native, details.explanation);
+    if (failure !== null) return failure;
+  }
+  const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
+  // The vendor's object is changed in place.
+  json.id = context.completionId;
+  json.model = context.servedSlug;
+  return { usage, upstreamCostNano: null, body: json, text: usage === null ? textOf(json.content) : "" };
+}
+
+export const messagesPassing: Passing = {
+  request,
+  answer,
+  error: messagesError,
+  reader: messagesPassingReader,
+};

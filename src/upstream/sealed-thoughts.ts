@@ -1,0 +1,38 @@
+// Thoughts on their way between a caller who carries them sealed and the vendor that made them.
+import type { AnswerBlock, NeutralAnswer, NeutralBlock, NeutralRequest, ReasoningBlock } from "../neutral.ts";
+import type { OwnSeal } from "./dialects/dialect.ts";
+
+/** A thought as the caller gets it; null where nothing is left to carry. */
+export function sealedThought(thought: ReasoningBlock, seal: OwnSeal): ReasoningBlock | null {
+  if (thought.signature === null && thought.sealed === null) return thought;
+  const sealed = seal.seal(thought);
+  if (sealed === null && thought.text === "") return null;
+  return { kind: "reasoning", text: thought.text, format: null, signature: null, sealed, callId: thought.callId };
+}
+
+/** A whole answer whose thoughts are sealed. */
+export function sealedAnswer(answer: NeutralAnswer, seal: OwnSeal): NeutralAnswer {
+  const told = (block: AnswerBlock): readonly AnswerBlock[] => {
+    if (block.kind !== "reasoning") return [block];
+    const sealed = sealedThought(block, seal);
+    return sealed === null ? [] : [sealed];
+  };
+  return { ...answer, choices: answer.choices.map((choice) => ({ ...choice, blocks: choice.blocks.flatMap(told) })) };
+}
+
+/** Whether a block is a thought that only the gateway can read. */
+function isSealed(block: NeutralBlock): block is ReasoningBlock & { readonly sealed: string } {
+  return block.kind === "reasoning" && block.format === null && block.sealed !== null;
+}
+
+/** A request with its thoughts opened for the vendor it goes to. Those of others are left out. */
+export function openedRequest(request: NeutralRequest, seal: OwnSeal): NeutralRequest {
+  if (!request.turns.some(({ blocks }) => blocks.some(isSealed))) return request;
+  const opened = (block: NeutralBlock): readonly NeutralBlock[] => {
+    if (!isSealed(block)) return [block];
+    const thought = seal.open(block.sealed);
+    return thought === null ? [] : [thought];
+  };
+  const turns = request.turns.map((turn) => ({ ...turn, blocks: turn.blocks.flatMap(opened) }));
+  return { ...request, turns: turns.filter(({ blocks }) => blocks.length > 0) };
+}

@@ -1,0 +1,63 @@
+// Bare completions of text, and what fills a gap: OpenAI's older wire, and one that has the same request but answers as a chat does.
+import { defined, isRecord, type Json, stringOf } from "../../json.ts";
+import type { Counts } from "../../route.ts";
+import { readError } from "../dialects/chat-completions-wire.ts";
+import { countOf, lastAt } from "../json-pointer.ts";
+import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+
+const CACHED_AT = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"];
+
+function countsOf(usage: unknown): Counts | null {
+  if (!isRecord(usage)) return null;
+  const prompt = countOf(usage.prompt_tokens);
+  const textOut = countOf(usage.completion_tokens);
+  if (prompt + textOut === 0) return null;
+  const cachedIn = Math.min(prompt, countOf(lastAt(usage, CACHED_AT)));
+  return { textIn: prompt - cachedIn, cachedIn, textOut };
+}
+
+/** A choice in the older wire, wherever its vendor has put the text. */
+function choiceOf(choice: Json, at: number): Json & { readonly text: string; readonly index: number } {
+  const { delta, message, index, finish_reason = null, logprobs = null } = choice;
+  const said = isRecord(delta) ? delta : isRecord(message) ? message : {};
+  const text = stringOf(choice.text) ?? stringOf(said.content) ?? "";
+  return { index: typeof index === "number" ? index : at, text, logprobs, finish_reason };
+}
+
+function headOf({ completionId, createdS, servedSlug }: UnitContext) {
+  return { id: completionId, object: "text_completion", created: createdS, model: servedSlug };
+}
+
+function choicesIn(json: Json) {
+  return (Array.isArray(json.choices) ? json.choices.filter(isRecord) : []).map(choiceOf);
+}
+
+export const completions: UnitDialect = {
+  request({ body, stream }, { upstreamModel, spec }) {
+    const streamed = stream ? { stream: true } : {};
+    return { path: spec.path ?? "/completions", body: defined({ ...body, model: upstreamModel, ...streamed }) };
+  },
+  answer(json, _, context) {
+    const failure = failureIn(json);
+    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
+    const choices = choicesIn(json);
+    if (choices.length === 0) return malformed("the answer has no choice");
+    const counts = countsOf(json.usage);
+    const { textIn = 0, cachedIn = 0, textOut = 0 } = counts ?? {};
+    const prompt_tokens = textIn + cachedIn;
+    const usage = { prompt_tokens, completion_tokens: textOut, total_tokens: prompt_tokens + textOut };
+    return { body: { ...headOf(context), choices, usage }, counts };
+  },
+  event(json, _, context) {
+    const failure = failureIn(json);
+    if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
+    const counts = countsOf(json.usage);
+    const [choice] = choicesIn(json);
+    if (choice === undefined) return counts === null ? null : { kind: "usage", counts };
+    const bytes = eventBytes({ ...headOf(context), choices: [choice] });
+    const kind = choice.finish_reason !== null ? "finish" : choice.text === "" ? "preamble" : "content";
+    const event = { kind, bytes, text: choice.text, choice: choice.index } as const;
+    return counts === null ? event : { ...event, counts };
+  },
+  error: readError,
+};

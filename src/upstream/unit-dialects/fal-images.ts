@@ -1,0 +1,41 @@
+// Images of a vendor that has one address for each model, and gives pictures as data or as links.
+import { isRecord, type Json } from "../../json.ts";
+import { readError } from "../dialects/chat-completions-wire.ts";
+import type { VendorError } from "../dialects/dialect.ts";
+import { atPointer } from "../json-pointer.ts";
+import { malformed, type UnitDialect } from "./unit-dialect.ts";
+
+const DATA = /^data:[^;,]*;base64,/;
+const PIXELS_PER_UNIT = 1_000_000;
+
+/** Its errors are a list of what is wrong, each with a type. */
+function error(body: unknown): VendorError {
+  const first = atPointer(body, "/detail/0");
+  if (!isRecord(first)) return readError(body);
+  return { words: [String(first.type)], message: String(first.msg ?? first.type) };
+}
+
+/** Millions of pixels begun; of a picture that does not say its size, as many as were asked for. */
+function megapixels({ width, height }: Record<string, unknown>, asked: unknown): number {
+  const pixels = Number(width) * Number(height);
+  const told = Number.isFinite(pixels) && pixels > 0 ? pixels : Number(asked);
+  return Math.max(1, Math.ceil(told / PIXELS_PER_UNIT));
+}
+
+export const falImages: UnitDialect = {
+  request({ body }, { spec }) {
+    const { asked_pixels: _, response_format, ...fields } = body;
+    return { path: spec.path ?? "/", body: { ...fields, sync_mode: response_format !== "url" } };
+  },
+  answer(json, { body }, { createdS }) {
+    const images = isRecord(json) && Array.isArray(json.images) ? json.images.filter(isRecord) : [];
+    const data = images.flatMap(({ url }): Json[] => {
+      if (typeof url !== "string" || url === "") return [];
+      return DATA.test(url) ? [{ b64_json: url.replace(DATA, "") }] : [{ url }];
+    });
+    if (data.length === 0) return malformed("the answer has no image");
+    const pixels = images.reduce((sum, image) => sum + megapixels(image, body.asked_pixels), 0);
+    return { body: { created: createdS, data }, counts: { megapixels: pixels } };
+  },
+  error,
+};

@@ -1,0 +1,49 @@
+// Sound to text in OpenAI's wire: asked for in the form that tells what it used, whatever the caller is shown.
+import { defined, isRecord, type Json } from "../../json.ts";
+import type { Counts } from "../../route.ts";
+import { readError } from "../dialects/chat-completions-wire.ts";
+import { FormBody } from "../form-body.ts";
+import { atPointer, countOf } from "../json-pointer.ts";
+import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+
+/** Tokens, or seconds: those that are told, else those that the sound is said to last. */
+function countsOf(json: Json, { spec }: UnitContext): Counts | null {
+  const { usage, duration } = json;
+  if (atPointer(usage, "/type") === "tokens" || (isRecord(usage) && usage.output_tokens !== undefined)) {
+    const input = countOf(atPointer(usage, "/input_tokens"));
+    const textIn = Math.min(input, countOf(atPointer(usage, "/input_token_details/text_tokens")));
+    return { textIn, audioIn: input - textIn, textOut: countOf(atPointer(usage, "/output_tokens")) };
+  }
+  const seconds = Math.max(countOf(atPointer(usage, "/seconds")), countOf(duration));
+  return seconds === 0 ? null : { seconds: Math.max(spec.secondsMin ?? 0, seconds) };
+}
+
+function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(body).flatMap(([name, value]) => {
+    if (Array.isArray(value)) return value.map((one) => [`${name}[]`, String(one)] as const);
+    return [[name, typeof value === "object" ? JSON.stringify(value) : String(value)] as const];
+  });
+}
+
+export const openaiAudio: UnitDialect = {
+  request(asked, { upstreamModel }) {
+    const body = defined({ ...asked.body, model: upstreamModel, ...(asked.stream ? { stream: true } : {}) });
+    const path = asked.task === "translate" ? "/audio/translations" : "/audio/transcriptions";
+    return { path, body: {}, form: new FormBody(formFields(body), asked.files) };
+  },
+  answer(json, _, context) {
+    const failure = failureIn(json);
+    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
+    if (typeof json.text !== "string") return malformed("the answer has no text");
+    return { body: json, counts: countsOf(json, context) };
+  },
+  event(json, _, context) {
+    const failure = failureIn(json);
+    if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
+    const isDone = json.type === "transcript.text.done";
+    const counts = isDone ? countsOf(json, context) : null;
+    const event = { kind: isDone ? "finish" : "content", bytes: eventBytes(json) } as const;
+    return counts === null ? event : { ...event, counts };
+  },
+  error: readError,
+};

@@ -1,0 +1,54 @@
+// OpenAI's images: made from words, or from pictures and words; whole, or in events with what there is so far.
+import { defined, isRecord, type Json } from "../../json.ts";
+import type { Counts } from "../../route.ts";
+import { readError } from "../dialects/chat-completions-wire.ts";
+import { FormBody } from "../form-body.ts";
+import { atPointer, countOf } from "../json-pointer.ts";
+import { eventBytes, failureIn, malformed, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";
+
+/** What the vendor says of tokens, or how many pictures there are where it charges by those. */
+function countsOf(usage: unknown, images: number, { unit }: UnitAsked): Counts | null {
+  if (unit !== undefined) return { [unit]: images };
+  if (!isRecord(usage)) return null;
+  const input = countOf(usage.input_tokens);
+  const imageIn = Math.min(input, countOf(atPointer(usage, "/input_tokens_details/image_tokens")));
+  const output = countOf(usage.output_tokens);
+  const textOut = Math.min(output, countOf(atPointer(usage, "/output_tokens_details/text_tokens")));
+  return { textIn: input - imageIn, imageIn, textOut, imageOut: output - textOut };
+}
+
+/** A field of a form as its text. */
+function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(body).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    return [[name, typeof value === "object" ? JSON.stringify(value) : String(value)] as const];
+  });
+}
+
+function event(json: unknown, asked: UnitAsked): UnitEvent | null {
+  const failure = failureIn(json);
+  if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
+  const type = String(json.type);
+  if (type.endsWith(".partial_image")) return { kind: "content", bytes: eventBytes(json, type) };
+  if (!type.endsWith(".completed")) return null;
+  const counts = countsOf(json.usage, 1, asked);
+  const finished = { kind: "finish", bytes: eventBytes(json, type) } as const;
+  return counts === null ? finished : { ...finished, counts };
+}
+
+export const openaiImages: UnitDialect = {
+  request(asked, { upstreamModel }) {
+    const body = defined({ ...asked.body, model: upstreamModel, ...(asked.stream ? { stream: true } : {}) });
+    if (asked.task !== "edit") return { path: "/images/generations", body };
+    return { path: "/images/edits", body: {}, form: new FormBody(formFields(body), asked.files) };
+  },
+  answer(json, asked, { createdS }) {
+    const failure = failureIn(json);
+    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
+    const data = Array.isArray(json.data) ? json.data.filter(isRecord) : [];
+    if (!data.some(({ b64_json, url }) => b64_json || url)) return malformed("the answer has no image");
+    return { body: { created: createdS, ...json, data }, counts: countsOf(json.usage, data.length, asked) };
+  },
+  event,
+  error: readError,
+};

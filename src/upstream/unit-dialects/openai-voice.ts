@@ -1,0 +1,30 @@
+// Text to sound in OpenAI's wire: as bytes, or in events, which alone tell what was used and are unpacked for who wants bytes.
+import { isRecord } from "../../json.ts";
+import { readError } from "../dialects/chat-completions-wire.ts";
+import { countOf } from "../json-pointer.ts";
+import { eventBytes, failureIn, malformed, type UnitDialect } from "./unit-dialect.ts";
+
+export const openaiVoice: UnitDialect = {
+  passesBytes: true,
+  request({ body, stream }, { upstreamModel }) {
+    const { stream_format: _, ...fields } = body;
+    const format = stream ? { stream_format: "sse" } : {};
+    return { path: "/audio/speech", body: { ...fields, model: upstreamModel, ...format } };
+  },
+  answer: (json) => failureIn(json) ?? malformed("the answer is no sound"),
+  event(json, { body }) {
+    const failure = failureIn(json);
+    if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
+    const asEvents = body.stream_format === "sse";
+    if (json.type === "speech.audio.delta") {
+      const sound = Buffer.from(String(json.audio ?? ""), "base64");
+      return { kind: "content", bytes: asEvents ? eventBytes(json) : sound };
+    }
+    if (json.type !== "speech.audio.done") return null;
+    const bytes = asEvents ? eventBytes(json) : Buffer.alloc(0);
+    if (!isRecord(json.usage)) return { kind: "finish", bytes };
+    const { input_tokens, output_tokens } = json.usage;
+    return { kind: "finish", bytes, counts: { textIn: countOf(input_tokens), audioOut: countOf(output_tokens) } };
+  },
+  error: readError,
+};

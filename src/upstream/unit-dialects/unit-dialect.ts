@@ -1,0 +1,73 @@
+// What the wire of a vendor's model must do that is sold by units: put a request into it, and read what comes back and what it used.
+import type { UnitModelSpec } from "../../catalog/adapter.ts";
+import { isRecord, type Json } from "../../json.ts";
+import type { AttemptFailure, Counts } from "../../route.ts";
+import { classify } from "../classify.ts";
+import { readError } from "../dialects/chat-completions-wire.ts";
+import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";
+import type { UploadedFile } from "../form-body.ts";
+
+/** What a caller has asked for, in the caller's wire. */
+export interface UnitAsked {
+  /** What is asked of a model that can do several things, such as `edit` or `translate`; else the endpoint's one thing. */
+  readonly task: string;
+  readonly body: Json;
+  readonly files: readonly UploadedFile[];
+  /** Events are asked of the vendor. */
+  readonly stream: boolean;
+  /** The unit of the price that each thing is which is made, where it has a price of its own. */
+  readonly unit?: string;
+}
+
+export interface UnitContext {
+  readonly upstreamModel: string;
+  readonly servedSlug: string;
+  readonly spec: UnitModelSpec;
+  /** The answer's id, where the wire has one. */
+  readonly completionId: string;
+  /** Seconds since the epoch. */
+  readonly createdS: number;
+}
+
+/** A whole answer in the caller's wire, with what it used; null counts: the vendor has not said. */
+export type UnitAnswer = { readonly body: Json; readonly counts: Counts | null } | AttemptFailure;
+
+/** What one event of a vendor's comes to: bytes for the caller, what was used, or a failure. */
+export type UnitEvent =
+  | {
+      readonly kind: "content" | "preamble" | "finish";
+      readonly bytes: Buffer;
+      readonly counts?: Counts;
+      /** Text that was delivered with it, for a count where no usage comes. */
+      readonly text?: string;
+      /** Of several answers in one stream, which. */
+      readonly choice?: number;
+    }
+  | { readonly kind: "usage"; readonly counts: Counts }
+  | { readonly failed: AttemptFailure };
+
+export interface UnitDialect {
+  request(asked: UnitAsked, context: UnitContext): UpstreamBody;
+  answer(json: unknown, asked: UnitAsked, context: UnitContext): UnitAnswer;
+  /** Null: the event says nothing. Without it, the wire has no events. */
+  event?(json: unknown, asked: UnitAsked, context: UnitContext): UnitEvent | null;
+  error(body: unknown): VendorError;
+  /** An answer that is not asked for in events is bytes. */
+  readonly passesBytes?: true;
+}
+
+/** The answer is not what was asked for. */
+export function malformed(message: string): AttemptFailure {
+  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
+}
+
+/** An error in the body of a good answer, or an answer that is no object; null: neither. */
+export function failureIn(json: unknown): AttemptFailure | null {
+  if (!isRecord(json)) return malformed("the answer is no object");
+  return json.error ? classify(200, readError(json), null) : null;
+}
+
+/** One server-sent event of the caller's wire. */
+export function eventBytes(json: Json, name?: string): Buffer {
+  return Buffer.from(`${name === undefined ? "" : `event: ${name}\n`}data: ${JSON.stringify(json)}\n\n`);
+}

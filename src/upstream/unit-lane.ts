@@ -1,0 +1,63 @@
+// The way between a caller and a vendor's model that is sold by units: its dialect's request, answer and events, as an attempt reads them.
+import type { UpstreamBody } from "./dialects/dialect.ts";
+import type { HeldStream } from "./held-stream.ts";
+import type { Lane } from "./lane.ts";
+import type { UnitAsked, UnitContext, UnitDialect } from "./unit-dialects/unit-dialect.ts";
+
+/** The vendor's word that a stream is complete, where it says so beside its last event. */
+const DONE = "[DONE]";
+
+function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext, out: HeldStream) {
+  return (bytes: Buffer, start: number, end: number): boolean => {
+    const text = bytes.toString("utf8", start, end);
+    if (text === DONE) {
+      out.end();
+      return true;
+    }
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      return false;
+    }
+    const read = dialect.event?.(json, asked, context) ?? null;
+    if (read === null) return true;
+    if ("failed" in read) {
+      out.fail(read.failed);
+      return true;
+    }
+    if (read.counts !== undefined) out.counts(read.counts);
+    if (read.kind === "usage") return true;
+    out.choice(read.choice ?? 0, read.kind === "finish");
+    if (read.text !== undefined) out.deliveredText(read.text);
+    out.raw(read.bytes, read.kind);
+    return true;
+  };
+}
+
+/** The request as this model has its fields. A form's fields have one name everywhere. */
+function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
+  const { body } = request;
+  const origin = spec.origin === undefined ? {} : { origin: spec.origin };
+  if (request.form !== undefined) return { ...request, ...origin };
+  const { renamed = {}, extraFields = {}, omits = [] } = spec;
+  const sent = Object.entries(body).filter(([name]) => !omits.includes(name));
+  const fields = sent.map(([name, value]) => [renamed[name] ?? name, value] as const);
+  return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
+}
+
+/** The lane of one offer's dialect. */
+export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitContext): Lane {
+  return {
+    request: () => fitted(dialect.request(asked, context), context),
+    reader: (out) => ({ event: readEvent(dialect, asked, context, out) }),
+    answer(json) {
+      const read = dialect.answer(json, asked, context);
+      return "kind" in read
+        ? read
+        : { body: read.body, usage: null, upstreamCostNano: null, text: "", counts: read.counts };
+    },
+    error: (body) => dialect.error(body),
+    passesBytes: dialect.passesBytes === true && !asked.stream,
+  };
+}

@@ -1,0 +1,28 @@
+// Writes neutral answers in the messages wire: events one block after another, a whole answer as a message.
+import type { Json } from "../../json.ts";
+import type { AnswerCodec, EventEncoder, NeutralAnswer } from "../../neutral.ts";
+import { blockOf, stopReason } from "./blocks.ts";
+import { type EncoderOptions, MessagesEncoder } from "./encoder.ts";
+
+/** How answers to one request, served by one model, are written. */
+export function messagesAnswers(options: EncoderOptions): AnswerCodec {
+  return {
+    encoder: (): EventEncoder => new MessagesEncoder(options),
+    whole({ choices }: NeutralAnswer): Json {
+      const { id, model } = options.head;
+      const [choice] = choices;
+      const blocks = choice?.blocks ?? [];
+      const calls = blocks.some(({ kind }) => kind === "tool-call");
+      const refused = blocks.some(({ kind }) => kind === "refusal");
+      return {
+        id,
+        type: "message",
+        role: "assistant",
+        model,
+        content: blocks.map((block) => blockOf(block, options.shown)).filter((block) => block !== null),
+        stop_reason: choice === undefined ? null : stopReason(choice, { calls, refused }),
+        stop_sequence: null,
+      };
+    },
+  };
+}

@@ -1,0 +1,18 @@
+// Usage as OpenAI's responses wire has it, and what it cost.
+import { usdNumber } from "../../money.ts";
+import type { Charge } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
+
+/** The usage object, whose input tokens include the cached ones, and `cost` in USD as on the chat wire. */
+export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: input + outputTokens,
+    cost: usdNumber(charge.chargedNano),
+  };
+}

@@ -1,0 +1,129 @@
+// A model ends on a day: it leaves the lists a month before, says so while it is served, and is refused after, with its successor.
+import { describe, expect, it } from "vitest";
+import type { ModelSpec } from "../../src/catalog/adapter.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { findEither, findModel } from "../../src/catalog/find-model.ts";
+import { loadCatalog } from "../../src/catalog/load.ts";
+import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
+import { manualClock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
+
+/** The day on which the shipped tiers were last looked at. CI says when that is long ago. */
+const LOOKED_AT = "2026-11-22";
+const MONTHS_MIN = 6;
+
+const ending = (on: string, more: Partial<ModelSpec> = {}): ModelSpec => ({
+  ...priced("1", "2"),
+  retires: { on, successor: "lab/new" },
+  ...more,
+});
+
+const ENV = { LAB_API_KEY: "k", ROUTER_API_KEY: "k" };
+
+function on(day: string, env: Record<string, string> = ENV): Catalog {
+  const lab = vendor(
+    { "old-20250101": ending("2026-12-11", { slug: "lab/old" }), both: ending("2026-12-11"), "new": priced("3", "4") },
+    { maker: "lab", embeddings: { models: { "old-embed": { ...priced("1", "0"), retires: { on: "2026-12-11" } } } } },
+  );
+  const router = vendor({ "lab/both": priced("5", "6") });
+  const tiers = { any: tier("lab/old", "lab/new") };
+  return catalogOf(
+    { adapters: { lab, router }, tiers },
+    { env, clock: manualClock(Date.parse(`${day}T23:59:59Z`)), allowLoss: true },
+  );
+}
+
+const listedOn = (day: string) => modelsAnswer(on(day), LIVE).data.map(({ id }) => id);
+const find = (name: string, day: string) => findModel(name, "model", on(day), LIVE);
+
+describe("a model with an end", () => {
+  it("is listed until a month before, and served until the day itself", () => {
+    expect(listedOn("2026-11-10")).toContain("lab/old");
+    expect(pricingAnswer(on("2026-11-10"), LIVE).models.map(({ model }) => model)).toContain("lab/old");
+    for (const day of ["2026-11-11", "2026-12-10"]) {
+      expect(listedOn(day)).not.toContain("lab/old");
+      expect(pricingAnswer(on(day), LIVE).models.map(({ model }) => model)).not.toContain("lab/old");
+      expect(find("lab/old", day)).toMatchObject({ slug: "lab/old", retires: { on: "2026-12-11" } });
+      expect(modelAnswer(on(day), "old", LIVE)).toMatchObject({ expiration_date: "2026-12-11", successor: "lab/new" });
+    }
+    expect(find("lab/old", "2026-12-11")).toBeInstanceOf(GatewayError);
+  });
+
+  it.each(["lab/old", "old", "old-20250101"])("is refused after it as %s, with its successor", (name) => {
+    const error = find(name, "2026-12-11");
+    expect(error).toMatchObject({ code: "gone", status: 410, retry: false });
+    if (!(error instanceof GatewayError)) return;
+    expect(error.message).toBe("lab/old was retired on 2026-12-11. Ask for lab/new instead.");
+    expect(error.options).toMatchObject({ param: "model", data: { successor: "lab/new" } });
+    expect(error.hint).toContain("successor");
+  });
+
+  it("has no successor where none is named, whatever kind it is", () => {
+    const catalog = on("2026-12-11");
+    const error = findEither("old-embed", "slug", catalog, LIVE);
+    expect(error).toMatchObject({
+      code: "gone",
+      message: "lab/old-embed was retired on 2026-12-11. It has no successor.",
+    });
+    expect(findEither("old-embed", "slug", on("2026-12-10"), LIVE)).toMatchObject({ slug: "lab/old-embed" });
+  });
+
+  it("goes on at another vendor, at that one's price, and is not said to end while that one serves it", () => {
+    const before = on("2026-12-10").model("lab/both", LIVE);
+    const after = on("2026-12-11").model("lab/both", LIVE);
+    expect(before).toMatchObject({ retires: null, listed: true });
+    expect(before?.offers.map(({ adapter }) => adapter.id)).toEqual(["lab", "router"]);
+    expect(after?.offers.map(({ adapter }) => adapter.id)).toEqual(["router"]);
+    expect(after?.sale.version).toContain("router");
+    expect(on("2026-12-10", { LAB_API_KEY: "k" }).model("lab/both", LIVE)).toMatchObject({ listed: false });
+  });
+
+  it("leaves its tier to the others, for sandbox accounts too", () => {
+    for (const audience of [LIVE, PLAY]) {
+      const served = (day: string) =>
+        on(day)
+          .tiers.get("any")
+          ?.models.filter((slug) => on(day).model(slug, audience) !== null);
+      expect(served("2026-12-10")).toEqual(["lab/old", "lab/new"]);
+      expect(served("2026-12-11")).toEqual(["lab/new"]);
+    }
+  });
+
+  it("is not what a mistyped name is told", () => {
+    const error = find("lab/olt", "2026-11-11");
+    expect(error).toMatchObject({ code: "model_not_found" });
+    if (error instanceof GatewayError) expect(error.message).not.toContain("lab/old");
+  });
+
+  it("needs a successor that is sold, and for longer", () => {
+    const next = (spec: ModelSpec) => () =>
+      catalogOf({ adapters: { lab: vendor({ a: ending("2026-12-11"), new: spec }, { maker: "lab" }) } });
+    expect(next(priced("1", "2"))).not.toThrow();
+    expect(next({ ...priced("1", "2"), slug: "lab/newer" })).toThrow(
+      /retires names lab\/new, which nobody sells longer/,
+    );
+    expect(next({ ...priced("1", "2"), retires: { on: "2026-12-11" } })).toThrow(/nobody sells longer/);
+  });
+});
+
+describe("the shipped tiers", () => {
+  it("hold only what lives for six months from the day they were looked at, and no preview", async () => {
+    const clock = manualClock(Date.parse(`${LOOKED_AT}T12:00:00Z`));
+    const options = { env: {}, clock, sandboxOrigin: "http://sandbox.test", contact: null, overlayDir: null };
+    const catalog = await loadCatalog({ ...options, markupPercent: 0, allowLoss: false });
+    const end = new Date(LOOKED_AT);
+    end.setUTCMonth(end.getUTCMonth() + MONTHS_MIN);
+    const day = end.toISOString().slice(0, 10);
+    const short = [...catalog.tiers.values()].flatMap(({ id, models }) =>
+      models
+        .map((slug) => ({ slug, model: catalog.model(slug, PLAY) }))
+        .filter(({ slug, model }) => {
+          const ends = model?.retires?.on ?? "9999";
+          return !slug.endsWith("/*") && (model === null || ends < day || slug.includes("preview"));
+        })
+        .map(({ slug }) => `${id}: ${slug}`),
+    );
+    expect(short).toEqual([]);
+  });
+});

@@ -1,0 +1,102 @@
+// Claude Code runs a task with a call of its shell, over a vendor of its own wire and over three others.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+const CLAUDE = new URL("node_modules/.bin/claude", import.meta.url).pathname;
+const TASK = '[[call: Bash {"command":"echo made by an agent > made.txt"}]]';
+
+let gateway: TestGateway;
+let account: TestAccount;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-claude-"));
+  gateway = await startTestGateway();
+  account = await gateway.account({ creditCents: 100_000 });
+});
+
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+  expect(findings).toEqual([]);
+});
+
+interface Ran {
+  readonly code: number | null;
+  readonly said: string;
+  readonly work: string;
+}
+
+/** One task in a folder of its own; nothing of whoever runs the test is seen. */
+async function runClaude(task: string, environment: Readonly<Record<string, string>>): Promise<Ran> {
+  const home = mkdtempSync(join(folder, "home-"));
+  const work = join(home, "work");
+  mkdirSync(work);
+  const child = spawn(CLAUDE, ["-p", task, "--allowedTools", "Bash", "--output-format", "json"], {
+    cwd: work,
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      CLAUDE_CONFIG_DIR: join(home, "config"),
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_AUTOUPDATER: "1",
+      CLAUDE_CODE_MAX_RETRIES: "1",
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, said, work };
+}
+
+const asBearer = () => ({ ANTHROPIC_AUTH_TOKEN: account.key });
+
+test.each([
+  ["its own wire", "sandbox-messages/ok"],
+  ["chat completions", "sandbox/ok"],
+  ["responses", "sandbox-responses/ok"],
+  ["generate content", "sandbox-gemini/ok"],
+])("over a vendor of %s", async (_, model) => {
+  const models = { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: model };
+  const base = { ANTHROPIC_BASE_URL: `${gateway.url}/api/llm` };
+  const { code, said, work } = await runClaude(TASK, { ...base, ...models, ...asBearer() });
+  expect(code, said).toBe(0);
+  expect(readFileSync(join(work, "made.txt"), "utf8")).toBe("made by an agent\n");
+  const calls = gateway.records().filter(({ served }) => served === model);
+  expect(calls.length).toBeGreaterThanOrEqual(2);
+  expect(new Set(calls.map(({ status, outcome }) => `${status} ${outcome}`))).toEqual(new Set(["200 success"]));
+});
+
+test("without a word about models: its own names mean what is configured, and a bare host is base enough", async () => {
+  const { code, said, work } = await runClaude(TASK, {
+    ANTHROPIC_BASE_URL: gateway.url,
+    ANTHROPIC_API_KEY: account.key,
+  });
+  expect(code, said).toBe(0);
+  expect(readFileSync(join(work, "made.txt"), "utf8")).toBe("made by an agent\n");
+});
+
+test("an account without credit is told so, and nothing is tried again", async () => {
+  const poor = await gateway.account({ creditCents: 0 });
+  const before = gateway.records().length;
+  const { code, said } = await runClaude("Hello", {
+    ANTHROPIC_BASE_URL: `${gateway.url}/api/llm`,
+    ANTHROPIC_AUTH_TOKEN: poor.key,
+    ANTHROPIC_MODEL: "sandbox/ok",
+  });
+  expect(code).not.toBe(0);
+  expect(said).toMatch(/balance is too low/i);
+  const refused = gateway
+    .records()
+    .slice(before)
+    .filter(({ status }) => status === 402);
+  expect(refused.length).toBeLessThanOrEqual(2);
+});

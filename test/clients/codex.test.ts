@@ -1,0 +1,93 @@
+// Codex runs a task with a call of its shell, where its model's vendor speaks its wire and where it does not.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { type AgentVendor, type AskedCall, LAST_WORDS, startAgentVendor } from "./agent-vendor.ts";
+
+const CODEX = new URL("node_modules/.bin/codex", import.meta.url).pathname;
+const COMMAND = "echo made by an agent > made.txt";
+
+let vendor: AgentVendor;
+let gateway: TestGateway;
+let account: TestAccount;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-codex-"));
+  vendor = await startAgentVendor();
+  gateway = await startTestGateway({
+    OPENAI_API_KEY: "sk-test",
+    OPENAI_BASE_URL: `${vendor.url}/v1`,
+    ANTHROPIC_API_KEY: "sk-test",
+    ANTHROPIC_BASE_URL: `${vendor.url}/v1`,
+  });
+  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
+});
+
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  await vendor.close();
+  rmSync(folder, { recursive: true, force: true });
+  expect(findings).toEqual([]);
+});
+
+function configOf(model: string): string {
+  return `model_provider = "tollgate"
+model = "${model}"
+check_for_update_on_startup = false
+
+[model_providers.tollgate]
+name = "Tollgate"
+base_url = "${gateway.url}/api/llm/v1"
+env_key = "TOLLGATE_API_KEY"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+`;
+}
+
+/** One task in a folder of its own; nothing of whoever runs the test is seen. */
+async function runCodex(model: string, task: string): Promise<{ code: number | null; said: string; work: string }> {
+  const home = mkdtempSync(join(folder, "home-"));
+  const work = join(home, "work");
+  mkdirSync(work);
+  writeFileSync(join(home, "config.toml"), configOf(model));
+  const flags = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", task];
+  const child = spawn(CODEX, flags, {
+    cwd: work,
+    env: { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, TOLLGATE_API_KEY: account.key },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, said, work };
+}
+
+const SHELL: AskedCall = { name: "exec_command", input: { cmd: COMMAND } };
+/** Models that it knows by name get one tool of text, whose language is a script. */
+const SCRIPT: AskedCall = {
+  name: "exec",
+  namespace: "functions",
+  input: `text(await tools.exec_command(${JSON.stringify({ cmd: COMMAND })}));`,
+};
+
+test.each([
+  ["a model whose vendor speaks its wire", "openai/gpt-5.4-nano", SHELL, "/v1/responses"],
+  ["a model that it knows by name", "gpt-5.6-luna", SCRIPT, "/v1/responses"],
+  ["a model of another wire", "anthropic/claude-haiku-4.5", SHELL, "/v1/messages"],
+])("%s", async (_, model, call, path) => {
+  vendor.asksFor(call);
+  const { code, said, work } = await runCodex(model, "Make the file made.txt");
+  expect(said).toContain(LAST_WORDS);
+  expect(code, said).toBe(0);
+  expect(readFileSync(join(work, "made.txt"), "utf8")).toBe("made by an agent\n");
+  expect(vendor.asked.map(({ url }) => url)).toEqual([path, path]);
+  const calls = gateway.records().filter(({ endpoint }) => String(endpoint).endsWith("/responses"));
+  expect(calls.slice(-2).map(({ status }) => status)).toEqual([200, 200]);
+});

@@ -1,0 +1,88 @@
+// core/onesearch and core/consult over the vendors' stand-ins: an agent's author can try each facet without money.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+
+let gateway: AcmeGateway;
+beforeAll(async () => {
+  gateway = await startAcmeGateway();
+});
+afterAll(async () => {
+  await gateway.stop();
+});
+
+const QUERY = { query: "tea harvest" };
+const search = async (params: object, headers = {}) =>
+  gateway.run(await gateway.account(), "core/onesearch", params, headers);
+
+it.each([
+  "web",
+  "docs",
+  "news",
+  "academic",
+  "code",
+  "public-filings",
+  "funding",
+  "financials",
+  "legal",
+  "nonprofits",
+  "regulatory",
+  "compliance",
+])("facet %s answers", async (facet) => {
+  const { json } = await search({ ...QUERY, facets: [facet] });
+  const cited = {
+    facet,
+    url: expect.stringMatching(/^https?:/),
+    transaction_id: expect.stringMatching(/^tx_.*\.\d+$/),
+  };
+  expect(json).toMatchObject({ ok: true, charged_cents: 5, data: { evidence: [cited] } });
+});
+
+it.each(["tiktok", "instagram", "youtube", "twitter", "weibo", "reddit", undefined])(
+  "facet social gives the posts of %s as they came",
+  async (platform) => {
+    const { json } = await search({ ...QUERY, facets: ["social"], ...(platform === undefined ? {} : { platform }) });
+    expect(json).toMatchObject({ ok: true, data: { posts: [{ data: { code: 200 } }] } });
+  },
+);
+
+it.each([
+  {},
+  { timeCritical: true },
+  { fidelityRequired: true },
+  { facets: ["web", "news", "academic"], maxResults: 2 },
+])("a search of %j answers", async (frame) => {
+  expect((await search({ ...QUERY, ...frame })).json).toMatchObject({ ok: true, charged_cents: 5 });
+});
+
+it.each([
+  [{ urls: ["https://example.com"] }, "scrape"],
+  [{ urls: ["example.com"], facets: ["scrape-hard"] }, "scrape-hard"],
+  [{ urls: ["example.com"], asOf: "20150314" }, "scrape"],
+])("a reading of %j answers", async (params, facet) => {
+  expect((await search(params)).json.data).toMatchObject({ evidence: [{ facet, content: expect.any(String) }] });
+});
+
+it("a fault that is asked for fails every source", async () => {
+  const { status, json } = await search({ ...QUERY, facets: ["academic"] }, { "x-tollgate-sandbox-fault": "500" });
+  expect([status, json.error, json.charged_cents]).toEqual([500, "upstream_error", 0]);
+});
+
+it("core/consult answers with a call that can be sent, after one question at most", async () => {
+  const account = await gateway.account();
+  const consult = async (params: object) => {
+    const { json } = await gateway.run(account, "core/consult", params);
+    expect(json).toMatchObject({ ok: true, charged_cents: 1 });
+    return json.data as {
+      conversation_id: string;
+      question: string | null;
+      service: string;
+      action: string;
+      params: object;
+    };
+  };
+  const first = await consult({ intent: "search the news about heat pumps" });
+  const { conversation_id } = first;
+  const { service, action, params } =
+    first.question === null ? first : await consult({ intent: "of this week", conversation_id });
+  expect((await gateway.run(account, `${service}/${action}`, params)).json.ok).toBe(true);
+});
