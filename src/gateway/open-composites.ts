@@ -7,6 +7,7 @@ import { consultAction } from "../composites/consult.ts";
 import { onefind } from "../composites/onefind.ts";
 import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
 import { onescrapeAction } from "../composites/onescrape.ts";
+import { onescrapeDeep, onescrapeDeepJob } from "../composites/onescrape-deep.ts";
 import { onesearchActions } from "../composites/onesearch.ts";
 import { RowPlaces } from "../composites/row-places.ts";
 import type { Config } from "../config.ts";
@@ -22,7 +23,7 @@ import { openPages } from "./open-pages.ts";
 
 /** Rows of jobs that one process works on at once. */
 const ROWS_AT_ONCE = 256;
-/** What the rows of an account's jobs may have together: on a disk, and in the memory of a Redis. */
+/** What the rows of an account's results share: on a disk, and in the memory of a Redis. */
 const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
 export interface OpenCompositesParts {
@@ -70,8 +71,15 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
   };
   const consult = consultAction(consultDeps(records, actions));
   return {
-    actions: [onescrapeAction(pages), onefind(finder), onefindDeep(finder), ...onesearchActions(search), consult],
-    jobKinds: [onefindDeepJob({ finder, rows, places })],
+    actions: [
+      onescrapeAction(pages),
+      onescrapeDeep(pages),
+      onefind(finder),
+      onefindDeep(finder),
+      ...onesearchActions(search),
+      consult,
+    ],
+    jobKinds: [onescrapeDeepJob({ parts: pages, rows, places }), onefindDeepJob({ finder, rows, places })],
     rows,
     close: () => pages.close(),
   };

@@ -12,6 +12,8 @@ const TURN_MS_MAX = 10_000;
 const ROBOTS_BYTES_MAX = 524_288;
 const ROBOTS_MS_MAX = 4_000;
 const ROBOTS_KEPT_MS = 3_600_000;
+/** One that could not be had is asked for again. */
+const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
 /** What robots.txt files may call us. */
 export const ROBOT_NAME = "Tollgate";
@@ -57,7 +59,8 @@ const readRobots = robotsParser as unknown as (
 ) => { isAllowed(url: string, name: string): boolean | undefined };
 
 interface Rules {
-  readonly untilMs: number;
+  /** On `clock.elapsedMs()`. */
+  untilMs: number;
   readonly allows: Promise<(url: string) => boolean>;
 }
 
@@ -113,9 +116,12 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
     const rules = known.get(origin);
     if (rules !== undefined && rules.untilMs > nowMs) return rules.allows;
     if (known.size >= ROBOTS_KEPT_MAX) known.delete(known.keys().next().value ?? "");
-    const allows = readRules(origin);
-    known.set(origin, { untilMs: nowMs + ROBOTS_KEPT_MS, allows });
-    return allows;
+    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, allows: readRules(origin) };
+    known.set(origin, fresh);
+    void fresh.allows.then((allows) => {
+      if (allows === NOTHING) fresh.untilMs = nowMs + NO_ROBOTS_KEPT_MS;
+    });
+    return fresh.allows;
   }
 
   return {

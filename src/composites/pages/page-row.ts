@@ -51,8 +51,6 @@ export class GrowingRow {
   #best: Best | null = null;
   /** Of the page's own server, where it has said that this is no page. */
   noPage: "onescrape_document" | "unsupported_type" | null = null;
-  /** What our own fetch has found to follow. */
-  links: readonly string[] = [];
 
   constructor(url: string, wanted: Pick<PagesWanted, "format" | "mainContent">) {
     this.url = url;
@@ -89,7 +87,6 @@ export class GrowingRow {
     const page = outcome.kind === "read" ? outcome.pages.find(({ url }) => url === this.url) : undefined;
     const { score, flags } = page === undefined ? { score: 0, flags: [] } : yieldOf(page);
     if (outcome.kind === "read") this.#flags = page === undefined ? ["blocked"] : flags;
-    if (page !== undefined && this.links.length === 0) this.links = page.links;
     const isBetter = page !== undefined && score > (this.#best?.score ?? 0);
     // Of several that have brought something the best is taken, and it alone is paid.
     const paid = isBetter ? cents : 0;
@@ -111,7 +108,7 @@ export class GrowingRow {
   }
 
   /** The row as callers get it; `ranOut` is why it ended before its rungs did. */
-  end(ranOut: "over budget" | "timeout" | null = null): PageRow {
+  end(ranOut: "over budget" | "timeout" | "cancelled" | null = null): PageRow {
     const { url } = this;
     const best = this.#best;
     const content = best?.page.content ?? null;

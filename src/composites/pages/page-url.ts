@@ -8,6 +8,7 @@ import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../../upstream/public-
 /** `https://` of an address that has a scheme, `example.com:8080` of one that has none. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
 const ANY_PORT = () => true;
+const NO_PORTS = () => false;
 
 export interface UrlFault {
   readonly code: Extract<ErrorCode, "bad_url" | "onescrape_social" | "onescrape_document">;
@@ -16,7 +17,7 @@ export interface UrlFault {
 }
 
 /** The address as it is read: absolute, its host in lower case and ASCII, without a fragment. */
-export function readPageUrl(text: string, mayUsePort: PortRule): URL | UrlFault {
+export function readPageUrl(text: string, mayUsePort: PortRule = NO_PORTS): URL | UrlFault {
   const given = text.trim();
   const read = readPublicUrl(SCHEME.test(given) ? given : `https://${given}`, mayUsePort);
   if (typeof read === "string") return { code: "bad_url", words: read };

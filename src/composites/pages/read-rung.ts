@@ -13,8 +13,6 @@ export interface RungPage extends ReadPage {
   readonly url: string;
   readonly format: "markdown" | "html" | "text";
   readonly finalUrl: string | null;
-  /** Where we have read it ourselves. */
-  readonly links: readonly string[];
 }
 
 export type SkipReason = "not_configured" | "format" | "robots" | "busy" | "off" | "cost_bound" | "time";
@@ -62,11 +60,12 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
     const { format, mainContent } = wanted;
     const extracted = await parts.extractor.extract({ html: body, url: finalUrl, format, mainContent });
     if (extracted === null) return { kind: "failed", action, id: null, why: "the page cannot be taken apart" };
-    return { kind: "read", action, id: null, pages: [{ url, format, finalUrl, status, ...extracted }] };
+    const { links: _, ...read } = extracted;
+    return { kind: "read", action, id: null, pages: [{ ...read, url, format, finalUrl, status }] };
   }
   if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, why: "unsupported_type" };
   const facts = { visibleChars: body.length, scripted: false, walled: false };
-  const page = { url, format: "text", content: body, title: null, finalUrl, status, facts, links: [] } as const;
+  const page = { url, format: "text", content: body, title: null, finalUrl, status, facts } as const;
   return { kind: "read", action, id: null, pages: [page] };
 }
 
@@ -84,7 +83,7 @@ async function pageIn(
   const title = textAt(item, answer.titleAt);
   const { holds } = answer;
   if (holds === "markdown" || holds === "text") {
-    return { url, content, format: holds, title, finalUrl, facts: null, status: null, links: [] };
+    return { url, content, format: holds, title, finalUrl, facts: null, status: null };
   }
   // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
   const format = wanted.format === "markdown" ? "text" : "html";
@@ -93,12 +92,12 @@ async function pageIn(
   if (extracted === null) return null;
   // Scripts have run by then: what is there is all there is.
   const facts = { ...extracted.facts, scripted: false };
-  return { ...extracted, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
+  const { content: text } = extracted;
+  return { content: text, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
 }
 
 async function byAction(rungCall: RungCall, wanted: PagesWanted, parts: RungParts): Promise<RungOutcome> {
   const { action, answer: places } = rungCall;
-  if (!parts.isServed(action)) return { kind: "skipped", action, why: "not_configured" };
   const answer = await parts.call({ action, params: rungCall.params(wanted) });
   if (!answer.ok) {
     const { code, message } = answer.error;
@@ -127,15 +126,26 @@ export function rungAction(rung: RungSpec, format: PagesWanted["format"]): strin
   return (rung[format] ?? rung.markdown ?? rung.html)?.action ?? OWN_FETCH;
 }
 
+/** Why a rung cannot be asked at all; null: it can. */
+export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: RungParts): RungOutcome | null {
+  const action = rungAction(rung, format);
+  if (rung.markdown === undefined && rung.html === undefined) {
+    return parts.direct === null ? { kind: "skipped", action, why: "off" } : null;
+  }
+  const rungCall = rung[format];
+  if (rungCall === undefined) return { kind: "skipped", action, why: "format" };
+  return parts.isServed(rungCall.action) ? null : { kind: "skipped", action, why: "not_configured" };
+}
+
 /** Never rejects but where `call` does. */
-export function readRung(
+export async function readRung(
   rung: RungSpec,
   wanted: PagesWanted,
   signal: AbortSignal,
   parts: RungParts,
-): Promise<RungOutcome> | RungOutcome {
-  if (rung.markdown === undefined && rung.html === undefined) return directly(wanted, signal, parts);
+): Promise<RungOutcome> {
+  const cannot = cannotAsk(rung, wanted.format, parts);
+  if (cannot !== null) return cannot;
   const rungCall = rung[wanted.format];
-  if (rungCall === undefined) return { kind: "skipped", action: rungAction(rung, wanted.format), why: "format" };
-  return byAction(rungCall, wanted, parts);
+  return rungCall === undefined ? directly(wanted, signal, parts) : byAction(rungCall, wanted, parts);
 }

@@ -39,7 +39,8 @@ export interface Yield {
 }
 
 const BLOCKED: Yield = { score: 0, flags: ["blocked"] };
-const LINK_TARGETS = /!?\[([^\]]*)\]\([^)]*\)/g;
+/** Each part ends where another could begin, so that no text takes longer than it is long. */
+const LINK_TARGETS = /!?\[([^[\]]*)\]\([^()[\]]*\)/g;
 
 /** What is left of Markdown for a reader: no addresses, no marks, blanks once. */
 function readable(content: string): string {

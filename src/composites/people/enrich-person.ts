@@ -1,8 +1,10 @@
 // The steps by which a deep job learns the rest of a person: by what identifies them, in the tier's order, each paid only for what it tells.
-import { CANCELLED, NoLongerPaid, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
+
+import { NoLongerPaid, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
 import type { InnerAnswer } from "../../catalog/local-action.ts";
 import type { EnrichSpec, PeopleFinderSpec } from "../../catalog/people-finder.ts";
 import type { Budget } from "../budget.ts";
+import { endedBy } from "../ended-by.ts";
 import { findPeople, hopOf, ONE_OF } from "./find-people.ts";
 import { type Identifier, isWebmail } from "./identifier.ts";
 import { type Hop, type Person, readPerson } from "./person-row.ts";
@@ -26,12 +28,6 @@ interface Taken {
 
 function unasked({ tag, action }: Pick<EnrichSpec, "tag" | "action">, skipped: NonNullable<Hop["skipped"]>): Hop {
   return { provider: tag, action, ok: false, charged_cents: 0, latency_ms: 0, skipped };
-}
-
-/** Why a job is to end with what it has; null: it goes on. */
-export function endedBy({ aborted, reason }: AbortSignal): "timeout" | "cancelled" | null {
-  if (!aborted) return null;
-  return reason === CANCELLED ? "cancelled" : "timeout";
 }
 
 /** Takes a step within the budget; null of `work`: what it costs us has no room. Where it is not taken, the row says so. */

@@ -1,0 +1,316 @@
+// core/onescrape-deep: up to fifty pages, named or of a site, read through the whole ladder. A job, paid page by page (contract 4.3, 8).
+import { z } from "zod";
+import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob, type Stopped } from "../catalog/job-kind.ts";
+import { type LocalAction, launched, localAction } from "../catalog/local-action.ts";
+import { exactlyOne } from "../catalog/params-rules.ts";
+import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
+import { centsDown, nanoFromCents, ZERO } from "../money.ts";
+import type { JobRows } from "../records/job-rows.ts";
+import { bounded } from "./bounded.ts";
+import { Budget } from "./budget.ts";
+import { endedBy } from "./ended-by.ts";
+import { type BatchEnd, PageBatch } from "./pages/page-batch.ts";
+import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
+import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
+import { pagesOf } from "./pages/page-url.ts";
+import type { PageParts } from "./pages/parts.ts";
+import { cannotAsk, type RungOutcome, type RungParts, readRung, rungAction } from "./pages/read-rung.ts";
+import { mapSite, pagesOfSite } from "./pages/site-map.ts";
+import { inOrder, type RowPlaces } from "./row-places.ts";
+
+const NAME = "onescrape-deep";
+const MS_MAX = 15 * 60_000;
+const IN_FLIGHT_MAX = 3;
+const URLS_MAX = 50;
+const PAGES_DEFAULT = 20;
+const GLOBS_MAX = 20;
+const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, URL_CENTS] = [10, 500, 10];
+const RUNG_MS_MAX = 20_000;
+const ROWS_AT_ONCE = 8;
+
+function paramsOf(parts: Pick<PageParts, "ladder" | "mayUsePort">) {
+  const globs = z.array(z.string().min(1).max(500)).max(GLOBS_MAX).default([]);
+  return z
+    .strictObject({
+      urls: pageUrls(parts, URLS_MAX).optional().describe("The pages, 1 to 50; `example.com` will do"),
+      site: z
+        .strictObject({
+          url: pageUrl(parts).describe("The first page to read; only pages of its host are"),
+          max_pages: z.int().min(1).max(URLS_MAX).default(PAGES_DEFAULT).describe("Pages at most"),
+          include: globs.describe("Only pages whose address one of these matches; * is anything, without one a part"),
+          exclude: globs.describe("No pages whose address one of these matches"),
+        })
+        .optional()
+        .describe("A site whose pages are listed, for a cent, and read"),
+      ...formatParams,
+      budgetCents: z
+        .int()
+        .min(BUDGET_CENTS_MIN)
+        .max(BUDGET_CENTS_MAX)
+        .optional()
+        .describe(
+          "The most that it may cost; held until it ends. Default 10 for each page, and 1 for the list of a site",
+        ),
+    })
+    .check(exactlyOne("urls", "site"));
+}
+type Start = z.infer<ReturnType<typeof paramsOf>>;
+
+/** What is held where the caller does not say. */
+function defaultCents({ urls, site }: Start, { map }: PageLadderSpec): number {
+  return site === undefined ? pagesOf(urls ?? []).length * URL_CENTS : site.max_pages * URL_CENTS + map.cents;
+}
+
+export function onescrapeDeep(parts: PageParts): LocalAction {
+  return localAction({
+    service: "core",
+    action: NAME,
+    description:
+      "Reads up to 50 pages, or those of a site, through every way there is, past walls too, each page at the price of what read it. Starts a job; core/result tells what it read.",
+    category: "core",
+    keywords: ["scrape many pages", "blocked page", "crawl a site", "unblock", "anti-bot", "whole website"],
+    effect: "read",
+    params: paramsOf(parts),
+    price: {
+      mode: "capped",
+      cents: BUDGET_CENTS_MAX + 1,
+      quoteCents: (start) => start.budgetCents ?? defaultCents(start, parts.ladder()),
+    },
+    launches: { job: NAME, inFlightMax: IN_FLIGHT_MAX },
+    run: (_, call) => launched(call),
+    example: { params: { urls: ["https://example.com"], budgetCents: 10 } },
+  });
+}
+
+/** What is remembered of a finished row. */
+interface Done {
+  readonly name: string;
+  readonly cents: number;
+  readonly isRead: boolean;
+  readonly isBlocked: boolean;
+  readonly hard: boolean;
+}
+
+interface Progress {
+  readonly done: number;
+  readonly total: number;
+  /** The pages of a site, once they are listed, and what that costs. */
+  readonly map: { readonly pages: readonly string[]; readonly cents: number } | null;
+  /** By the row's place. */
+  readonly rows: Readonly<Record<string, Done>>;
+}
+
+export interface OnescrapeDeepDeps {
+  readonly parts: PageParts;
+  readonly rows: JobRows;
+  readonly places: RowPlaces;
+}
+
+const NONE: Progress = { done: 0, total: 0, map: null, rows: {} };
+
+/** One job, from wherever it stands. */
+class PagesJob {
+  readonly #job: RunningJob;
+  readonly #deps: OnescrapeDeepDeps;
+  readonly #start: Start;
+  readonly #ladder: PageLadderSpec;
+  readonly #rungParts: RungParts;
+  readonly #budget: Budget;
+  readonly #batches: readonly PageBatch[];
+  #progress: Progress;
+  #stopped: Stopped | null = null;
+
+  constructor(job: RunningJob, deps: OnescrapeDeepDeps) {
+    this.#job = job;
+    this.#deps = deps;
+    this.#start = job.start as Start;
+    this.#ladder = deps.parts.ladder();
+    this.#progress = (job.progress as Progress | null) ?? NONE;
+    this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, (wanted) => job.call(wanted));
+    // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
+    this.#budget = new Budget(centsDown(job.spend.limitNano), this.#chargedCents());
+    const ask = (rung: RungSpec, rows: readonly GrowingRow[]) => this.#ask(rung, rows);
+    this.#batches = this.#ladder.rungs
+      .filter(({ pagesMax = 1 }) => pagesMax > 1)
+      .map((rung) => new PageBatch(rung, ask));
+  }
+
+  async run(): Promise<JobEnd> {
+    const pages = await this.#pages();
+    const open = pages.map((url, at) => ({ url, at })).filter(({ at }) => this.#progress.rows[at] === undefined);
+    await this.#save({ total: pages.length });
+    await inOrder(open, ROWS_AT_ONCE, ({ url, at }) =>
+      this.#deps.places.run(this.#job.payer.id, () => this.#row(url, at)),
+    );
+    return this.#end(pages);
+  }
+
+  /** The pages to read; those of a site are listed once. */
+  async #pages(): Promise<readonly string[]> {
+    const { urls = [], site } = this.#start;
+    if (site === undefined) return pagesOf(urls);
+    if (this.#progress.map !== null) return this.#progress.map.pages;
+    const { cents } = this.#ladder.map;
+    const found = await this.#paid(async () => {
+      await this.#job.beforePaidStep();
+      return mapSite(site, this.#rungParts, this.#job.signal);
+    }, []);
+    const pages = pagesOfSite(site, found, this.#ladder);
+    const charged = found.length > 0 ? cents : 0;
+    this.#budget.charge(charged);
+    await this.#save({ map: { pages, cents: charged } });
+    return pages;
+  }
+
+  /** A step, where it would be paid: calls ask that themselves, our own fetch is asked for here; `instead` where it would not. Rejects where another process runs the job by now. */
+  async #paid<T>(step: () => Promise<T>, instead: T): Promise<T> {
+    if (this.#stopped !== null) return instead;
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof NoLongerPaid)) throw error;
+      this.#stopped = error.why;
+      return instead;
+    }
+  }
+
+  async #row(url: string, at: number): Promise<void> {
+    if (this.#stopped !== null) return;
+    const { format, main_content: mainContent } = this.#start;
+    const row = new GrowingRow(url, { format, mainContent });
+    const ahead = new Set(this.#batches);
+    for (const batch of ahead) batch.begun();
+    let ranOut: "over budget" | null = null;
+    try {
+      for (const rung of this.#ladder.rungs) {
+        if (row.isDone || this.#job.signal.aborted || this.#stopped !== null) break;
+        const batch = this.#batches.find(({ tag }) => tag === rung.tag);
+        if (batch !== undefined) ahead.delete(batch);
+        const end = await (batch === undefined ? this.#ask(rung, [row]) : batch.join(row));
+        if (end === "over budget") {
+          ranOut = end;
+          break;
+        }
+      }
+    } finally {
+      for (const batch of ahead) batch.passed();
+    }
+    // Stopped before anything was done for it: there is nothing to tell of it, nor to pay.
+    if (this.#stopped !== null && !row.isRead) return;
+    await this.#keep(row.end(endedBy(this.#job.signal) ?? ranOut), at);
+  }
+
+  async #keep(row: PageRow, at: number): Promise<void> {
+    const name = await this.#deps.rows.put(this.#job.payer.id, row);
+    const { charged_cents: cents, content, error, hard } = row;
+    const done: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
+    const rows = { ...this.#progress.rows, [at]: done };
+    await this.#save({ rows, done: Object.keys(rows).length });
+  }
+
+  /** Asks one rung about some rows, within the budget: its price is set aside before, and spent where it has read a page. */
+  async #ask(rung: RungSpec, rows: readonly GrowingRow[]): Promise<BatchEnd> {
+    const { clock } = this.#deps.parts;
+    const { format, main_content: mainContent } = this.#start;
+    const cannot = cannotAsk(rung, format, this.#rungParts);
+    if (cannot !== null) {
+      for (const row of rows) row.note(rung, cannot, 0, 0);
+      return "asked";
+    }
+    if (!(await this.#budget.setAside(rung.cents))) return "over budget";
+    let spent = 0;
+    try {
+      const fromMs = clock.elapsedMs();
+      const late: RungOutcome = { kind: "failed", action: rungAction(rung, format), id: null, why: "it took too long" };
+      const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
+      const bounds = { msMax: RUNG_MS_MAX, signal: this.#job.signal };
+      const ask = async () => {
+        if (rung[format] === undefined) await this.#job.beforePaidStep();
+        return bounded((signal) => readRung(rung, wanted, signal, this.#rungParts), late, bounds);
+      };
+      const outcome = await this.#paid<RungOutcome>(ask, late);
+      const ms = clock.elapsedMs() - fromMs;
+      for (const row of rows) {
+        const before = row.cents;
+        // The first page that was read carries what the call costs.
+        const isBetter = row.note(rung, outcome, ms, rung.cents - spent);
+        if (!isBetter) continue;
+        spent = rung.cents;
+        // What it had from another rung is given up for this, and so is what that costs.
+        this.#budget.charge(-before);
+      }
+    } finally {
+      this.#budget.settle(rung.cents, spent);
+    }
+    return "asked";
+  }
+
+  async #save(changes: Partial<Progress>): Promise<void> {
+    this.#progress = { ...this.#progress, ...changes };
+    await this.#job.save(this.#progress);
+  }
+
+  #chargedCents(): number {
+    const { map, rows } = this.#progress;
+    return Object.values(rows).reduce((sum, { cents }) => sum + cents, map?.cents ?? 0);
+  }
+
+  /** Each row is read again, one at a time: what earlier processes have asked is in none of ours. */
+  async #calls(names: readonly string[]): Promise<readonly Hop[]> {
+    const calls: (Hop & { readonly url: string })[] = [];
+    for (const name of names) {
+      const [row] = (await this.#deps.rows.read([name])) ?? [];
+      const { url, hops } = (row ?? { url: "", hops: [] }) as PageRow;
+      for (const hop of hops) calls.push({ url, ...hop });
+    }
+    return calls;
+  }
+
+  async #end(pages: readonly string[]): Promise<JobEnd> {
+    const { rows, map } = this.#progress;
+    const done = pages.flatMap((_, at) => rows[at] ?? []);
+    const count = (is: (row: Done) => boolean) => done.filter(is).length;
+    const readCount = count(({ isRead }) => isRead);
+    const blockedCount = count(({ isBlocked }) => isBlocked);
+    const spentCents = this.#chargedCents();
+    const names = done.map(({ name }) => name);
+    const isPaid = readCount > 0;
+    const { site } = this.#start;
+    const result = {
+      url_count: pages.length,
+      row_count: done.length,
+      read_count: readCount,
+      format: this.#start.format,
+      hard: done.some(({ hard }) => hard),
+      calls: await this.#calls(names),
+      next: "",
+      ...(site === undefined ? NOTHING : siteOf(site.url, map?.pages.length ?? 0)),
+      blocked_count: blockedCount,
+      skipped_count: done.length - readCount - blockedCount,
+      spent_cents: isPaid ? spentCents : 0,
+      budget_cents: this.#budget.limitCents,
+    };
+    const charge = isPaid ? nanoFromCents(spentCents) : ZERO;
+    return {
+      status: isPaid ? "succeeded" : "failed",
+      result,
+      rows: names,
+      chargeNano: charge,
+      ...(this.#stopped === null ? NOTHING : stoppedBy(this.#stopped)),
+    };
+  }
+}
+
+const NOTHING = {};
+const siteOf = (url: string, mapped: number) => ({ site: { url, mapped_pages: mapped } });
+const stoppedBy = (stopped: Stopped) => ({ stopped });
+
+export function onescrapeDeepJob(deps: OnescrapeDeepDeps): JobKind {
+  return {
+    name: NAME,
+    msMax: MS_MAX,
+    // Its steps are charged by what they brought; what they cost us, walls included, may be as much as its budget.
+    counted: "upstream_cost",
+    run: (job) => new PagesJob(job, deps).run(),
+  };
+}
