@@ -12,7 +12,7 @@ export default defineAdapter({
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
     // Hints that it refuses, and that an answer does not depend on.
-    dropFields: ["prompt_cache_key", "verbosity", "cache_control", "thinking", "output_config"],
+    dropFields: ["metadata", "store", "prompt_cache_key", "verbosity", "cache_control", "thinking", "output_config"],
     takes: { messageFields: ["name"], developerRole: "system", efforts: ["low", "medium", "high"] },
     // Nothing is known of its billing after a hang-up, so the worse is taken.
     models: {

@@ -1,7 +1,13 @@
-// Cohere: rerankers, by the search. Of rerank-v4.0 the list price is that of its resellers, because the vendor's page names none.
+// Cohere: chat models at the address where it speaks OpenAI's wire (its own has citations beside), and rerankers, by the search. Of rerank-v4.0 the list price is that of its resellers, because the vendor's page names none.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
+const lately = "2026-09-23";
+const chat = "/compatibility/v1/chat/completions";
+const sold = (contextTokens: number, input: string, output: string) => ({
+  contextTokens,
+  prices: [{ since: lately, input, output }],
+});
 const rerank = { kind: "rerank", dialect: "cohere-rerank" } as const;
 
 export default defineAdapter({
@@ -11,6 +17,23 @@ export default defineAdapter({
   auth: bearer,
   maker: "cohere",
   keyEnv: ["COHERE_API_KEY", "CO_API_KEY"],
+  otelName: "cohere",
+  chat: {
+    dialect: "chat-completions",
+    paths: { whole: chat, stream: chat, without: [] },
+    // Hints that an answer does not depend on. Unsure: which of its models think, and at which words of effort.
+    dropFields: [
+      ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
+      ...["output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_k", "top_a", "min_p"],
+    ],
+    takes: { messageFields: ["name"], efforts: [] },
+    models: {
+      "command-a-03-2025": { ...sold(256_000, "2.5", "10"), slug: "cohere/command-a" },
+      "command-r-08-2024": sold(128_000, "0.15", "0.6"),
+      "command-r-plus-08-2024": sold(128_000, "2.5", "10"),
+      "command-r7b-12-2024": sold(128_000, "0.0375", "0.15"),
+    },
+  },
   unitModels: {
     "rerank-v3.5": { ...rerank, prices: [{ since, searches: "2" }] },
     "rerank-v4.0-fast": { ...rerank, prices: [{ since, searches: "2" }] },

@@ -48,6 +48,8 @@ export default defineAdapter({
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",
+    // Several calls at once cannot be forbidden; whoever asked for that is told that it was not sent.
+    dropFields: ["parallel_tool_calls"],
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",
     models: {

@@ -96,7 +96,15 @@ const imageTokens2 = {
 };
 const images = { kind: "images", dialect: "openai-images" } as const;
 /** An image that goes in is cut into tiles; with `input_fidelity: high`, and always with gpt-image-2, it counts for up to 6,240 more. */
-const gptImage = { ...images, imageTokens, imageInTokensMax: 7_000, streams: true, refuses: ["style"] };
+const gptImage = {
+  ...images,
+  imageTokens,
+  imageInTokensMax: 7_000,
+  // More of the largest would not fit into one answer.
+  imagesMax: 4,
+  streams: true,
+  refuses: ["style"],
+};
 /** They are named in the vendor's own specification still, though it has announced their end. */
 const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
 const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
@@ -192,7 +200,7 @@ export default defineAdapter({
     "gpt-image-2": {
       ...gptImage,
       imageTokens: imageTokens2,
-      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "30" }],
+      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "30", imageOut: "30" }],
     },
     "gpt-image-1.5": {
       ...gptImage,

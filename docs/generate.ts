@@ -1,5 +1,5 @@
 // Writes what the pages say of the code's own tables, so that nobody copies them by hand: `npm run docs`.
-import { existsSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
@@ -7,14 +7,21 @@ import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
+import { consultAction } from "../src/composites/consult.ts";
+import { onefind } from "../src/composites/onefind.ts";
+import { onefindDeep } from "../src/composites/onefind-deep.ts";
+import { onescrapeAction } from "../src/composites/onescrape.ts";
+import { onesearchActions } from "../src/composites/onesearch.ts";
 import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
+import { cancelAction } from "../src/jobs/cancel-action.ts";
 import { METRICS } from "../src/observe/metrics.ts";
 import { type CatalogAction, openActionCatalog } from "../src/run/action-catalog.ts";
 import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
+import { resultAction } from "../src/run/result-action.ts";
 import { fullPriceWords } from "../src/web/words.ts";
 import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
@@ -55,16 +62,23 @@ function keyWords({ id, spec }: Adapter): string {
     spec.keyParts?.map(code).join(" and ") ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or ");
   if (spec.waitsFor !== undefined) return "cannot be paid yet";
   const contact = spec.contact === "required" ? code("CONTACT") : "none";
+  const logins = (spec.otherLogins ?? []).map(({ keyParts, keyEnv = [] }) =>
+    (keyParts ?? keyEnv).map(code).join(" and "),
+  );
+  const named = spec.deployments === true ? ` and ${code(envName(id, "DEPLOYMENTS"))}` : "";
   const address = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
   const parts = address.map(({ env }) => ` and ${code(env[0] ?? "")}`).join("");
   if (spec.auth.kind === "none") return contact;
-  return spec.keyOptional === true ? `${names}, optional` : names + parts;
+  return spec.keyOptional === true ? `${names}, optional` : [names, ...logins].join(", or ") + parts + named;
 }
 
 /** Everything that can be called as an action. Of those served by the gateway itself only what they say of themselves is read. */
 function allActions(catalog: Catalog): readonly CatalogAction[] {
   const unused = {} as never;
-  const actionCatalog = openActionCatalog(() => catalog, [discoverAction(unused), ...filesActions(unused)]);
+  const ours = [discoverAction(unused), resultAction(unused), cancelAction(unused), ...filesActions(unused)];
+  const pages = [onescrapeAction(unused), ...onesearchActions(unused)];
+  const composites = [...pages, onefind(unused), onefindDeep(unused), consultAction(unused)];
+  const actionCatalog = openActionCatalog(() => catalog, [...ours, ...composites]);
   return actionCatalog.all({ sandbox: false });
 }
 
@@ -87,7 +101,7 @@ async function catalogTables() {
     allowLoss: false,
   });
   const sellers = [...catalog.adapters({ sandbox: false }).values()].filter(
-    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined,
+    ({ spec }) => spec.chat !== undefined || spec.embeddings !== undefined || spec.unitModels !== undefined,
   );
   const providers = sellers.map((adapter) => [
     adapter.spec.name,
@@ -95,6 +109,7 @@ async function catalogTables() {
     code(envName(adapter.id, "BASE_URL")),
     chatWords(adapter),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
+    String(Object.keys(adapter.spec.unitModels ?? {}).length),
     fileLink(adapter.id),
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
@@ -104,15 +119,22 @@ async function catalogTables() {
     `[${id}.ts](../tiers/${id}.ts)`,
   ]);
   return {
-    providers: table(["Provider", "Key", "Base URL", "Chat models", "Embedding models", "File"], providers),
+    providers: table(
+      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "File"],
+      providers,
+    ),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
     actions: table(["Action", "Price", "What it does", "Key"], allActions(catalog).map(actionRow)),
   };
 }
 
-/** Where an adapter stands: in a file of its own, or in the table. */
+/** Where an adapter stands: in a file of its own, or in a table. */
 function fileLink(id: string): string {
-  const file = existsSync(new URL(`adapters/${id}.ts`, ROOT)) ? `${id}.ts` : "openai-compatible.ts";
+  const row = new RegExp(`^  "?${id}"?: \\{$`, "m");
+  const folder = new URL("adapters/", ROOT);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+  const table = names.find((name) => row.test(readFileSync(new URL(name, folder), "utf8")));
+  const file = names.includes(`${id}.ts`) ? `${id}.ts` : table;
   return `[${file}](../adapters/${file})`;
 }
 

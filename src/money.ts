@@ -134,9 +134,9 @@ export function usdPerTokenText(price: PicoPerToken): string {
   return decimalText(price, 12);
 }
 
-/** A price of one unit as a decimal string of USD for `units` of it, such as "0.36" for 3,600 seconds. */
+/** A price of one unit as a decimal string of USD for `units` of it, such as "0.36" for 3,600 seconds: to six places, because one is rounded up. */
 export function usdPerText(units: number, price: PicoPerToken): string {
-  return decimalText(String(BigInt(price) * BigInt(units)), 12);
+  return decimalText(String((BigInt(price) * BigInt(units)) / 1_000_000n), 6);
 }
 
 /** A price as an exact decimal string of USD per million tokens, such as "0.15". */

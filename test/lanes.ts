@@ -59,8 +59,8 @@ function describeFile(path: string): TestFile {
   };
 }
 
-/** Lanes of their own: fault tests own the machine while they run, and clients have packages of their own. */
-const OTHER_LANES: readonly string[] = ["faults", "clients"];
+/** Lanes of their own: fault tests own the machine while they run, clients have packages of their own, and the matrix is large. */
+const OTHER_LANES: readonly string[] = ["faults", "clients", "matrix"];
 
 function filesUnder(folder: string): readonly string[] {
   return readdirSync(join(ROOT, "test", folder), { recursive: true, encoding: "utf8" }).map((name) =>

@@ -69,7 +69,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "uWebSockets.js": ["src/http", "src/sandbox", "bench"],
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
-  aws4fetch: ["src/files"],
+  aws4fetch: ["src/files", "src/upstream"],
   "@fastify/busboy": ["src/files"],
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/storage", "test"],

@@ -317,7 +317,7 @@ export default defineFacets({
       about: "source code, libraries, error messages and answers to programmers",
       words: /\b(code|github|library|npm|pypi|crates?|stack ?trace|exception|compiler?|source of)\b/i,
       sources: [exa({}, "github"), ...indexes({ domains: CODE })],
-      racing: 2,
+      racing: 5,
     },
     "public-filings": {
       about: "filings of companies with the SEC",
@@ -339,7 +339,7 @@ export default defineFacets({
         edgar("10-K,10-Q,8-K,20-F"),
         ...indexes({ words: "financial results revenue earnings" }),
       ],
-      racing: 2,
+      racing: 5,
     },
     legal: {
       about: "opinions of courts and case law",
@@ -370,7 +370,7 @@ export default defineFacets({
     },
     social: { about: "posts of one social network, as they are", sources: [posts], raw: true },
   },
-  scrape: ["exa", "firecrawl", "scrapingant", "residential"],
+  scrape: ["direct", "exa", "firecrawl", "scrapingant", "residential"],
   scrapeHard: ["residential"],
   archive: {
     action: "wayback/fetch",

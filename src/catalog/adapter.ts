@@ -42,6 +42,8 @@ export interface TokenPriceSpec {
   readonly cacheRead?: string;
   /** Prompt tokens written to the vendor's cache; without it they cost `input`. */
   readonly cacheWrite?: string;
+  /** What a thousand calls cost beside their tokens, such as the searches that a model makes for each; in USD. */
+  readonly thousandCalls?: string;
   /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
   readonly steps?: readonly (RatesSpec & { readonly promptTokens: number })[];
   /** Prices at some hours of the day; a price has these or steps. At other hours it is what stands above. */
@@ -56,7 +58,7 @@ export interface PartBounds {
 }
 
 /** A wire format: the name of a file in src/upstream/dialects. */
-export type DialectName = "chat-completions" | "responses" | "messages" | "generate-content";
+export type DialectName = "chat-completions" | "responses" | "messages" | "generate-content" | "converse";
 
 /** What a vendor takes of OpenAI's chat wire, where it refuses some of what others take. Without a field it takes all. */
 export interface ChatTakes {
@@ -76,14 +78,29 @@ export interface ChatTakes {
   readonly renamed?: Readonly<Record<string, string>>;
 }
 
+/** Where the calls of a model go, if not to the wire's own path; `{model}` is the vendor's name of it, others are of the adapter's settings. */
+export interface ModelPaths {
+  readonly whole: string;
+  readonly stream: string;
+  /** Fields of the body that the path says already, and that are refused beside it. */
+  readonly without: readonly string[];
+}
+
 /** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
 export interface ChatWire {
   /** What is taken of OpenAI's chat wire. */
   readonly takes?: ChatTakes;
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   readonly answersInParts?: boolean;
+  /**
+   * Which links of images and documents the vendor opens itself: any at `https`, those at `https` whose ending names a type (`https-typed`),
+   * or none. The others are opened by us and sent as what stands there. Default: in the wires `messages` and `generate-content` the first and
+   * the second, in the others all.
+   */
+  readonly fetches?: "https" | "https-typed" | "none";
   /** Requests with tools go in this wire in place of the vendor's other one. */
   readonly toolsDialect?: DialectName;
+  readonly paths?: ModelPaths;
   /** The field that bounds the output. Default `max_tokens`. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
   /** Request fields, by their names in OpenAI's wire, that this vendor refuses or ignores at a price; they are left out. */
@@ -174,6 +191,8 @@ export interface AddressSetting {
   readonly env: readonly string[];
   /** What it is where none is set; without one the vendor is not configured then. */
   readonly fallback?: string;
+  /** Values for which the whole address is another. */
+  readonly origins?: Readonly<Record<string, string>>;
 }
 
 /** What a model does that is neither a chat nor an embedding model, and so at which endpoint it is asked. */
@@ -285,6 +304,10 @@ export interface AdapterSpec {
   readonly keyEnv?: readonly string[];
   /** Environment names that make one key together, instead of `keyEnv`; each may be a comma-separated list of as many. */
   readonly keyParts?: readonly string[];
+  /** Other ways to show who we are: the first of them whose variables are set comes before `auth`. */
+  readonly otherLogins?: readonly Pick<AdapterSpec, "auth" | "keyEnv" | "keyParts">[];
+  /** Its models are reached by names that the operator gave them: `<ID>_DEPLOYMENTS` lists them as `<model>=<name>`, and no other is sold. */
+  readonly deployments?: boolean;
   /** Answers without our key too, less or slower. */
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */

@@ -10,10 +10,27 @@ export type Auth =
   | { readonly kind: "query"; readonly name: string }
   /** A field of the JSON body. */
   | { readonly kind: "body"; readonly field: string }
+  /**
+   * The request is signed by the parts of a key: its id, its secret, and the token of a session where it has one (AWS Signature
+   * Version 4). `region` is one of the adapter's settings.
+   */
+  | { readonly kind: "sigv4"; readonly service: string; readonly region: string }
+  /**
+   * A bearer token that lives for a while, for the parts of a key: tenant, client id and secret (RFC 6749, 4.4). `origin` is one of the
+   * adapter's origins; `{tenant}` in the path is the first part.
+   */
+  | { readonly kind: "client-credentials"; readonly origin: string; readonly path: string; readonly scope: string }
+  /** A bearer token that lives for a while, for what a service account signs (RFC 7523); the key is the JSON of its key file, or that file's path. */
+  | { readonly kind: "service-account"; readonly scope: string }
   | { readonly kind: "none" };
 
 export const bearer: Auth = { kind: "header", name: "authorization", prefix: "Bearer " };
 export const noAuth: Auth = { kind: "none" };
 export function keyHeader(name: string): Auth {
   return { kind: "header", name, prefix: "" };
+}
+
+/** Whether a request is made fit for the vendor by more than the key itself. */
+export function isSigned({ kind }: Auth): boolean {
+  return kind === "sigv4" || kind === "client-credentials" || kind === "service-account";
 }

@@ -21,6 +21,8 @@ export interface TokenRates {
   readonly output: PicoPerToken;
   readonly cacheRead: PicoPerToken;
   readonly cacheWrite: PicoPerToken;
+  /** A call costs a thousand of these beside its tokens. */
+  readonly thousandth: PicoPerToken;
 }
 
 /** Rates of the whole call once its prompt (input + cache read + cache write) is longer than `promptTokens`. */
@@ -63,13 +65,28 @@ export interface Adapter {
   readonly origin: string;
   /** The other hosts of `spec.origins`, as `origin` is. */
   readonly origins: Readonly<Record<string, string>>;
+  /** The parts of its address that are set, by their names. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** By the adapter's name of a model; null: its models are reached by their own names. */
+  readonly deployments: ReadonlyMap<string, readonly Deployment[]> | null;
+  /** A request is ready only once it is signed, or a token has been fetched for it. */
+  readonly signs: boolean;
   /** In rotation; empty where the server needs none, and then no key is sent. The parts of a key are joined by newlines. */
   readonly keys: readonly string[];
   /** The User-Agent that names us to those who ask for it; null: none is sent. */
   readonly userAgent: string | null;
   readonly configured: boolean;
+  /** As sandbox accounts see it: nothing of theirs reaches the internet. */
+  readonly isSandbox?: true;
   /** Why it is not configured, where it is not for want of a key alone. */
   readonly waitsFor?: string;
+}
+
+/** A model by the name that the operator gave it. */
+export interface Deployment {
+  readonly name: string;
+  /** Of all calls that its equals get, as many parts as this go to it. */
+  readonly weight: number;
 }
 
 /** One way to serve a model: an adapter and its own name for it. */
@@ -77,6 +94,8 @@ interface OfferOf<Spec> {
   readonly adapter: Adapter;
   readonly upstreamModel: string;
   readonly spec: Spec;
+  /** Of the calls that go to its equals, the deployments of one model, as many parts as this are its. */
+  readonly weight: number;
   /** What the upstream takes from us. */
   readonly cost: TokenPrice;
   /** Shared by all requests that this candidate's health is kept for; sandbox and live never share one. */

@@ -106,6 +106,7 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
     slug: `${adapter.id}/${upstreamModel}`,
     upstreamModel,
     spec,
+    weight: 1,
     adapter: named === null ? { ...adapter, configured: false } : adapter,
     cost,
   };

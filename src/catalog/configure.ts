@@ -1,6 +1,8 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
+import { readFileSync } from "node:fs";
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
+import { bearer, isSigned } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 
@@ -51,14 +53,37 @@ function listOf(setting: string | null): readonly string[] {
 /** What separates the parts of a key that has several. */
 export const KEY_PARTS = "\n";
 
-function keysOf(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
+/** The key file of a service account, or the text of one; null where it cannot be read. */
+function keyFileOf(setting: string): string | null {
+  if (setting.startsWith("{")) return setting;
+  try {
+    return readFileSync(setting, "utf8").trim();
+  } catch {
+    return null;
+  }
+}
+
+type Login = Pick<AdapterSpec, "auth" | "keyEnv" | "keyParts">;
+
+function keysOf(id: string, spec: Login, env: AdapterEnv): readonly string[] {
   if (spec.keyParts !== undefined) {
     const [first = [], ...rest] = spec.keyParts.map((name) => listOf(settingOf(env, name)));
     const whole = first.map((part, at) => [part, ...rest.map((list) => list[at] ?? "")]);
     return whole.filter((parts) => !parts.includes("")).map((parts) => parts.join(KEY_PARTS));
   }
   const names = spec.keyEnv ?? [envName(id, "API_KEY")];
-  return listOf(names.map((name) => settingOf(env, name)).find((value) => value !== null) ?? null);
+  const setting = names.map((name) => settingOf(env, name)).find((value) => value !== null) ?? null;
+  if (spec.auth.kind !== "service-account") return listOf(setting);
+  const key = setting === null ? null : keyFileOf(setting);
+  return key === null ? [] : [key];
+}
+
+/** How we show who we are, with the variables that are set. */
+function loginOf(id: string, spec: AdapterSpec, env: AdapterEnv): AdapterSpec {
+  const other = spec.otherLogins?.find((login) => keysOf(id, login, env).length > 0);
+  if (other === undefined) return spec;
+  const { keyEnv, keyParts, ...rest } = spec;
+  return { ...rest, ...other };
 }
 
 /** How we name ourselves to a vendor that wants to know who calls. */
@@ -76,20 +101,56 @@ function addressPart({ env: names, fallback }: AddressSetting, env: AdapterEnv):
 }
 
 /** The vendor's own address with its parts filled in; null: one is not known. */
-function ownOrigin({ origin, settings = {} }: AdapterSpec, env: AdapterEnv): string | null {
-  const parts = new Map(Object.entries(settings).map(([name, setting]) => [name, addressPart(setting, env)]));
-  const isWhole = [...parts].every(([name, part]) => part !== null || !origin.includes(`{${name}}`));
-  return isWhole ? origin.replace(/\{([a-z]+)\}/g, (_, name: string) => parts.get(name) ?? "") : null;
+function ownOrigin({ origin, settings = {} }: AdapterSpec, parts: Readonly<Record<string, string>>): string | null {
+  const other = Object.entries(settings).map(([name, { origins }]) => origins?.[parts[name] ?? ""]);
+  const template = other.find((one) => one !== undefined) ?? origin;
+  const isWhole = [...template.matchAll(/\{([a-z]+)\}/g)].every(([, name = ""]) => parts[name] !== undefined);
+  return isWhole ? template.replace(/\{([a-z]+)\}/g, (_, name: string) => parts[name] ?? "") : null;
+}
+
+/** The parts of an address that are set, by their names. */
+function partsOf({ settings = {} }: AdapterSpec, env: AdapterEnv): Readonly<Record<string, string>> {
+  const parts = Object.entries(settings).map(([name, setting]) => [name, addressPart(setting, env)] as const);
+  return Object.fromEntries(parts.flatMap(([name, part]) => (part === null ? [] : [[name, part]])));
+}
+
+const DEPLOYMENT = /^(?<model>[^=\s]+)=(?<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\*(?<weight>[1-9][0-9]{0,2}))?$/;
+
+/** What the operator calls a vendor's models: `<model>=<name>`, with `*<weight>` where several of one model share its calls. */
+function deploymentsOf(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter["deployments"] {
+  if (spec.deployments !== true) return null;
+  const named = listOf(settingOf(env, envName(id, "DEPLOYMENTS"))).flatMap((text) => {
+    const { model = "", name = "", weight = "1" } = DEPLOYMENT.exec(text)?.groups ?? {};
+    return name === "" ? [] : [{ model, name, weight: Number(weight) }];
+  });
+  return Map.groupBy(named, ({ model }) => model);
+}
+
+/** Deployments that are none, or of models that the adapter does not know. */
+function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
+  if (spec.deployments !== true) return [];
+  const variable = envName(id, "DEPLOYMENTS");
+  const known = { ...spec.chat?.models, ...spec.embeddings?.models };
+  return listOf(settingOf(env, variable)).flatMap((text) => {
+    const model = DEPLOYMENT.exec(text)?.groups?.model;
+    if (model === undefined) return [`${variable} has ${JSON.stringify(text)}, which is not <model>=<name>`];
+    return Object.hasOwn(known, model)
+      ? []
+      : [`${variable} names the model ${model}, which adapters/${id} does not have`];
+  });
 }
 
 /** An adapter as live accounts see it. */
-export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
+export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
-  const origin = baseUrl ?? ownOrigin(spec, env);
+  const spec = loginOf(id, file, env);
+  const settings = partsOf(spec, env);
+  const origin = baseUrl ?? ownOrigin(spec, settings);
   const keys = keysOf(id, spec, env);
   const keyless = spec.auth.kind === "none" || spec.keyOptional === true;
   const waitsFor = spec.waitsFor ?? (spec.contact === "required" && contact === null ? WANTS_CONTACT : null);
-  const isKnown = origin !== null && waitsFor === null;
+  const isPlaced = Object.values(spec.settings ?? {}).every((setting) => addressPart(setting, env) !== null);
+  const isKnown = origin !== null && waitsFor === null && (isPlaced || baseUrl !== null);
   const reached = spec.local ? baseUrl !== null : isKnown && (keys.length > 0 || keyless);
   const origins = Object.entries(spec.origins ?? {}).map(([name, origin]) => {
     const { url } = addressOf(env, id, `${inName(name)}_BASE_URL`);
@@ -100,6 +161,9 @@ export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, co
     spec,
     origin: (origin ?? spec.origin).replace(/\/+$/, ""),
     origins: Object.fromEntries(origins),
+    settings,
+    signs: isSigned(spec.auth),
+    deployments: deploymentsOf(id, spec, env),
     keys,
     userAgent: userAgentOf(spec, contact),
     configured: reached && spec.sandboxOnly !== true,
@@ -111,8 +175,23 @@ export function configureLive(id: string, spec: AdapterSpec, env: AdapterEnv, co
 export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: string | null): Adapter {
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
   const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));
-  const keys = [(spec.keyParts ?? [""]).map(() => SANDBOX_KEY).join(KEY_PARTS)];
-  return { id, spec, origin, origins, keys, userAgent: userAgentOf(spec, null), configured: sandboxOrigin !== null };
+  // No token is fetched and nothing is signed for a vendor that is none.
+  const shown = isSigned(spec.auth) ? { ...spec, auth: bearer, keyParts: [""] } : spec;
+  const keys = [(shown.keyParts ?? [""]).map(() => SANDBOX_KEY).join(KEY_PARTS)];
+  const settings = Object.fromEntries(Object.keys(spec.settings ?? {}).map((name) => [name, SANDBOX_KEY]));
+  return {
+    id,
+    spec: shown,
+    origin,
+    origins,
+    settings,
+    signs: false,
+    deployments: null,
+    keys,
+    userAgent: userAgentOf(spec, null),
+    configured: sandboxOrigin !== null,
+    isSandbox: true,
+  };
 }
 
 /**
@@ -137,6 +216,14 @@ export function namedModelOf(id: string, env: AdapterEnv): string | null {
   return settingOf(env, envName(id, "MODEL"));
 }
 
+/** Key files that nobody can read. */
+function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
+  if (spec.auth.kind !== "service-account") return [];
+  const names = spec.keyEnv ?? [envName(id, "API_KEY")];
+  const set = names.filter((name) => settingOf(env, name) !== null).slice(0, 1);
+  return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
+}
+
 /** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */
 export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[] {
   return [...files.adapters].flatMap(([id, spec]) => {
@@ -156,6 +243,8 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
         parseUsdPerMillion(settingOf(env, name) ?? "") === null ? [`${name} is no price`] : [],
       ),
       ...(isUnpriced ? [`${envName(id, "MODEL")} needs ${prices.join(" and ")}: what is not priced is not sold`] : []),
+      ...unreadableKeys(id, spec, env),
+      ...strangeDeployments(id, spec, env),
       ...strange.map((setting) => `${setting.env[0]} cannot stand in an address`),
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),
     ];

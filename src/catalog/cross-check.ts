@@ -35,6 +35,23 @@ function slugProblems(files: CatalogFiles, listing: Listing): readonly string[] 
   return [`${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`];
 }
 
+/** Of models that are sold by units: the slug, and the host that they name. */
+function unitProblems(files: CatalogFiles): readonly string[] {
+  return [...files.adapters].flatMap(([id, { maker, unitModels = {}, origins = {} }]) =>
+    Object.entries(unitModels).flatMap(([name, { slug, origin }]) => {
+      const field = `adapters/${id}.ts: unitModels.${name}`;
+      const sold = slug ?? (maker === undefined ? name : `${maker}/${name}`);
+      const isNamed = SLUG.test(sold) && (maker === undefined || sold.startsWith(`${maker}/`));
+      return [
+        ...(isNamed ? [] : [`${field} needs a slug as <maker>/<model>, not ${sold}`]),
+        ...(origin === undefined || Object.hasOwn(origins, origin)
+          ? []
+          : [`${field} names the origin ${origin}, which is none of the adapter's`]),
+      ];
+    }),
+  );
+}
+
 /** What is to be asked for instead is sold here, and longer than what it replaces. */
 function successorProblems(listings: readonly Listing[]): readonly string[] {
   return listings.flatMap((listing) => {
@@ -124,6 +141,7 @@ export function checkTogether(files: CatalogFiles): readonly string[] {
     ...clashes(files, all),
     ...successorProblems(all),
     ...actionProblems(files),
+    ...unitProblems(files),
     ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),
   ];
 }

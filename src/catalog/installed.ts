@@ -39,7 +39,8 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     on: configured,
     variables: variablesOf(id, spec),
     waits_for: spec.waitsFor ?? null,
-    sells_models: spec.chat !== undefined || spec.embeddings !== undefined,
+    // Whoever sells actions as well is told by those.
+    sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),
     serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length,
   };

@@ -1,6 +1,6 @@
 // The free answers about prices: the list of models, one model, and the price list with its tiers.
 import { GatewayError } from "../errors.ts";
-import { usdPerMillionText, usdPerTokenText } from "../money.ts";
+import { costOf, usdPerMillionText, usdPerTokenText, usdText } from "../money.ts";
 import type {
   Audience,
   Catalog,
@@ -17,12 +17,19 @@ import { unitPriceText } from "./unit-price.ts";
 
 type Sold = SoldModel | SoldEmbedding;
 
+/** What a call costs beside its tokens, in USD. */
+function usdPerRequestText(thousandth: TokenRates["thousandth"]): string {
+  return usdText(costOf([[1_000, thousandth]]));
+}
+
 function perToken(rates: TokenRates) {
   return {
     prompt: usdPerTokenText(rates.input),
     completion: usdPerTokenText(rates.output),
     input_cache_read: usdPerTokenText(rates.cacheRead),
     input_cache_write: usdPerTokenText(rates.cacheWrite),
+    // Of a call, as others who list it do; undefined, and so not in the JSON, where a call costs nothing but its tokens.
+    request: rates.thousandth === 0 ? undefined : usdPerRequestText(rates.thousandth),
   };
 }
 
@@ -34,6 +41,7 @@ function perMillion(rates: TokenRates) {
     completion_usd_per_million: number(rates.output),
     cache_read_usd_per_million: number(rates.cacheRead),
     cache_write_usd_per_million: number(rates.cacheWrite),
+    usd_per_thousand_calls: rates.thousandth === 0 ? undefined : number(rates.thousandth),
   };
 }
 

@@ -3,6 +3,7 @@
 import { usdPerMillionText } from "../money.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
 import { timeText } from "./price-answers.ts";
+import { unitPriceText } from "./unit-price.ts";
 
 /** A line of the price list; prices are decimal strings in USD per million tokens. */
 export interface PriceRow {
@@ -70,4 +71,30 @@ export function priceLines(row: PriceRow): readonly (readonly string[])[] {
     ...row.hours.map((at) => [`  ${at.from} to ${at.until} UTC`, at.input, "", at.output, "", ""]),
     ...row.steps.map((step) => [`  above ${shortCount(step.promptTokens)}`, step.input, "", step.output, "", ""]),
   ];
+}
+
+/** A line of the list of what is sold by units; prices are decimal strings in USD, by what they are for. */
+export interface UnitPriceRow {
+  readonly model: string;
+  readonly kind: string;
+  readonly usd: Readonly<Record<string, string>>;
+  readonly since: string;
+  readonly providers: readonly string[];
+}
+
+/** Every model that is sold by units with its sale price of today, by slug. */
+export function unitPriceRows(catalog: Catalog, audience: Audience): readonly UnitPriceRow[] {
+  return catalog.unitModels(audience).map(({ slug, kind, sale, offers }) => {
+    const providers = offers.map(({ adapter }) => adapter.id);
+    return { model: slug, kind, usd: unitPriceText(sale), since: sale.since, providers };
+  });
+}
+
+export const UNIT_PRICE_TITLE = "Sale prices by units, in USD";
+export const UNIT_PRICE_HEADING = ["MODEL", "KIND", "PRICES", "SERVED BY"];
+
+/** A row as cells below the heading. */
+export function unitPriceCells({ model, kind, usd, providers }: UnitPriceRow): readonly string[] {
+  const prices = Object.entries(usd).map(([unit, price]) => `${unit.replaceAll("_", " ")} ${price}`);
+  return [model, kind, prices.join(", ") || "free", providers.join(", ") || "-"];
 }

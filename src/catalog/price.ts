@@ -10,7 +10,16 @@ export interface UsageBound {
   readonly outputTokensMax: number;
 }
 
-const BUCKETS = ["input", "output", "cacheRead", "cacheWrite"] as const satisfies readonly (keyof TokenRates)[];
+const BUCKETS = [
+  "input",
+  "output",
+  "cacheRead",
+  "cacheWrite",
+  "thousandth",
+] as const satisfies readonly (keyof TokenRates)[];
+
+/** A price of a thousand calls in USD is the price of a million of what a call has a thousand of. */
+const THOUSAND = 1_000;
 
 /** The rates of a call with this many prompt tokens (input + cache read + cache write). */
 export function ratesOf(price: TokenPrice, promptTokens: number): TokenRates {
@@ -31,6 +40,7 @@ export function costOfUsage(price: TokenPrice, usage: TokenUsage): Nano {
     [cacheReadTokens, rates.cacheRead],
     [cacheWriteTokens, rates.cacheWrite],
     [outputTokens, rates.output],
+    [THOUSAND, rates.thousandth],
   ]);
 }
 
@@ -46,6 +56,7 @@ export function boundOf(price: TokenPrice, bound: UsageBound): Nano {
   return costOf([
     [bound.inputTokensMax, prompt],
     [bound.outputTokensMax, output],
+    [THOUSAND, price.thousandth],
   ]);
 }
 
@@ -64,8 +75,12 @@ function picoOf(text: string): PicoPerToken {
   return pico;
 }
 
-function compileRates(spec: Omit<TokenPriceSpec, "since" | "steps" | "hours">): TokenRates {
+function compileRates(
+  spec: Omit<TokenPriceSpec, "since" | "steps" | "hours" | "thousandCalls">,
+  thousandCalls = "0",
+): TokenRates {
   return {
+    thousandth: picoOf(thousandCalls),
     input: picoOf(spec.input),
     output: picoOf(spec.output),
     cacheRead: picoOf(spec.cacheRead ?? spec.input),
@@ -75,15 +90,24 @@ function compileRates(spec: Omit<TokenPriceSpec, "since" | "steps" | "hours">): 
 
 /** Compiles a price that has passed validation. `name` begins its version: a slug, or an adapter and its model. */
 export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
-  const steps = (spec.steps ?? []).map((step) => ({ ...compileRates(step), promptTokens: step.promptTokens }));
+  const steps = (spec.steps ?? []).map((step) => ({
+    ...compileRates(step, spec.thousandCalls),
+    promptTokens: step.promptTokens,
+  }));
   const { since } = spec;
   const version = `${name}@${since}`;
   const hours = (spec.hours ?? []).map((at): PriceHours => {
-    const price = { ...compileRates(at), steps: [], hours: [], since, version: `${version}:${at.from}-${at.until}` };
+    const price = {
+      ...compileRates(at, spec.thousandCalls),
+      steps: [],
+      hours: [],
+      since,
+      version: `${version}:${at.from}-${at.until}`,
+    };
     const { from, until, weekdaysOnly = false } = at;
     return { fromMinute: minuteOf(from), untilMinute: minuteOf(until), weekdaysOnly, price };
   });
-  return { ...compileRates(spec), steps, hours, since, version };
+  return { ...compileRates(spec, spec.thousandCalls), steps, hours, since, version };
 }
 
 /** The minute of the day of `HH:MM`. */
@@ -147,6 +171,7 @@ function mapRates(rates: TokenRates, change: (price: PicoPerToken) => PicoPerTok
     output: change(rates.output),
     cacheRead: change(rates.cacheRead),
     cacheWrite: change(rates.cacheWrite),
+    thousandth: change(rates.thousandth),
   };
 }
 
@@ -176,6 +201,7 @@ export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: strin
       output: most("output"),
       cacheRead: most("cacheRead"),
       cacheWrite: most("cacheWrite"),
+      thousandth: most("thousandth"),
     };
   };
   const steps = lengthsOf(prices).map((promptTokens): PriceStep => ({ ...above(promptTokens), promptTokens }));

@@ -1,6 +1,6 @@
 // What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
 import type { ChatSpec, ChatWire, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
-import type { Adapter, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
+import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import { blendOf, compilePrice, dearest, isDearer, priceOn, sellAt } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
@@ -25,7 +25,14 @@ export interface AudienceRules extends SaleRules {
 /** A listing with a price on the day, at the adapter that lists it. */
 export interface PricedListing extends Listing {
   readonly adapter: Adapter;
+  readonly weight: number;
   readonly cost: TokenPrice;
+}
+
+/** The names by which a listed model is reached: its own, or those that the operator gave it. */
+function deploymentsOf(adapter: Adapter, upstreamModel: string): readonly Deployment[] {
+  if (adapter.deployments === null) return [{ name: upstreamModel, weight: 1 }];
+  return adapter.deployments.get(upstreamModel) ?? [];
 }
 
 /** The listings of one kind that have a price on the day, and have not ended by then. */
@@ -34,7 +41,10 @@ export function pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): 
     listingsOf(adapter.id, adapter.spec, kind).flatMap((listing) => {
       const spec = priceOn(day, listing.spec.prices);
       if (spec === null || hasEnded(listing.spec.retires, day)) return [];
-      return [{ ...listing, adapter, cost: compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`) }];
+      const cost = compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`);
+      return deploymentsOf(adapter, listing.upstreamModel).map(({ name, weight }) => {
+        return { ...listing, upstreamModel: name, adapter, weight, cost };
+      });
     }),
   );
 }
@@ -72,6 +82,8 @@ function inOrder(a: PricedListing, b: PricedListing): number {
 const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   takes: true,
   answersInParts: true,
+  fetches: true,
+  paths: true,
   toolsDialect: true,
   maxTokensField: true,
   dropFields: true,
@@ -122,8 +134,8 @@ function soldOf(slug: string, group: Group, rules: AudienceRules) {
 }
 
 function embeddingOfferOf(listing: PricedListing, healthScope: string): EmbeddingOffer {
-  const { adapter, upstreamModel, spec, cost } = listing;
-  return { adapter, upstreamModel, spec, cost, healthKey: `${healthScope}${adapter.id}/${upstreamModel}` };
+  const { adapter, upstreamModel, spec, weight, cost } = listing;
+  return { adapter, upstreamModel, spec, weight, cost, healthKey: `${healthScope}${adapter.id}/${upstreamModel}` };
 }
 
 function offerOf(listing: PricedListing, healthScope: string): Offer | null {

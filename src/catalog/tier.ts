@@ -162,7 +162,7 @@ export interface FacetSpec {
   /** What a query says that means this facet, where no model chooses. */
   readonly words?: RegExp;
   readonly sources: readonly [SourceSpec, ...SourceSpec[]];
-  /** So many of the first are indexes of their own: where time is short, the first two of them that can be asked race. */
+  /** So many of the first are indexes of their own: where time is short, two of them race, the first that can be asked and the next of another vendor. */
   readonly racing?: number;
   /** The whole text of what is found is always fetched. */
   readonly fullText?: true;

@@ -42,7 +42,13 @@ const hours = z
   .strictObject({ from: time, until: time, weekdaysOnly: z.boolean().optional(), ...rates })
   .refine(({ from, until }) => from < until, { path: ["until"], message: "must be after `from`, on the same day" });
 const dated = z
-  .strictObject({ since: day, ...rates, steps: z.array(step).optional(), hours: z.array(hours).optional() })
+  .strictObject({
+    since: day,
+    ...rates,
+    thousandCalls: price.optional(),
+    steps: z.array(step).optional(),
+    hours: z.array(hours).optional(),
+  })
   .refine((one) => one.steps === undefined || one.hours === undefined, {
     path: ["hours"],
     message: "cannot be together with steps",
@@ -65,11 +71,19 @@ const takes = z.strictObject({
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
 });
-const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content"]);
+const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
 const wire = {
   takes: takes.optional(),
   answersInParts: z.boolean().optional(),
+  fetches: z.enum(["https", "https-typed", "none"]).optional(),
   toolsDialect: dialect.optional(),
+  paths: z
+    .strictObject({
+      whole: z.string().startsWith("/"),
+      stream: z.string().startsWith("/"),
+      without: z.array(z.string()),
+    })
+    .optional(),
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   dropFields: z.array(z.string()).optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
@@ -198,26 +212,37 @@ const otherOrigin = z
 const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
 const settings = z.record(
   z.string().regex(/^[a-z]+$/),
-  z.strictObject({ env: envNames, fallback: z.string().optional() }),
+  z.strictObject({ env: envNames, fallback: z.string().optional(), origins: z.record(z.string(), origin).optional() }),
 );
+const auth = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
+  z.strictObject({
+    kind: z.literal("headers"),
+    names: z.array(headerName).min(1),
+    fixed: z.record(headerName, z.string()).optional(),
+  }),
+  z.strictObject({ kind: z.literal("basic") }),
+  z.strictObject({ kind: z.literal("query"), name: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("body"), field: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("sigv4"), service: z.string().min(1), region: z.string().min(1) }),
+  z.strictObject({
+    kind: z.literal("client-credentials"),
+    origin: z.string().min(1),
+    path: z.string().startsWith("/"),
+    scope: z.string().min(1),
+  }),
+  z.strictObject({ kind: z.literal("service-account"), scope: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("none") }),
+]);
 
 const adapter = z.strictObject({
   name: z.string().min(1),
   docs: z.string().min(1),
   origin,
   settings: settings.optional(),
-  auth: z.discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
-    z.strictObject({
-      kind: z.literal("headers"),
-      names: z.array(headerName).min(1),
-      fixed: z.record(headerName, z.string()).optional(),
-    }),
-    z.strictObject({ kind: z.literal("basic") }),
-    z.strictObject({ kind: z.literal("query"), name: z.string().min(1) }),
-    z.strictObject({ kind: z.literal("body"), field: z.string().min(1) }),
-    z.strictObject({ kind: z.literal("none") }),
-  ]),
+  auth,
+  otherLogins: z.array(z.strictObject({ auth, keyEnv: envNames.optional(), keyParts: envNames.optional() })).optional(),
+  deployments: z.boolean().optional(),
   maker: z
     .string()
     .regex(/^[a-z0-9-]+$/)

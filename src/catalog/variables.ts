@@ -9,7 +9,8 @@ export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
   const contact = spec.contact === "required" ? ["CONTACT"] : [];
   const parts = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
   const address = parts.flatMap(({ env }) => env.slice(0, 1));
-  return [...keyVariablesOf(id, spec), ...address, ...contact];
+  const deployments = spec.deployments === true ? [envName(id, "DEPLOYMENTS")] : [];
+  return [...keyVariablesOf(id, spec), ...address, ...deployments, ...contact];
 }
 
 /** Where its key stands: one variable, or those of its parts. Of several names for the same key the first. */
@@ -25,9 +26,11 @@ export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[]
   const suffixes = [
     "BASE_URL",
     ...origins,
+    ...(spec.deployments === true ? ["DEPLOYMENTS"] : []),
     ...(any ? ["MODEL", "PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"] : []),
   ];
-  const keys = spec.keyParts ?? spec.keyEnv ?? [envName(id, "API_KEY")];
+  const logins = [spec, ...(spec.otherLogins ?? [])];
+  const keys = logins.flatMap(({ keyParts, keyEnv }) => keyParts ?? keyEnv ?? [envName(id, "API_KEY")]);
   const address = Object.values(spec.settings ?? {}).flatMap(({ env }) => env);
   return [...suffixes.map((suffix) => envName(id, suffix)), ...keys, ...address];
 }

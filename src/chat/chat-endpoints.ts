@@ -1,7 +1,7 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
-import type { Answer, Call, Endpoint } from "../endpoint.ts";
+import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { VERSION_HEADER } from "../wires/messages/headers.ts";
@@ -24,6 +24,11 @@ export interface PriceAnswers {
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const paid = { ...PAID, errors: chatErrors } as const;
 
+/** An endpoint that knows no wire, below the language models' path and in OpenAI's words for errors. */
+export function inChatWire(spec: EndpointSpec): Endpoint {
+  return { ...spec, ...at(spec.path), errors: chatErrors };
+}
+
 function free(path: string, make: (call: Call) => unknown): Endpoint {
   return {
     ...FREE,
@@ -39,7 +44,7 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   return [
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
-    ...unitEndpoints(deps).map((spec) => ({ ...spec, ...at(spec.path), errors: chatErrors })),
+    ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
       const list = answers.models(seenBy(caller));
       return request.headers.has(VERSION_HEADER) ? modelListJson(list.data) : list;

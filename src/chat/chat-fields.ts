@@ -190,6 +190,7 @@ const body: PlaceSpec = {
     ),
     audio: refused("audio output is not sold"),
     plugins: refused("plugins are billed apart"),
+    transforms: refused("prompts are sent as they are", (value) => Array.isArray(value) && value.length === 0),
     web_search_options: refused("searches are billed apart"),
     search_parameters: refused("searches are billed apart"),
     web_search: refused("searches are billed apart"),

@@ -1,4 +1,5 @@
 // Tells the caller which fields of the body were not sent, so that a client with extras keeps working and nobody is left guessing.
+import type { Frame } from "../endpoint.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 
 const NAME = "x-tollgate-dropped";
@@ -11,4 +12,18 @@ export function isOwnServer({ adapter }: ModelCandidate["offer"]): boolean {
 /** The header of a body's dropped fields; none where every candidate is a server of the operator's own, which is sent them. */
 export function droppedHeader(dropped: readonly string[], ownServersOnly: boolean): Readonly<Record<string, string>> {
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: dropped.join(",") };
+}
+
+/** The same frame, which names the fields too that the vendor which answered was not sent; lists in several headers are one list. */
+export function tellingUnsent(frame: Frame): Frame {
+  return {
+    keepAlive: frame.keepAlive,
+    last: (final, cost, charge, legs) => frame.last(final, cost, charge, legs),
+    broken: (error, legs) => frame.broken(error, legs),
+    head(reply, served, legs, charge) {
+      frame.head(reply, served, legs, charge);
+      const unsent = (served as ModelCandidate).unsent();
+      if (unsent.length > 0) reply.header(NAME, unsent.join(","));
+    },
+  };
 }

@@ -14,7 +14,7 @@ import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
-import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
 import { placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
@@ -273,11 +273,13 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
         tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
       ),
     },
-    frame: read.frame({
-      id,
-      createdS,
-      trace: request.headers.get("x-tollgate-trace") === "1",
-      loweredTo: served.loweredTo,
-    }),
+    frame: tellingUnsent(
+      read.frame({
+        id,
+        createdS,
+        trace: request.headers.get("x-tollgate-trace") === "1",
+        loweredTo: served.loweredTo,
+      }),
+    ),
   };
 }

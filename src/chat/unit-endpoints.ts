@@ -47,6 +47,12 @@ function json<Body extends Modelled>(
   };
 }
 
+/** A form has texts alone; what is ours of it is checked as it is in JSON. */
+function withNumber(fields: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> {
+  const value = fields[name];
+  return { ...fields, ...(typeof value === "string" && /^\d+$/.test(value) ? { [name]: Number(value) } : {}) };
+}
+
 /** An endpoint whose body is a form with files in it. */
 function form<Body extends Modelled>(
   path: string,
@@ -72,7 +78,12 @@ function form<Body extends Modelled>(
         const [sound] = endpoint.kind === "transcription" ? files : [];
         const heard = sound === undefined ? {} : { secondsMax: await soundSecondsMax(sound) };
         const fingerprinted = { ...fields, files: files.map(({ field, sha256 }) => [field, sha256]) };
-        const made = unitPlan(endpoint, { sent: { ...fields }, files, fingerprinted, ...heard }, call, deps);
+        const made = unitPlan(
+          endpoint,
+          { sent: withNumber(fields, "max_cost_cents"), files, fingerprinted, ...heard },
+          call,
+          deps,
+        );
         if (made instanceof GatewayError) came.close();
         return made instanceof GatewayError ? made : { ...made, ended: came.close };
       } catch (cause) {

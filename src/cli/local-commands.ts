@@ -63,15 +63,32 @@ const prices: Command = {
   options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
   summary: "Lists what every model costs and which providers serve it",
   async run(typed, { config: settings, admin, columns }) {
-    const { PRICE_HEADING, PRICE_TITLE, priceLines, priceRows } = await import("../catalog/price-table.ts");
+    const {
+      PRICE_HEADING,
+      PRICE_TITLE,
+      priceLines,
+      priceRows,
+      UNIT_PRICE_HEADING,
+      UNIT_PRICE_TITLE,
+      unitPriceCells,
+      unitPriceRows,
+    } = await import("../catalog/price-table.ts");
     const sandbox = typed.flag("sandbox");
     const asked = await askedOr(
-      () => admin.call<{ models: ReturnType<typeof priceRows> }>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
-      async () => ({ models: priceRows(await catalogOf(settings), { sandbox }) }),
+      () =>
+        admin.call<{ models: ReturnType<typeof priceRows>; unit_models: ReturnType<typeof unitPriceRows> }>(
+          "GET",
+          `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`,
+        ),
+      async () => {
+        const catalog = await catalogOf(settings);
+        return { models: priceRows(catalog, { sandbox }), unit_models: unitPriceRows(catalog, { sandbox }) };
+      },
     );
-    const { models } = asked.answer;
-    const shown = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
-    return { json: { from: asked.from, models }, text: asked.told(shown) };
+    const { models, unit_models } = asked.answer;
+    const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
+    const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
+    return { json: { from: asked.from, models, unit_models }, text: asked.told(`${byToken}\n\n${byUnit}`) };
   },
 };
 

@@ -114,6 +114,8 @@ interface Done {
   readonly hasEmail: boolean;
   readonly hasPhone: boolean;
   readonly isSkipped: boolean;
+  readonly wasAsked: boolean;
+  readonly wasAnswered: boolean;
 }
 
 interface Progress {
@@ -218,6 +220,8 @@ class PeopleJob {
       hasEmail: person.hasFrom("email"),
       hasPhone: person.hasFrom("phone"),
       isSkipped: error !== undefined,
+      wasAsked: person.wasAsked,
+      wasAnswered: person.wasAnswered,
     };
     const rows = { ...this.#progress.rows, [at]: done };
     await this.#save({ rows, done: Object.keys(rows).length });
@@ -239,7 +243,7 @@ class PeopleJob {
     const count = (is: (row: Done) => boolean) => done.filter(is).length;
     const spentCents = this.#chargedCents();
     const found = count(({ isFound }) => isFound);
-    if (found === 0 && this.#stopped === null) return failed("no_people", "Nobody was found.");
+    if (found === 0 && this.#stopped === null) return nobody(done);
     return {
       status: "succeeded",
       result: {
@@ -274,6 +278,15 @@ function foundBy({ action: id, ok, latency_ms }: Hop) {
 /** Nobody was found, and nothing is charged. */
 function failed(error: string, message: string): JobEnd {
   return { status: "failed", result: { error, message }, chargeNano: ZERO };
+}
+
+/** Why none of the rows has come to anything. */
+function nobody(rows: readonly Done[]): JobEnd {
+  if (rows.some(({ wasAnswered }) => wasAnswered)) return failed("no_people", "Nobody was found.");
+  if (rows.some(({ wasAsked }) => wasAsked)) return failed("upstream_error", "Nobody who was asked has answered.");
+  const isCut = rows.some(({ isSkipped }) => isSkipped);
+  if (isCut) return failed("no_people", "It ended before anybody was asked.");
+  return failed("upstream_not_configured", "Nobody who could be asked is configured here.");
 }
 
 /** What a row says that was not looked up, or not to its end. */

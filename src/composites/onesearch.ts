@@ -1,12 +1,13 @@
 // core/onesearch: one question to many kinds of sources, answered as evidence that cites where each piece is from.
 import type { JsonObject } from "../catalog/action.ts";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
-import type { FacetsSpec, PageLadderSpec, SearchWanted } from "../catalog/tier.ts";
+import type { FacetsSpec, SearchWanted } from "../catalog/tier.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { classify, type Intent } from "./classify.ts";
 import { type Evidence, merged } from "./evidence.ts";
 import { pagesOf } from "./pages/page-url.ts";
+import type { PageParts } from "./pages/parts.ts";
 import { type ReadPage, readArchived, readPages } from "./read-pages.ts";
 import { type FacetFound, searchFacet } from "./search-facet.ts";
 import { hasFrame, type SearchParams, searchParams } from "./search-params.ts";
@@ -14,9 +15,9 @@ import { SourceCalls, type SourceDeps } from "./source-calls.ts";
 
 export interface OnesearchDeps extends SourceDeps {
   readonly clock: Clock;
-  /** The tiers in force. */
+  readonly pages: PageParts;
+  /** Of the catalog in force. */
   facets(): FacetsSpec;
-  pages(): PageLadderSpec;
 }
 
 const PRICE_CENTS = 5;
@@ -121,9 +122,10 @@ class Onesearch {
 
   #fetch(facet: string, urls: readonly string[], tags: readonly string[]): Promise<ReadonlyMap<string, ReadPage>> {
     const { asOf } = this.#params;
-    const calls = this.#calls;
-    if (asOf !== undefined) return readArchived(facet, urls, asOf, { archive: this.#spec.archive, calls });
-    return readPages(facet, urls, tags, { ladder: this.#deps.pages(), calls });
+    const { clock, pages } = this.#deps;
+    const reader = { clock, pages, calls: this.#calls, call: this.#call };
+    if (asOf !== undefined) return readArchived(facet, urls, asOf, { archive: this.#spec.archive, reader });
+    return readPages(facet, urls, tags, reader);
   }
 
   /** The pages that the caller names, instead of a search. */

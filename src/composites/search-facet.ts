@@ -26,13 +26,18 @@ export interface FacetOrder {
   readonly races: boolean;
 }
 
-/** The first two that can be asked at once; fewer where there are fewer. */
+const adapterOf = ({ source }: Asked) => source.action.split("/")[0];
+
+/** The first two of different vendors that can be asked at once; fewer where there are fewer. */
 function racersOf({ spec, wanted }: FacetOrder, calls: SourceCalls): readonly Asked[] {
   const able = spec.sources.slice(0, spec.racing ?? 0).flatMap((source) => {
     const params = calls.isConfigured(source.action) ? source.params(wanted) : null;
     return params === null ? [] : [{ source, params }];
   });
-  return able.slice(0, 2);
+  const [first] = able;
+  if (first === undefined) return [];
+  const second = able.find((one) => adapterOf(one) !== adapterOf(first));
+  return second === undefined ? [first] : [first, second];
 }
 
 function found(

@@ -3,6 +3,7 @@ import type { JsonObject } from "../catalog/action.ts";
 import type { InnerAnswer, LocalCall, WantedCall } from "../catalog/local-action.ts";
 import type { Clock } from "../clock.ts";
 import type { Payer } from "../plan.ts";
+import type { SkipReason } from "./pages/read-rung.ts";
 
 /** One call of an action, or one that was not made and why. */
 export interface CallRecord {
@@ -17,8 +18,10 @@ export interface CallRecord {
   /** How many results were of use. */
   readonly results?: number;
   readonly error?: string;
-  readonly skipped?: "not_configured" | "not_possible" | "lost_race" | "upstream_bound" | "out_of_time";
+  readonly skipped?: Skipped;
 }
+
+type Skipped = SkipReason | "not_possible" | "lost_race" | "upstream_bound" | "out_of_time";
 
 export interface SourceDeps {
   readonly clock: Clock;
@@ -48,7 +51,7 @@ export class SourceCalls {
     return this.#deps.isConfigured(action, this.#call.payer);
   }
 
-  skip(facet: string, action: string, skipped: NonNullable<CallRecord["skipped"]>): null {
+  skip(facet: string, action: string, skipped: Skipped): null {
     this.records.push({ ...named(facet, action), ok: false, charged_cents: 0, latency_ms: 0, skipped });
     return null;
   }
@@ -90,6 +93,19 @@ export class SourceCalls {
       ...(ok ? {} : { error: answer.error.code }),
     });
     return answer;
+  }
+
+  /** A fetch of our own, which is no call of anybody's. */
+  noteOwn(own: {
+    readonly facet: string;
+    readonly provider: string;
+    readonly action: string;
+    readonly ms: number;
+    readonly results: number;
+  }): void {
+    const { ms, results, ...named } = own;
+    const ok = results > 0;
+    this.records.push({ ...named, ok, charged_cents: 0, latency_ms: Math.round(ms), results });
   }
 
   /** How many results the call with this id has brought. */

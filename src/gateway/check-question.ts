@@ -108,9 +108,29 @@ function cheapestAction(adapter: Adapter, order: CheckOrder): CheckAsk {
   return askAction({ ...least.offer, adapter, spec }, least.params, order);
 }
 
+/** The smallest thing that a model ranks: one word by itself. */
+function askRanks(adapter: Adapter, { catalog, upstream, requestId, createdS, msMax }: CheckOrder): CheckAsk {
+  const offers = catalog.unitModels(LIVE).flatMap(({ slug, offers: some }) => some.map((offer) => ({ slug, offer })));
+  const first = offers.find(({ offer }) => offer.adapter.id === adapter.id && offer.spec.kind === "rerank");
+  if (first === undefined) return "none of its models can be asked for less than a cent";
+  const candidate = upstream.unitCandidate(
+    { ...first.offer, adapter },
+    {
+      requestId,
+      completionId: requestId,
+      createdS,
+      servedSlug: first.slug,
+      clocks: { firstTokenMsMax: msMax, lastFirstTokenMsMax: msMax, gapMsMax: msMax },
+      asked: { task: "rerank", body: { query: "ok", documents: ["ok"], top_n: 1 }, files: [], stream: false },
+    },
+  );
+  return { asked: first.offer.upstreamModel, candidate };
+}
+
 /** What `adapter` is asked; of several of its keys the adapter that is handed in has one. */
 export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
-  const { chat } = adapter.spec;
+  const { chat, actions, unitModels } = adapter.spec;
+  if (chat === undefined && actions === undefined && unitModels !== undefined) return askRanks(adapter, order);
   if (chat === undefined) return cheapestAction(adapter, order);
   const offers = order.catalog
     .models(LIVE)

@@ -20,7 +20,9 @@ export interface OpenCatalog {
 /** What may be a metric label: models and tiers by the names the catalog gives them, never those that callers make up. */
 function soldNames(catalog: Catalog): ReadonlySet<string> {
   const live = { sandbox: false };
-  const models = [...catalog.models(live), ...catalog.embeddings(live)].map(({ slug }) => slug);
+  const models = [...catalog.models(live), ...catalog.embeddings(live), ...catalog.unitModels(live)].map(
+    ({ slug }) => slug,
+  );
   const actions = catalog.actions(live).map(({ id }) => id);
   return new Set([...models, ...actions, ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`])]);
 }

@@ -20,10 +20,10 @@ import type { OpenActions } from "./open-actions.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { openPages } from "./open-pages.ts";
 
-/** Rows of jobs that run at once. */
+/** Rows of jobs that one process works on at once. */
 const ROWS_AT_ONCE = 256;
-/** What the rows of an account's results share. */
-const ROWS_BYTES_MAX = 16 * 1_048_576;
+/** What the rows of an account's jobs may have together: on a disk, and in the memory of a Redis. */
+const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
 export interface OpenCompositesParts {
   readonly config: Config;
@@ -58,14 +58,14 @@ function tierOf<Kind extends CompositeTierSpec["kind"]>(
 
 export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const { config, records, catalog, actions, internet = {} } = parts;
-  const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX });
+  const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
   const places = new RowPlaces(ROWS_AT_ONCE);
   const finder = () => tierOf(catalog, "onefind", "people-finder");
   const pages = openPages({ config, catalog, clock: systemClock, internet });
   const search = {
     clock: systemClock,
+    pages,
     facets: () => tierOf(catalog, "onesearch", "facets"),
-    pages: () => tierOf(catalog, "onescrape", "page-ladder"),
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
   const consult = consultAction(consultDeps(records, actions));

@@ -1,7 +1,7 @@
 // What the operator asks of a running gateway about itself: its providers, prices and settings, and whether the providers answer.
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import { priceRows } from "../catalog/price-table.ts";
+import { priceRows, unitPriceRows } from "../catalog/price-table.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
@@ -31,7 +31,8 @@ export function operatorEndpoints({ config, catalog, upstream, setup }: Operator
     }),
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
-      return { status: 200, body: { models: priceRows(catalog(), { sandbox }) } };
+      const unit_models = unitPriceRows(catalog(), { sandbox });
+      return { status: 200, body: { models: priceRows(catalog(), { sandbox }), unit_models } };
     }),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
   ];

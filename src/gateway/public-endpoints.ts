@@ -3,9 +3,10 @@ import { accountEndpoints } from "../accounts/account-endpoints.ts";
 import { healthEndpoint } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
+import { spendEndpoints } from "../accounts/spend-endpoints.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
-import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import { chatEndpoints, inChatWire } from "../chat/chat-endpoints.ts";
 import { createKeptResponses } from "../chat/kept-responses.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
@@ -117,6 +118,7 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
   const endpoints = [
     ...runEndpoints(run),
     ...modelEndpoints(parts),
+    ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),
     ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),

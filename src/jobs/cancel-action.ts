@@ -19,7 +19,11 @@ export function cancelAction(jobs: () => Pick<Jobs, "cancel">): LocalAction {
     price: { mode: "fixed", cents: 0 },
     async run({ job_id: id }, { payer }) {
       const job = await jobs().cancel(id, payer);
-      if (job !== null) return jobView(job, true);
+      // Its result, where it has one by now, is core/result's to tell.
+      if (job !== null) {
+        const { result: _, ...view } = jobView(job, true);
+        return view;
+      }
       const detail = `job_id: this account has no job ${id.slice(0, 80)}. What a vendor runs on its own cannot be cancelled.`;
       return new GatewayError("not_found", { of: "issued_id", param: "job_id", detail: { detail } });
     },

@@ -61,8 +61,15 @@ export class ParentFunds implements Funds {
   }
 
   async reserve(plan: Plan, id: string): Promise<Held | GatewayError> {
-    const amountNano = this.#spend.counted === "price" ? plan.quote.nano : plan.quote.upstreamNano();
+    const { nano, tighten, upstreamNano } = plan.quote;
+    let amountNano = this.#spend.counted === "price" ? nano : upstreamNano();
     if (this.#spend.setAside(amountNano)) return { id, amountNano };
+    if (tighten !== null) {
+      // Counted, and not only bounded, it may fit.
+      const tightNano = await tighten();
+      amountNano = this.#spend.counted === "price" ? tightNano : upstreamNano();
+      if (this.#spend.setAside(amountNano)) return { id, amountNano };
+    }
     return new GatewayError("over_budget", { detail: { needed_usd: usdText(amountNano) } });
   }
 

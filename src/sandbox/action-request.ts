@@ -109,6 +109,9 @@ function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams
         fixed.every(([name, value]) => headers[name.toLowerCase()] === value)
       );
     }
+    // A signature or a token, which nobody makes for the sandbox.
+    default:
+      return isSaid(headers.authorization);
   }
 }
 

@@ -26,6 +26,8 @@ export interface DialectReading {
   readonly ask: Ask;
   /** The whole body of a unary answer. */
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
+  /** Writes an event as bytes, where they are not lines of text. */
+  frame?(event: DialectEvent): Buffer;
   /** The events of a stream, made as they are needed. */
   events(answer: Answer, conduct: Conduct): Iterable<DialectEvent>;
   /** Answered instead of a whole body, piece by piece. */

@@ -4,6 +4,7 @@ import { type Ask, conversationOf, directivesOf } from "./ask.ts";
 import type { Dialect, DialectReading, Target } from "./dialect.ts";
 import { audioTranscription, audioTranslation, audioVoice } from "./dialects/audio.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { converse } from "./dialects/converse.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { falImages, geminiImages, openaiImageEdits, openaiImages } from "./dialects/images.ts";
@@ -47,6 +48,7 @@ const DIALECTS: readonly Dialect[] = [
   geminiImages,
   generateContent,
   responses,
+  converse,
   cohereRerank,
   dataRerank,
   moderation,

@@ -66,7 +66,8 @@ async function perform(
   clock: Clock,
 ): Promise<void> {
   const { act, conduct, dialect } = scenario;
-  const context = { connection, conduct, dialect, loggedCall, clock };
+  const frame = act.kind === "answer" ? act.reading.frame : undefined;
+  const context = { connection, conduct, dialect, loggedCall, clock, ...(frame === undefined ? null : { frame }) };
   if (act.kind === "silent") return;
   if (act.kind === "reset") {
     loggedCall.end("cut", 0);

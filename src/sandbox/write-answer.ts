@@ -12,6 +12,8 @@ export interface AnswerContext {
   readonly dialect: Dialect;
   readonly loggedCall: LoggedCall;
   readonly clock: Clock;
+  /** Writes an event as bytes, where they are not lines of text. */
+  readonly frame?: (event: DialectEvent) => Buffer;
 }
 
 /** Bytes gathered before they are written, where nothing has to be waited for. */
@@ -19,8 +21,17 @@ const GATHER_CHARS = 64 * 1024;
 const FAILED: Refusal = { kind: "server_error", message: "The model failed while answering." };
 const PAGE = "<!doctype html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>\n";
 
-/** An event as bytes: its lines, and what the conduct does to them. */
-function framed(event: DialectEvent, conduct: Conduct, dialectLineEnd: string): string {
+/** An event as it is written, a character a byte where it is binary. */
+function framed(event: DialectEvent, { frame, conduct, dialect }: AnswerContext): string {
+  return frame === undefined ? linesOf(event, conduct, dialect.lineEnd) : frame(event).toString("latin1");
+}
+
+function bytesOf(text: string, { frame }: AnswerContext): string | Buffer {
+  return frame === undefined ? text : Buffer.from(text, "latin1");
+}
+
+/** The lines of an event, and what the conduct does to them. */
+function linesOf(event: DialectEvent, conduct: Conduct, dialectLineEnd: string): string {
   const lineEnd = conduct.crlf ? "\r\n" : dialectLineEnd;
   const spread = conduct.multiline && event.data.startsWith("{");
   const lines = spread ? JSON.stringify(JSON.parse(event.data), null, 1).split("\n") : [event.data];
@@ -35,12 +46,10 @@ function broken(event: DialectEvent): DialectEvent {
 }
 
 /** Ends an answer before its time. Returns when the connection is gone or the body ended. */
-async function stopEarly(
-  { connection, loggedCall, dialect, conduct }: AnswerContext,
-  stop: NonNullable<Conduct["stop"]>,
-): Promise<void> {
+async function stopEarly(context: AnswerContext, stop: NonNullable<Conduct["stop"]>): Promise<void> {
+  const { connection, loggedCall, dialect } = context;
   if (stop.how === "stall") await connection.sleep(stop.stallMs);
-  if (stop.how === "error") await connection.write(framed(dialect.errorEvent(FAILED), conduct, dialect.lineEnd));
+  if (stop.how === "error") await connection.write(bytesOf(framed(dialect.errorEvent(FAILED), context), context));
   loggedCall.end("cut");
   if (stop.how === "destroy" || stop.how === "stall") connection.destroy();
   else connection.end();
@@ -55,11 +64,11 @@ function createSpool(context: AnswerContext) {
     const [bytes, borne] = [text, tokens];
     text = "";
     tokens = 0;
-    await context.connection.write(bytes);
+    await context.connection.write(bytesOf(bytes, context));
     if (!context.connection.closed) context.loggedCall.written(borne);
   };
   const put = async (event: DialectEvent) => {
-    text += framed(event, context.conduct, context.dialect.lineEnd);
+    text += framed(event, context);
     tokens += event.tokens;
     if (text.length >= GATHER_CHARS) await flush();
   };
@@ -71,7 +80,8 @@ export async function writeStream(context: AnswerContext, events: Iterable<Diale
   const { connection, conduct, clock } = context;
   const { stop, tokensPerSecond } = conduct;
   const spool = createSpool(context);
-  connection.head(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
+  const type = context.frame === undefined ? "text/event-stream; charset=utf-8" : "application/vnd.amazon.eventstream";
+  connection.head(200, { "content-type": type, "cache-control": "no-cache" });
   if (conduct.content === "error") return stopEarly(context, { afterTokens: 0, how: "error", stallMs: 0 });
   let count = 0;
   let tokens = 0;

@@ -5,12 +5,13 @@ import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import { classify } from "./classify.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, type Framing, framingOf } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
+import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
@@ -20,7 +21,8 @@ export interface ChatAttemptOptions {
   readonly lane: Lane;
   /** A stream was asked for. */
   readonly stream: boolean;
-  readonly request: ExchangeRequest;
+  /** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
+  readonly request: ExchangeRequest | Promise<ExchangeRequest>;
   readonly firstTokenMsMax: number;
   readonly gapMsMax: number;
   readonly dispatcher: Dispatcher;
@@ -29,7 +31,8 @@ export interface ChatAttemptOptions {
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
-const NOTHING_READ: Reading = {
+/** Of an attempt that has heard nothing yet. */
+export const NOTHING_READ: Reading = {
   usage: null,
   delivered: { text: "", bytes: 0 },
   upstreamCostNano: null,
@@ -62,7 +65,15 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   /** Sends the request. A request that cannot even be sent fails before this returns. */
   start(): void {
-    this.#exchange.send(this.#options.dispatcher, this.#options.request);
+    const { dispatcher, request } = this.#options;
+    if (!(request instanceof Promise)) return this.#exchange.send(dispatcher, request);
+    const send = (ready: ExchangeRequest) => {
+      if (!this.#over) this.#exchange.send(dispatcher, ready);
+    };
+    request.then(send, (error: unknown) => {
+      const broken = failureOfKind("gateway_internal", String(error));
+      this.#fail(error instanceof VendorFailure ? error.failure : broken);
+    });
   }
 
   pause(): void {
@@ -99,10 +110,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
       this.#body = new UnaryBody(ERROR_BYTES_MAX);
     } else if (this.#options.lane.passesBytes === true && !type.startsWith("application/json")) {
       this.#stream = new HeldBytes(this.#listener);
-    } else if (!this.#options.stream || !type.startsWith("text/event-stream")) {
-      this.#body = new UnaryBody(ANSWER_BYTES_MAX);
     } else {
-      this.#stream = this.#openStream();
+      const framing = this.#options.stream ? framingOf(type) : null;
+      if (framing === null) this.#body = new UnaryBody(ANSWER_BYTES_MAX);
+      else this.#stream = this.#openStream(framing);
     }
   }
 
@@ -134,8 +145,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }
 
-  #openStream(): EventStream {
-    return new EventStream(this.#options.lane, this.#listener);
+  #openStream(framing: Framing): EventStream {
+    return new EventStream(this.#options.lane, this.#listener, framing);
   }
 
   /** What a stream of either sort tells. */

@@ -4,7 +4,7 @@ import type { AttemptFailure } from "../route.ts";
 import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =
-  /context_length|context length|maximum context|too many tokens|prompt is too long|context window|exceeds the maximum number of tokens/;
+  /context_length|context length|maximum context|too many tokens|prompt is too long|input is too long|context window|exceeds the maximum number of tokens/;
 const POLICY =
   /content_policy|content_filter|content management policy|moderation|safety(?!_?settings)|prohibited_content|blocked/;
 const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
@@ -31,7 +31,7 @@ const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegE
   [
     "provider_model_missing",
     /model_not_found|model_decommissioned|invalid_model|model_deprecated/,
-    /^(the )?(requested )?model\b[^:]*(not exist|not found|decommissioned|deprecated)|^(no such|unknown) model|^\S+ is not a valid model/,
+    /^(the )?(requested )?model\b[^:]*(not exist|not found|decommissioned|deprecated)|^(no such|unknown) model|^the provided model identifier is invalid|^\S+ is not a valid model/,
   ],
   ["provider_rate_limited", /rate_limit|resource_exhausted/, /^(too many requests|rate limit)/],
 ];

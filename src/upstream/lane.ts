@@ -11,11 +11,14 @@ import type {
 } from "./dialects/dialect.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { HeldStream } from "./held-stream.ts";
+import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
 import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";
 
 /** All that an attempt asks of a vendor's wire. */
 export interface Lane {
-  request(): UpstreamBody;
+  /** The links that the vendor cannot open: what stands there is handed to `request`. */
+  readonly links?: readonly MediaLink[];
+  request(media?: FetchedMedia): UpstreamBody;
   reader(out: HeldStream): StreamReader;
   answer(json: unknown): UnaryAnswer;
   error(body: unknown): VendorError;
@@ -36,8 +39,11 @@ export function passingLane(
   { body, sent }: Pick<CallerRequest, "body" | "sent">,
   context: ChatContext,
 ): Lane {
+  const links = passing.links?.(body, context) ?? [];
   return {
-    request: () => passing.request(body, context, sent),
+    links,
+    request: (media) =>
+      passing.request(media === undefined ? body : (passing.withMedia?.(body, media) ?? body), context, sent),
     reader: (out) => passing.reader(context, out),
     answer: (json) => passing.answer(json, context),
     error: (json) => passing.error(json),
@@ -59,11 +65,19 @@ function textOf({ choices }: NeutralAnswer): string {
   return blocks.map(blockText).join("");
 }
 
-function translatingLane(dialect: Dialect, { asked, answers }: CallerSide, context: ChatContext): Lane {
+function translatingLane(
+  dialect: Dialect,
+  { asked, answers }: CallerSide,
+  context: ChatContext,
+  links: readonly MediaLink[],
+): Lane {
   const { seal } = context;
   return {
-    request: () =>
-      dialect.request(seal === undefined ? asked.neutral() : openedRequest(asked.neutral(), seal), context),
+    links,
+    request(media) {
+      const whole = withMedia(asked.neutral(), links, media ?? null);
+      return dialect.request(seal === undefined ? whole : openedRequest(whole, seal), context);
+    },
     reader: (out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)),
     answer(json) {
       const read = dialect.answer(json, context);
@@ -76,13 +90,22 @@ function translatingLane(dialect: Dialect, { asked, answers }: CallerSide, conte
   };
 }
 
+function tooMany(links: readonly MediaLink[]): string {
+  return `messages have ${links.length} links that it cannot open itself; ${LINKS_MAX} are opened for it`;
+}
+
 /** The lane of a call, or why the dialect cannot take it. */
 export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext): Lane | string {
   const { asked } = side;
   const { passing } = dialect;
-  if (passing === null || dialect.wire !== asked.wire)
-    return dialect.unsupported(asked.neutral(), context) ?? translatingLane(dialect, side, context);
+  if (passing === null || dialect.wire !== asked.wire) {
+    const links = linksOf(asked.neutral(), context.wire.fetches ?? dialect.fetches);
+    if (links.length > LINKS_MAX) return tooMany(links);
+    const why = dialect.unsupported(withMedia(asked.neutral(), links, null), context);
+    return why ?? translatingLane(dialect, side, context, links);
+  }
   const lane = passingLane(passing, asked, context);
+  if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
   if (context.wire.answersInParts !== true) return lane;
-  return { ...translatingLane(dialect, side, context), request: lane.request };
+  return { ...translatingLane(dialect, side, context, lane.links ?? []), request: lane.request };
 }

@@ -1,23 +1,31 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire, DialectName } from "../catalog/adapter.ts";
+import type { ChatSpec, ChatWire, DialectName, ModelPaths } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
-import type { ThoughtSeal } from "../neutral.ts";
+import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
+import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
+import { authorized } from "./authorize.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
+import { unsentFields } from "./dialects/chat-completions-fit.ts";
+import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
 import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
+import { createMediaFetcher } from "./fetch-media.ts";
+import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import type { FetchedMedia } from "./media-links.ts";
+import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
@@ -29,6 +37,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   responses,
   messages,
   "generate-content": generateContent,
+  converse,
 };
 
 /** How long an answer is read on after its caller has left, where reasoning that nobody sees may cost more than what was seen. */
@@ -80,6 +89,8 @@ export interface Upstream {
 interface CandidateOf<AnOffer> extends Candidate {
   readonly offer: AnOffer;
   readonly contextTokens: number;
+  /** The top-level fields of a caller's body in OpenAI's chat wire that its vendor is not sent. */
+  unsent(): readonly string[];
 }
 
 export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
@@ -123,9 +134,18 @@ export interface RefusedKey {
   readonly failure: AttemptFailure;
 }
 
-/** Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. */
-export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey) => void = () => {}): Upstream {
+/**
+ * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
+ * cannot open are opened by `publicFetch`.
+ */
+export function createUpstream(
+  clock: Clock,
+  onRefusedKey: (refused: RefusedKey) => void = () => {},
+  publicFetch: PublicFetch = createPublicFetch(),
+): Upstream {
+  const mediaFetcher = createMediaFetcher(publicFetch.open);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const tokens = createAccessTokens(clock, dispatcher);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -141,22 +161,34 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
   function restKey(adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
-    const { ring } = vendorOf(adapter);
+    const { ring, signs } = vendorOf(adapter);
+    if (auth && signs) tokens.forget(adapter, key);
     if (auth && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }
 
-  function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey">>(
+  function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey" | "upstreamModel">>(
     offer: AnOffer,
     order: Pick<ModelOrder, "requestId" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
-    { lane, readOnMsMax }: { readonly lane: Lane; readonly readOnMsMax: number },
+    {
+      lane,
+      wire,
+      readOnMsMax,
+      asked = null,
+    }: {
+      readonly lane: Lane;
+      readonly wire: ChatWire;
+      readonly readOnMsMax: number;
+      readonly asked?: CallerRequest | null;
+    },
   ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
     const { ring } = vendor;
     return {
       offer,
       contextTokens: order.contextTokens,
+      unsent: () => (asked === null || asked.wire !== chatCompletions.wire ? [] : unsentFields(asked.body, wire)),
       provider: offer.adapter.id,
       model: order.servedSlug,
       healthKey: offer.healthKey,
@@ -169,23 +201,34 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
         return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
-        const key = ring.take();
-        return openChatAttempt(
-          {
-            lane,
-            stream: order.stream,
-            request: exchangeRequest(vendor, key, lane.request(), {
-              adapter: offer.adapter,
-              requestId: order.requestId,
-            }),
-            firstTokenMsMax,
-            gapMsMax: order.clocks.gapMsMax,
-            dispatcher,
-            clock,
-            onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
-          },
-          sink,
-        );
+        const attempt = (to: AnswerSink, media?: FetchedMedia): Attempt => {
+          const key = ring.take();
+          const body = lane.request(media);
+          const sent = wire.paths === undefined ? body : placed(body, wire.paths, offer, order.stream);
+          const request = exchangeRequest(vendor, key, sent, { adapter: offer.adapter, requestId: order.requestId });
+          return openChatAttempt(
+            {
+              lane,
+              stream: order.stream,
+              request: vendor.signs ? authorized(request, { adapter: offer.adapter, key, tokens, clock }) : request,
+              firstTokenMsMax,
+              gapMsMax: order.clocks.gapMsMax,
+              dispatcher,
+              clock,
+              onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
+            },
+            to,
+          );
+        };
+        const { links = [] } = lane;
+        if (links.length === 0 || asked === null) return attempt(sink);
+        const sandbox = offer.adapter.isSandbox === true;
+        const parts: FetchingParts = {
+          fetch: (signal) => mediaFetcher.fetch(links, { asked, sandbox, signal }),
+          release: (served) => mediaFetcher.release(asked, served),
+          open: (media, to) => attempt(to, media),
+        };
+        return openFetchingAttempt(parts, sink);
       },
     };
   }
@@ -214,12 +257,14 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
       const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
-      return candidateOf(offer, order, { lane, readOnMsMax: offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0 });
+      const readOnMsMax = offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
+      return candidateOf(offer, order, { lane, wire: offer.wire, readOnMsMax, asked: order.asked });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
       return candidateOf(offer, order, {
         lane: passingLane(embeddings, { body: order.body }, context),
+        wire: {},
         readOnMsMax: 0,
       });
     },
@@ -227,9 +272,12 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
       const { upstreamModel, spec } = offer;
       const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
       const stream = order.asked.stream;
-      return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, readOnMsMax: 0 });
+      return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 });
     },
-    close: () => dispatcher.destroy(),
+    close() {
+      publicFetch.close();
+      return dispatcher.destroy();
+    },
   };
 }
 
@@ -241,6 +289,21 @@ interface Vendor {
   readonly basePath: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: Adapter["spec"]["auth"];
+  /** A request is ready only once it is signed, or a token has been fetched for it. */
+  readonly signs: boolean;
+}
+
+/** A request at the path that names its model, without what the path says already. */
+function placed(
+  { body }: UpstreamBody,
+  paths: ModelPaths,
+  offer: Pick<Offer, "adapter" | "upstreamModel">,
+  stream: boolean,
+): UpstreamBody {
+  const path = (stream ? paths.stream : paths.whole).replace(/\{([a-z]+)\}/g, (_, name: string) =>
+    encodeURIComponent(name === "model" ? offer.upstreamModel : (offer.adapter.settings[name] ?? "")),
+  );
+  return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
 }
 
 /** What stands before every path below an address. */
@@ -256,6 +319,7 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
     basePath: pathOf(new URL(adapter.origin)),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
     auth: adapter.spec.auth,
+    signs: adapter.signs,
   };
 }
 

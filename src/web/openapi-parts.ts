@@ -207,6 +207,20 @@ const CEILING = {
   ceiling_period: { enum: ["day", "week", "month", null] },
 };
 
+const TEXT = { type: "string" };
+
+/** Endpoints of models that are sold by units: a model, and what it is asked. */
+function unitPaths(
+  rows: readonly (readonly [path: string, id: string, summary: string, body: Readonly<Record<string, object>>])[],
+) {
+  const briefs = rows.map(([path, id, summary, asked]) => {
+    const body = { model: MODEL, ...asked, max_cost_cents: MAX_COST };
+    const post: Brief = { id, summary, tag: "language models", paid: true, body, required: Object.keys(asked) };
+    return [`/api/llm/v1${path}`, { post }] as const;
+  });
+  return Object.fromEntries(briefs);
+}
+
 /** Everything public that is no action with one fixed price. */
 export const OTHER_PATHS = paths({
   "/api/run": { get: { id: "list_actions", summary: "Every action, in brief", tag: "catalog", open: true } },
@@ -246,6 +260,16 @@ export const OTHER_PATHS = paths({
       required: ["model", "input"],
     },
   },
+  ...unitPaths([
+    ["/images/generations", "create_image", "Images from words, in OpenAI's wire format", { prompt: TEXT }],
+    ["/audio/speech", "create_speech", "Text to sound, in OpenAI's wire format", { input: TEXT, voice: {} }],
+    ["/completions", "create_completion", "Bare completions, in OpenAI's older wire format", { prompt: TEXT }],
+    ["/rerank", "create_rerank", "Documents in the order of a query", { query: TEXT, documents: { type: "array" } }],
+    ["/moderations", "create_moderation", "What is wrong with texts and pictures; free", { input: {} }],
+  ]),
+  "/api/llm/v1/key": { get: { id: "get_key", summary: "The key's ceiling and spend, in USD", tag: "account" } },
+  "/api/llm/v1/credits": { get: { id: "get_credits", summary: "What was granted and spent, in USD", tag: "account" } },
+  "/api/llm/v1/generation": { get: { id: "get_generation", summary: "What one call has cost", tag: "account" } },
   "/api/llm/v1/models": { get: { id: "list_models", summary: "Every model", tag: "language models", open: true } },
   "/api/llm/v1/pricing": {
     get: { id: "get_pricing", summary: "Prices of models, and what tiers try", tag: "language models", open: true },

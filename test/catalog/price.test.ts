@@ -15,6 +15,17 @@ function usage(counts: Partial<TokenUsage>): TokenUsage {
 
 /** Prices as files write them, from nothing to ten thousand dollars a million. */
 const decimal = fc.nat({ max: 10_000_000_000 }).map((pico) => usdPerMillionText(pico as TokenRates["input"]));
+test("what a call costs beside its tokens is in the cost, in the bound, in the sale, and makes an offer dearer", () => {
+  const price = compilePrice({ since: "2026-01-01", input: "1", output: "2", thousandCalls: "5" }, "x");
+  const usage = { inputTokens: 10, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  expect(costOfUsage(price, usage)).toBe(5_000_000 + 10 * 1_000 + 20 * 2_000);
+  expect(costOfUsage(price, { ...usage, inputTokens: 0, outputTokens: 0 })).toBe(5_000_000);
+  expect(boundOf(price, { inputTokensMax: 10, outputTokensMax: 20 })).toBe(costOfUsage(price, usage));
+  expect(costOfUsage(sellAt(price, 10), { ...usage, inputTokens: 0, outputTokens: 0 })).toBe(5_500_000);
+  const cheaper = compilePrice({ since: "2026-01-01", input: "1", output: "2" }, "y");
+  expect([isDearer(price, cheaper), isDearer(cheaper, price)]).toEqual([true, false]);
+});
+
 const rates = fc.record({ input: decimal, output: decimal, cacheRead: decimal, cacheWrite: decimal });
 const spec: fc.Arbitrary<TokenPriceSpec> = fc
   .tuple(

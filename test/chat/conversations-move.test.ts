@@ -107,6 +107,19 @@ it("each of the vendors refuses what another's clients send", () => {
   for (const [vendor, check] of Object.entries(STRICT)) expect([vendor, check(raw)]).not.toEqual([vendor, null]);
 });
 
+it("what the vendor that answered was not sent is named, beside what nobody is sent", async () => {
+  const named = async (model: string) => {
+    const { response } = await client.chat.completions
+      .create({ model, messages: [{ role: "user", content: "Hi" }], reasoning_effort: "low", ...ODD } as never)
+      .withResponse();
+    return response.headers.get("x-tollgate-dropped")?.split(/, ?/).sort();
+  };
+  const ODD = { store: false, top_k: 5, seed: 7, foo: 1, provider: { allow_fallbacks: true } };
+  expect(await named("mistralai/mistral-large-2512")).toEqual(["foo", "reasoning_effort", "store", "top_k"]);
+  expect(await named("deepseek/deepseek-v4-flash")).toEqual(["foo", "store"]);
+  expect(vendors.refusals).toEqual([]);
+});
+
 describe("what one vendor has no word for is said in its own way", () => {
   it.each([
     ["mistral", "mistralai/mistral-large-2512"],

@@ -138,6 +138,23 @@ describe("rows of the table of providers", () => {
   });
 });
 
+describe("a model whose calls cost a fee beside their tokens", () => {
+  it("is held and charged with it, and asked for the smallest", async () => {
+    await withGateway(configured("perplexity"), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 1 });
+      const body = { model: "perplexity/sonar", messages: HELLO, max_tokens: 100 };
+      const { usage } = await client.chat.completions.create(body);
+      const { prompt_tokens, completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(5_000_000 + (prompt_tokens + completion_tokens) * 1_000);
+      expect(vendor.arrivals[0]?.body.web_search_options).toEqual({ search_context_size: "low" });
+      // Half a cent is left, which its tokens alone would not have used up.
+      await expect(client.chat.completions.create(body)).rejects.toMatchObject({ status: 402 });
+      const sonar = (await client.models.retrieve("perplexity/sonar")) as unknown as { pricing: { request: string } };
+      expect(sonar.pricing.request).toBe("0.005");
+    });
+  });
+});
+
 describe("servers of the operator's own", () => {
   it("need no key, serve any model, and cost what the environment says", async () => {
     const environment = {

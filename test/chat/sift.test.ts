@@ -159,7 +159,7 @@ describe("an account whose holds are made from bytes", () => {
   it("has no tighter bound", () => {
     const { shape, choices } = good({});
     const model = {
-      sale: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, steps: [], hours: [] },
+      sale: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, thousandth: 0, steps: [], hours: [] },
       contextTokens: 1_000,
     };
     const candidate = { model, partTokens: 0, outputTokensMax: 10, unsifted: false } as unknown as Parameters<

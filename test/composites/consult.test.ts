@@ -100,6 +100,12 @@ describe("an advice", () => {
   });
 });
 
+it("asks the model for the longest intent as well: what a cent pays for is counted, not only bounded", async () => {
+  stage.plays({ groq: call("gdelt/news", { query: "heat pumps" }) });
+  const advice = await consult({ intent: `${NEWS} `.repeat(40).slice(0, 1_000) });
+  expect([advice.action, stage.asked("groq").length]).toEqual(["news", 1]);
+});
+
 describe("a question", () => {
   it("is short, comes without an action, and its answer goes on with what was said", async () => {
     stage.plays({ groq: says({ question: "Which city?", action: "none", params: "" }) });

@@ -554,6 +554,11 @@ describe("in the sandbox", () => {
     expect(job.result.rows[0]).toMatchObject({ email, phone, enriched: true });
   });
 
+  it("a job whose vendors have all failed says so, and is free", async () => {
+    const job = await done(sandbox, { rows: ["ada@gmail.com"] }, { "x-tollgate-sandbox-fault": "500" });
+    expect(job).toMatchObject({ status: "failed", charged_cents: 0, result: { error: "upstream_error" } });
+  });
+
   it("a person whom it does not know ends failed, free", async () => {
     const job = await done(sandbox, { rows: ["Jane Doe, Nowhere Ltd"] });
     expect(job).toMatchObject({ status: "failed", charged_cents: 0, result: { error: "no_people" } });

@@ -62,6 +62,19 @@ it.each([
   expect((await search(params)).json.data).toMatchObject({ evidence: [{ facet, content: expect.any(String) }] });
 });
 
+it("reads a page by our own fetch first, which no vendor is needed for", async () => {
+  const { json } = await search({ urls: ["https://example.com/some/article"] });
+  expect(json.data).toMatchObject({
+    evidence: [{ source: "direct", format: "markdown", transaction_id: json.transaction_id }],
+    calls: [{ provider: "direct", action: "fetch", ok: true, results: 1 }],
+  });
+});
+
+it("a wall is followed by the next rungs", async () => {
+  const { json } = await search({ urls: ["https://example.com/wall"] });
+  expect(json.data).toMatchObject({ evidence: [{ source: expect.not.stringMatching("direct") }] });
+});
+
 it("a fault that is asked for fails every source", async () => {
   const { status, json } = await search({ ...QUERY, facets: ["academic"] }, { "x-tollgate-sandbox-fault": "500" });
   expect([status, json.error, json.charged_cents]).toEqual([500, "upstream_error", 0]);

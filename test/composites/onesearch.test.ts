@@ -38,6 +38,8 @@ afterAll(async () => {
 
 const search = (params: object, action = "core/onesearch") => stage.gateway.run(account, action, params);
 const dataOf = ({ json }: RunAnswer) => json.data as Found;
+/** Enough of a page that no further rung is asked. */
+const LONG = "Tea is made of leaves that are picked by hand. ".repeat(30).trim();
 const page = (url: string, more = {}) => ({ url, title: `On ${url}`, highlights: ["A passage."], ...more });
 const A = page("https://a.example/1");
 const B = page("https://b.example/2");
@@ -54,6 +56,13 @@ describe("timeCritical", () => {
       { provider: "brave", ok: true },
       { provider: "exa", skipped: "lost_race" },
     ]);
+    expect(stage.asked("exa")).toHaveLength(1);
+  });
+
+  it("never races an index against itself", async () => {
+    stage.plays({ exa: () => "hangs", brave: () => braved({ url: B.url, title: "B" }) });
+    const { evidence } = dataOf(await search({ query: "tea", facets: ["code"], timeCritical: true }));
+    expect(evidence).toMatchObject([{ facet: "code", source: "brave" }]);
     expect(stage.asked("exa")).toHaveLength(1);
   });
 });
@@ -246,13 +255,13 @@ describe("fidelityRequired", () => {
   it("fetches the whole text of what was found, rung by rung", async () => {
     stage.plays({
       exa: ({ url }) => (url.endsWith("/contents") ? { status: 500 } : { body: { results: [A] } }),
-      firecrawl: () => ({ body: { success: true, data: { markdown: "# Whole", metadata: { title: "T" } } } }),
+      firecrawl: () => ({ body: { success: true, data: { markdown: LONG, metadata: { title: "T" } } } }),
     });
     const { evidence, calls } = dataOf(await search({ query: "tea", fidelityRequired: true }));
     expect(evidence).toMatchObject([
       {
         url: A.url,
-        content: "# Whole",
+        content: LONG,
         format: "markdown",
         source: "exa",
         also: [{ facet: "scrape", source: "firecrawl" }],
@@ -260,6 +269,7 @@ describe("fidelityRequired", () => {
     ]);
     expect(calls.map(({ provider, ok }) => [provider, ok])).toEqual([
       ["exa", true],
+      ["direct", false],
       ["exa", false],
       ["firecrawl", true],
     ]);
@@ -268,15 +278,15 @@ describe("fidelityRequired", () => {
 
 describe("urls", () => {
   it("are read instead of searching, in one call where that can be; bare hosts and duplicates are welcome", async () => {
-    const one = { id: "https://a.example/", url: "https://a.example/", title: "A", text: "First" };
-    const two = { id: "https://b.example/", url: "https://b.example/", title: "B", text: "Second" };
+    const one = { id: "https://a.example/", url: "https://a.example/", title: "A", text: `First. ${LONG}` };
+    const two = { id: "https://b.example/", url: "https://b.example/", title: "B", text: `Second. ${LONG}` };
     stage.plays({ exa: finds(one, two) });
     const urls = ["a.example", "https://b.example/", "https://a.example/#top"];
     const { evidence, facets } = dataOf(await search({ urls }));
     expect(facets).toEqual(["scrape"]);
     expect(evidence.map(({ url, content }) => [url, content])).toEqual([
-      ["https://a.example/", "First"],
-      ["https://b.example/", "Second"],
+      ["https://a.example/", `First. ${LONG}`],
+      ["https://b.example/", `Second. ${LONG}`],
     ]);
     expect(stage.asked("exa").map(({ body }) => body)).toMatchObject([
       { urls: ["https://a.example/", "https://b.example/"] },
@@ -285,13 +295,32 @@ describe("urls", () => {
 
   it("escalate to residential proxies, and scrape-hard goes there at once", async () => {
     stage.plays({
-      scrapingant: ({ url }) => (url.includes("residential") ? { body: "<p>Read</p>" } : { status: 423, body: {} }),
+      scrapingant: ({ url }) => (url.includes("residential") ? { body: `<p>${LONG}</p>` } : { status: 423, body: {} }),
     });
     const soft = dataOf(await search({ urls: ["a.example"], facets: ["scrape"] }));
-    expect(soft.evidence).toMatchObject([{ content: "<p>Read</p>", format: "html", source: "scrapingant" }]);
-    expect(soft.calls.map(({ action }) => action)).toEqual(["contents", "scrape", "markdown", "residential-scrape"]);
+    expect(soft.evidence).toMatchObject([{ content: LONG, format: "text", source: "scrapingant" }]);
+    expect(soft.calls.map(({ action }) => action)).toEqual([
+      "fetch",
+      "contents",
+      "scrape",
+      "markdown",
+      "residential-scrape",
+    ]);
+    expect(soft.calls[0]).toMatchObject({ provider: "direct", skipped: "off" });
     const hard = dataOf(await search({ urls: ["a.example"], facets: ["scrape-hard"] }));
     expect(hard.calls.map(({ action }) => action)).toEqual(["residential-scrape"]);
+  });
+
+  it("a wall is no page: the next rung is asked, and what is thin is given where there is nothing better", async () => {
+    const wall = {
+      success: true,
+      data: { markdown: "Checking your browser before accessing the site. Just a moment..." },
+    };
+    const thin = { id: "https://b.example/", title: "B", text: "Closed on Mondays." };
+    stage.plays({ firecrawl: () => ({ body: wall }), exa: finds(thin) });
+    const { evidence, calls } = dataOf(await search({ urls: ["a.example", "b.example"] }));
+    expect(evidence.map(({ url, content }) => [url, content])).toEqual([["https://b.example/", "Closed on Mondays."]]);
+    expect(calls.filter(({ provider }) => provider === "firecrawl")).toMatchObject([{ results: 0 }, { results: 0 }]);
   });
 
   it("none of which can be read are upstream_error, and free", async () => {
@@ -303,10 +332,22 @@ describe("urls", () => {
 
 describe("asOf", () => {
   it("fetches the archived copy of a page", async () => {
-    stage.plays({ wayback: () => ({ body: "<p>As it was</p>" }) });
+    stage.plays({ wayback: () => ({ body: `<p>${LONG}</p>` }) });
     const { evidence } = dataOf(await search({ urls: ["https://a.example/x"], asOf: "20150314" }));
-    expect(evidence).toMatchObject([{ url: "https://a.example/x", content: "<p>As it was</p>", source: "wayback" }]);
+    expect(evidence).toMatchObject([{ url: "https://a.example/x", content: LONG, source: "wayback" }]);
     expect(stage.asked("wayback")[0]?.url).toContain("/20150314id_/https://a.example/x");
+  });
+});
+
+describe("asOf with a query", () => {
+  it("gives what was found as it was archived, and what has no copy as it is", async () => {
+    stage.plays({
+      exa: finds(A, B),
+      wayback: ({ url }) => (url.includes("b.example") ? { status: 404, body: {} } : { body: `<p>${LONG}</p>` }),
+    });
+    const { evidence } = dataOf(await search({ query: "tea", asOf: "20150314" }));
+    expect(evidence).toMatchObject([{ url: A.url, content: LONG }, { url: B.url }]);
+    expect(evidence[1]).not.toHaveProperty("content");
   });
 });
 

@@ -28,6 +28,8 @@ export async function startSearchStage(): Promise<SearchStage> {
   const vendor: VendorServer = await startVendor();
   let current: Partial<Record<Vendor, Play>> = {};
   const settings = Object.fromEntries([
+    // Our own fetch would ask the internet.
+    ["DIRECT_FETCH", "0"] as const,
     ...KEYED.map((name) => [name, "key"] as const),
     ...VENDORS.map((name) => [`${name}_BASE_URL`, `${vendor.url}/${name.toLowerCase()}`] as const),
   ]);

@@ -13,6 +13,13 @@ const NOT_ASKED = [
   ...["primary-sources", "rentcast", "strale", "tikhub", "trends"],
 ];
 
+/** What stands in a variable, by its last word. */
+const VALUES: Readonly<Record<string, string>> = {
+  URL: "http://127.0.0.1:1/v1",
+  CREDENTIALS: "{}",
+  DEPLOYMENTS: "gpt-4.1=deployed",
+};
+
 let catalog: Catalog;
 let upstream: Upstream;
 beforeAll(async () => {
@@ -20,9 +27,7 @@ beforeAll(async () => {
   const contact = "Ada ada@lab.example";
   const bare = await shippedCatalog();
   const names = [...bare.adapters(LIVE)].flatMap(([id, { spec }]) => variablesOf(id, spec));
-  const env = Object.fromEntries(
-    names.map((name) => [name, name.endsWith("_URL") ? "http://127.0.0.1:1/v1" : "key-12345"]),
-  );
+  const env = Object.fromEntries(names.map((name) => [name, VALUES[/[A-Z]+$/.exec(name)?.[0] ?? ""] ?? "key-12345"]));
   catalog = await shippedCatalog({ env, contact });
 });
 afterAll(() => upstream.close());

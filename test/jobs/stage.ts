@@ -5,7 +5,7 @@ import { jobIdOf } from "../../src/catalog/local-action.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
-import { nano, ZERO } from "../../src/money.ts";
+import { type Nano, nano, ZERO } from "../../src/money.ts";
 import type { AccountPayer, KeptHoldSpec } from "../../src/plan.ts";
 import type { Leg } from "../../src/route.ts";
 import type { Stores } from "../../src/stores.ts";
@@ -26,7 +26,7 @@ const WANTED = { action: "acme/step", params: {} };
 export type Asked = { readonly jobId: string; readonly by: string }[];
 
 /** Calls that always answer, at a cent each, and are noted. */
-function callsOf(outer: OuterCall, by: string, asked: Asked): CountedCalls {
+export function callsOf(outer: OuterCall, by: string, asked: Asked): CountedCalls {
   const legs: Leg[] = [...outer.legs];
   const call: CountedCalls["call"] = async () => {
     const id = `${outer.id}.${legs.length + 1}`;
@@ -63,10 +63,17 @@ export function stepping(steps: number, before: (job: RunningJob, step: number) 
   };
 }
 
+/** What a launch asks for. */
+export interface Work {
+  readonly job: string;
+  readonly start: unknown;
+  readonly amountNano: Nano;
+}
+
 export interface JobsStage {
   readonly jobs: Jobs;
   /** Launches a job as the kernel does; answers its id. */
-  launch(name: string, keyId?: string): Promise<string>;
+  launch(name: string, keyId?: string, work?: Work): Promise<string>;
 }
 
 /** The jobs of one process over these stores. */
@@ -93,15 +100,16 @@ export function openJobs(
   });
   return {
     jobs,
-    async launch(name, keyId = PAYER.keyId) {
+    async launch(name, keyId = PAYER.keyId, work = { job: "stepping", start: { name }, amountNano: BUDGET }) {
+      const { job, start, amountNano } = work;
       const holdId = `tx_${name}`;
       const spec: KeptHoldSpec = {
         kind: "kept",
         owner: `job:${jobIdOf(holdId)}`,
         leaseMs: HOLD_LEASE_MS,
         onExpire: "void",
-        job: "stepping",
-        start: { name },
+        job,
+        start,
         sandboxFault: null,
       };
       await jobs.keeper.announce(holdId, spec, PAYER);
@@ -110,7 +118,7 @@ export function openJobs(
         holdId,
         keyId,
         parentId: null,
-        amountNano: BUDGET,
+        amountNano,
         slots: [],
         inference: false,
         owner: spec.owner,
@@ -124,7 +132,7 @@ export function openJobs(
         nowMs: Date.now(),
       });
       if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
-      await jobs.keeper.takeOver({ id: holdId, amountNano: BUDGET }, spec, PAYER);
+      await jobs.keeper.takeOver({ id: holdId, amountNano }, spec, PAYER);
       return jobIdOf(holdId);
     },
   };

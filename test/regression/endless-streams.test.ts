@@ -37,6 +37,7 @@ function offerOf(dialect: Offer["chat"]["dialect"]): Offer {
     adapter,
     upstreamModel: "m",
     spec: { contextTokens: 1, prices: [] },
+    weight: 1,
     cost: {} as never,
     healthKey: "vendor:m",
     chat: { dialect, models: {} },

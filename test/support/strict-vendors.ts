@@ -21,6 +21,11 @@ const image = z.strictObject({
   image_url: z.union([z.string(), z.strictObject({ url: z.string(), detail: z.string().optional() })]),
 });
 const content = z.union([z.string(), z.array(z.discriminatedUnion("type", [text, image]))]);
+const file = z.strictObject({
+  type: z.literal("file"),
+  file: z.strictObject({ filename: z.string().optional(), file_data: z.string().startsWith("data:") }),
+});
+const withFiles = z.union([z.string(), z.array(z.discriminatedUnion("type", [text, image, file]))]);
 const call = (id: z.ZodType = z.string()) =>
   z.strictObject({
     id,
@@ -29,11 +34,16 @@ const call = (id: z.ZodType = z.string()) =>
   });
 
 /** The messages that a vendor takes: its roles, and what may stand in each beside the usual. */
-function messages(roles: readonly [string, ...string[]], more: z.ZodRawShape = {}, id: z.ZodType = z.string()) {
+function messages(
+  roles: readonly [string, ...string[]],
+  more: z.ZodRawShape = {},
+  id: z.ZodType = z.string(),
+  parts: z.ZodType = content,
+) {
   const calls = z.array(call(id)).min(1).optional();
   return z.array(
     z.discriminatedUnion("role", [
-      z.strictObject({ role: z.enum(roles), content, ...more }),
+      z.strictObject({ role: z.enum(roles), content: parts, ...more }),
       z.strictObject({ role: z.literal("assistant"), content: content.nullish(), tool_calls: calls, ...more }),
       z.strictObject({ role: z.literal("tool"), content, tool_call_id: id, ...more }),
     ]),
@@ -139,10 +149,12 @@ const cerebras = strict(
 const openai = strict(
   {
     ...OPENAI,
-    messages: messages(["system", "developer", "user"], {
-      name: z.string().optional(),
-      refusal: z.string().nullish(),
-    }),
+    messages: messages(
+      ["system", "developer", "user"],
+      { name: z.string().optional(), refusal: z.string().nullish() },
+      z.string(),
+      withFiles,
+    ),
   },
   (at) => invalid(`Unknown parameter: '${at}'.`),
 );

@@ -299,7 +299,7 @@ export const ASKED: Readonly<Record<string, Readonly<Record<string, unknown>>>> 
     messages: [{ role: "user", content: [{ type: "input_audio", input_audio: { data: "UklG", format: "wav" } }] }],
   },
   "an image that nobody can open": {
-    messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "http://example.com/a.png" } }] }],
+    messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "ftp://example.com/a.png" } }] }],
   },
   "an image in a system message": {
     messages: [

@@ -36,6 +36,7 @@ function offerOf(dialect: DialectName, origin: string): Offer {
     adapter: { id: "vendor", spec, origin, keys: ["key"], configured: true } as unknown as Adapter,
     upstreamModel: "ok",
     spec: { contextTokens: 1, prices: [] },
+    weight: 1,
     cost: {} as never,
     healthKey: "vendor:ok",
     chat: { dialect, models: {}, reasoningFormat: dialect },

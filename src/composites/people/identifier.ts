@@ -14,8 +14,8 @@ export type Identifier =
   | { readonly kind: "name"; readonly query: string; readonly named: NamedPerson | null };
 
 const EMAIL = z.email().max(320);
-const LINKEDIN = /^(?:https?:\/\/)?(?:[a-z]{2,3}\.)?(?:linkedin\.com|lnkd\.in)(?:$|[/?#:])/i;
-const PROFILE = /^\/(?:in\/([^/]+)|pub\/(.+?))(?:\/|$)/i;
+const LINKEDIN = /^(?:https?:\/\/)?(?:[a-z]{1,3}\.)?(?:linkedin\.com|lnkd\.in)(?:$|[/?#:])/i;
+const PROFILE = /^\/(?:in\/([^/]+)(?:\/|$)|pub\/(.+?)\/*$)/i;
 const PHONE = /^\+?[\d\s().\-/]{7,30}(?:(?:x|ext\.?)\s*\d{1,6})?$/i;
 /** The fewest and the most digits of a number that can be called from anywhere (ITU-T E.164). */
 const [DIGITS_MIN, DIGITS_MAX] = [7, 15];

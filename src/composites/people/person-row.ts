@@ -128,6 +128,11 @@ export class Person {
     return this.#hops.some((hop) => hop.skipped === undefined);
   }
 
+  /** A vendor that was asked has answered, and be it with nothing. */
+  get wasAnswered(): boolean {
+    return this.#hops.some(({ ok }) => ok);
+  }
+
   get chargedCents(): number {
     return this.#hops.reduce((sum, hop) => sum + hop.charged_cents, 0);
   }

@@ -3,6 +3,7 @@ import type { Answer, AnswerUsage, Choice } from "../answer.ts";
 import type { Ask } from "../ask.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
+import { pathRefusal, withPathModel } from "../model-in-path.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
 import { readChatRequest } from "./chat-completions-request.ts";
 
@@ -135,9 +136,9 @@ export const chatCompletions: Dialect = {
   path: /\/chat\/completions$/,
   marks: [],
   lineEnd: "\n",
-  hasCredential: ({ headers }) => hasBearer(headers.authorization),
-  read(json): DialectReading | Refusal {
-    const ask = readChatRequest(json);
+  hasCredential: ({ headers }) => hasBearer(headers.authorization) || Boolean(headers["api-key"]),
+  read(json, { url }): DialectReading | Refusal {
+    const ask = pathRefusal(json, url, []) ?? readChatRequest(withPathModel(json, url));
     if ("kind" in ask) return ask;
     return readingOf(ask, ask, { whole, events });
   },

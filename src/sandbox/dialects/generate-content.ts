@@ -1,9 +1,11 @@
 // The generateContent dialect: candidates made of parts, usage on every event, no word that the stream is over.
+
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalStatus, refusalWords } from "../refusals.ts";
 import { seedOf } from "../vocabulary.ts";
+import { hasBearer } from "./chat-completions.ts";
 import { type GenerateContentRequest, readGenerateContentRequest } from "./generate-content-request.ts";
 
 const FINISH_REASONS = {
@@ -122,7 +124,8 @@ export const generateContent: Dialect = {
   path: PATH,
   marks: ["x-goog-api-key"],
   lineEnd: "\r\n",
-  hasCredential: ({ headers, url }) => Boolean(headers["x-goog-api-key"]) || Boolean(url.searchParams.get("key")),
+  hasCredential: ({ headers, url }) =>
+    Boolean(headers["x-goog-api-key"]) || hasBearer(headers.authorization) || Boolean(url.searchParams.get("key")),
   read(json, { url }): DialectReading | Refusal {
     const [, model = "", method] = PATH.exec(url.pathname) ?? [];
     const stream = method === "streamGenerateContent";

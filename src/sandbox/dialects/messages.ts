@@ -1,7 +1,9 @@
 // The messages dialect: content blocks, named events and errors as its vendor writes them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
+import { wrappedFrame } from "../eventstream-frame.ts";
 import type { Conduct } from "../faults.ts";
+import { modelInPath, pathRefusal, streamsByPath, withPathModel } from "../model-in-path.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
 import { type MessagesRequest, readMessagesRequest, signatureOf } from "./messages-request.ts";
 
@@ -145,12 +147,38 @@ function error(refusal: Refusal) {
   return { type: "error", error: { type, message }, request_id: "req_sandbox" };
 }
 
+/** The field that stands for the version header where another vendor serves the wire. */
+const VERSION_FIELD = /^[a-z]+_version$/;
+
+/** A request to one who serves the wire under a path of his own: his version is in the body, and the model is not. */
+function readByPath(json: unknown, url: URL): DialectReading | Refusal {
+  const isInvoked = url.pathname.includes("/invoke");
+  const twice = pathRefusal(json, url, isInvoked ? ["stream"] : []);
+  if (twice !== null) return twice;
+  const { body, version } = withoutVersion(withPathModel(json, url));
+  if (!/^[a-z]+-\d{4}-\d{2}-\d{2}$/.test(String(version))) {
+    return { kind: "invalid", message: "the version field is required" };
+  }
+  const request = readMessagesRequest(isInvoked ? { ...body, stream: streamsByPath(url) } : body);
+  if ("kind" in request) return request;
+  const reading = readingOf(request.ask, request, { whole, events });
+  return isInvoked ? { ...reading, frame: wrappedFrame } : reading;
+}
+
+function withoutVersion(json: unknown): { readonly body: Record<string, unknown>; readonly version: unknown } {
+  const fields = Object.entries(typeof json === "object" && json !== null ? json : {});
+  const [, version] = fields.find(([name]) => VERSION_FIELD.test(name)) ?? [];
+  return { body: Object.fromEntries(fields.filter(([name]) => !VERSION_FIELD.test(name))), version };
+}
+
 export const messages: Dialect = {
-  path: /\/messages$/,
+  path: /\/messages$|\/model\/[^/]+\/invoke(-with-response-stream)?$|:(streamRawPredict|rawPredict)$/,
   marks: ["x-api-key"],
   lineEnd: "\n",
-  hasCredential: ({ headers }) => Boolean(headers["x-api-key"]),
-  read(json, { headers }): DialectReading | Refusal {
+  hasCredential: ({ headers, url }) =>
+    Boolean(headers["x-api-key"]) || (modelInPath(url) !== null && Boolean(headers.authorization)),
+  read(json, { headers, url }): DialectReading | Refusal {
+    if (modelInPath(url) !== null) return readByPath(json, url);
     if (!Object.keys(headers).some((name) => VERSION_HEADER.test(name))) {
       return { kind: "invalid", message: "the version header is required" };
     }

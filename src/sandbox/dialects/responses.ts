@@ -159,7 +159,7 @@ export const responses: Dialect = {
   path: /\/responses$/,
   marks: [],
   lineEnd: "\n",
-  hasCredential: ({ headers }) => hasBearer(headers.authorization),
+  hasCredential: ({ headers }) => hasBearer(headers.authorization) || Boolean(headers["api-key"]),
   read(json): DialectReading | Refusal {
     const request = readResponsesRequest(json);
     if ("kind" in request) return request;

@@ -113,6 +113,15 @@ function effortOf(body: Json, known: readonly string[]): string | undefined {
   return word === undefined ? undefined : nearest(word, known);
 }
 
+/** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
+export function unsentFields(body: Json, { dropFields = [], takes }: ChatWire): readonly string[] {
+  const unsent = dropFields.filter((field) => body[field] !== undefined && body[field] !== null);
+  const { efforts } = takes ?? {};
+  if (efforts === undefined || effortOf(body, efforts) !== undefined) return unsent;
+  const asked = ["reasoning_effort", "reasoning"].filter((field) => body[field] != null && !unsent.includes(field));
+  return [...unsent, ...asked];
+}
+
 /** The fields that differ from the body's where its vendor takes it in another form; undefined ones are left out. */
 export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   if (takes === undefined) return null;

@@ -2,6 +2,7 @@
 import { isRecord, type Json } from "../../json.ts";
 import { classify } from "../classify.ts";
 import { atPointer } from "../json-pointer.ts";
+import { bodyLinksOf, bodyWithMedia } from "../media-links.ts";
 import { fittedFields } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
 import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
@@ -71,6 +72,8 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
 
 export const chatCompletionsPassing: Passing = {
   request,
+  links: (body, { wire }) => bodyLinksOf(body, wire.fetches),
+  withMedia: bodyWithMedia,
   answer,
   error: readError,
   reader: createChatCompletionsReader,

@@ -12,6 +12,7 @@ import type {
 } from "../../neutral.ts";
 import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
 import type { FormBody } from "../form-body.ts";
+import type { FetchedMedia, MediaLink } from "../media-links.ts";
 
 /** Seals the thoughts of the vendor and the family of models that a call goes to, and opens those that came back. */
 export interface OwnSeal {
@@ -123,6 +124,10 @@ export interface VendorError {
 /** How bytes pass where the caller speaks the vendor's own wire: changed only where our names stand for the vendor's. */
 export interface Passing {
   request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody;
+  /** The links in a body that the vendor cannot open; absent: the wire has none that we know. */
+  links?(body: Json, context: ChatContext): readonly MediaLink[];
+  /** The body with what stands at those links in their place. */
+  withMedia?(body: Json, media: FetchedMedia): Json;
   reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
   /** Reads an error body, parsed where it was JSON. */
@@ -134,6 +139,8 @@ export interface Dialect {
   readonly wire: string;
   /** Null: nobody calls us in this wire, and everything is translated. */
   readonly passing: Passing | null;
+  /** Which links its vendors open themselves, where an adapter does not say otherwise; absent: all. */
+  readonly fetches?: ChatWire["fetches"];
   request(request: NeutralRequest, context: ChatContext): UpstreamBody;
   reader(context: ChatContext, out: EventOut): StreamReader;
   answer(json: unknown, context: ChatContext): ReadAnswer;

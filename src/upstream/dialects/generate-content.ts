@@ -8,6 +8,7 @@ import { generateContentError } from "./generate-content-wire.ts";
 export const generateContent: Dialect = {
   wire: "generate-content",
   passing: null,
+  fetches: "https-typed",
   request: generateContentRequest,
   reader: generateContentReader,
   answer: generateContentAnswer,

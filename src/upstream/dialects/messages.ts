@@ -9,6 +9,7 @@ import { messagesError } from "./messages-wire.ts";
 export const messages: Dialect = {
   wire: "messages",
   passing: messagesPassing,
+  fetches: "https",
   request: messagesRequest,
   reader: messagesReader,
   answer: messagesAnswer,

@@ -46,7 +46,7 @@ function readPart(part: unknown): PartBlock {
 
 function readImage(image: unknown, cacheMark: boolean): PartBlock {
   const source = sourceOf(isRecord(image) ? image.url : image);
-  if (source === null) return foreign("an image_url that is neither a base64 data: URL nor an https: address");
+  if (source === null) return foreign("an image_url that is neither a base64 data: URL nor an http address");
   return { kind: "image", source, filename: null, cacheMark };
 }
 
@@ -62,13 +62,13 @@ function readFile(file: unknown, cacheMark: boolean): PartBlock {
   const told = isRecord(file) ? file : {};
   if (told.file_id !== undefined) return foreign("a file_id, which only the provider that keeps the file can read");
   const source = sourceOf(told.file_data);
-  if (source === null) return foreign("a file whose file_data is neither a base64 data: URL nor an https: address");
+  if (source === null) return foreign("a file whose file_data is neither a base64 data: URL nor an http address");
   return { kind: "file", source, filename: stringOf(told.filename) ?? null, cacheMark };
 }
 
 function sourceOf(url: unknown): MediaSource | null {
   if (typeof url !== "string") return null;
-  if (/^https:\/\//i.test(url)) return { at: "url", url };
+  if (/^https?:\/\//i.test(url)) return { at: "url", url };
   if (!/^data:/i.test(url)) return null;
   const comma = url.indexOf(",");
   const head = url.slice(5, Math.max(comma, 5)).toLowerCase();

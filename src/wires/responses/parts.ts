@@ -40,7 +40,7 @@ function readPart(part: unknown): PartBlock {
 
 function mediaBlock(kind: "image" | "file", url: unknown, { filename }: Json): PartBlock {
   const source = sourceOf(url);
-  if (source === null) return foreign(`an input_${kind} that is neither a base64 data: URL nor an https: address`);
+  if (source === null) return foreign(`an input_${kind} that is neither a base64 data: URL nor an http address`);
   return { kind, source, filename: stringOf(filename) ?? null, cacheMark: false };
 }
 
@@ -54,7 +54,7 @@ function readAudio(audio: unknown): PartBlock {
 
 function sourceOf(url: unknown): MediaSource | null {
   if (typeof url !== "string") return null;
-  if (/^https:\/\//i.test(url)) return { at: "url", url };
+  if (/^https?:\/\//i.test(url)) return { at: "url", url };
   const head = /^data:([^;,]+)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 300));
   if (head === null) return null;
   const mediaType = (head[1] ?? "").trim().toLowerCase();

@@ -197,7 +197,7 @@ describe("media", () => {
 
   it.each([
     [{ type: "image_url", image_url: { url: "https://example.com/picture" } }, /send a data: URL/],
-    [{ type: "image_url", image_url: { url: "ftp://example.com/a.png" } }, /https: address/],
+    [{ type: "image_url", image_url: { url: "ftp://example.com/a.png" } }, /http address/],
     [{ type: "file", file: { file_data: "data:application/zip;base64,AA" } }, /application\/zip/],
     [{ type: "file", file: { file_id: "file-1" } }, /file_id/],
     [{ type: "input_audio", input_audio: {} }, /input_audio/],

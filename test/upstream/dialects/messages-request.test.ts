@@ -221,7 +221,7 @@ describe("media", () => {
   });
 
   it.each([
-    [{ type: "image_url", image_url: { url: "http://example.com/a.png" } }, /https: address/],
+    [{ type: "image_url", image_url: { url: "ftp://example.com/a.png" } }, /http address/],
     [{ type: "image_url", image_url: { url: "data:image/png,abc" } }, /base64/],
     [{ type: "image_url", image_url: { url: "data:image/tiff;base64,AA" } }, /image\/tiff/],
     [{ type: "input_audio", input_audio: { data: "AA", format: "wav" } }, /audio/],

@@ -1,0 +1,136 @@
+// Azure OpenAI: OpenAI's models in resources of the operator's own, at OpenAI's prices, which are those of its global deployments; unsure:
+// those of data zones and regions, which cost a tenth more. AZURE_OPENAI_DEPLOYMENTS says what each model is called there, such as
+// `gpt-5.4=prod-54`. The newer address (/openai/v1) and the dated ones (api-version) are an adapter each.
+import { type AdapterSpec, defineAdapters, keyHeader } from "#adapter";
+
+const since = "2026-09-23";
+
+const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: number) => ({
+  contextTokens,
+  outputTokensMax,
+  tokenizer: "o200k" as const,
+  parts: { imageTokensMax, fileTokensMax: contextTokens },
+});
+const price = (input: string, output: string, cacheRead: string) => ({ prices: [{ since, input, output, cacheRead }] });
+const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh")[]) => ({
+  takes: { messageFields: ["name", "refusal"], efforts },
+});
+const plain = { hidesReasoning: false, ...thinks() };
+
+// What other vendors have added to the wire is refused as an unknown parameter.
+const dropFields = [
+  ...["metadata", "thinking", "output_config", "safetySettings", "cache_control", "include_reasoning"],
+  ...["reasoning_format", "top_k", "top_a", "min_p", "repetition_penalty"],
+];
+
+const older: NonNullable<AdapterSpec["chat"]>["models"] = {
+  "gpt-5.2": {
+    ...sized(400_000, 128_000, 1_445),
+    ...thinks("none", "low", "medium", "high", "xhigh"),
+    slug: "openai/gpt-5.2",
+    ...price("1.75", "14", "0.175"),
+  },
+  "gpt-5.1": {
+    ...sized(400_000, 128_000, 1_445),
+    ...thinks("none", "low", "medium", "high"),
+    slug: "openai/gpt-5.1",
+    ...price("1.25", "10", "0.125"),
+  },
+  "gpt-4.1": { ...sized(1_000_000, 32_768, 1_445), ...plain, slug: "openai/gpt-4.1", ...price("2", "8", "0.5") },
+  "gpt-4.1-mini": {
+    ...sized(1_000_000, 32_768, 2_489),
+    ...plain,
+    slug: "openai/gpt-4.1-mini",
+    ...price("0.4", "1.6", "0.1"),
+  },
+};
+// They take tools together with reasoning at /responses alone.
+const newer = { toolsDialect: "responses" as const, ...thinks("none", "low", "medium", "high", "xhigh") };
+
+const azure = {
+  auth: keyHeader("api-key"),
+  keyEnv: ["AZURE_OPENAI_API_KEY"],
+  // Entra's servers; AZURE_OPENAI_LOGIN_BASE_URL is another cloud's.
+  origins: { login: "https://login.microsoftonline.com" },
+  otherLogins: [
+    {
+      auth: {
+        kind: "client-credentials" as const,
+        origin: "login",
+        path: "/{tenant}/oauth2/v2.0/token",
+        scope: "https://cognitiveservices.azure.com/.default",
+      },
+      keyParts: ["AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET"],
+    },
+  ],
+  deployments: true,
+  alsoCalled: ["azure"],
+  otelName: "azure.ai.openai",
+} satisfies Partial<AdapterSpec>;
+const chat = {
+  dialect: "chat-completions" as const,
+  hidesReasoning: true,
+  maxTokensField: "max_completion_tokens" as const,
+  dropFields,
+};
+
+export default defineAdapters({
+  "azure-openai": {
+    ...azure,
+    name: "Azure OpenAI",
+    docs: "https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
+    origin: "https://{resource}.openai.azure.com/openai/v1",
+    settings: { resource: { env: ["AZURE_OPENAI_RESOURCE"] } },
+    chat: {
+      ...chat,
+      models: {
+        ...older,
+        "gpt-5.4": {
+          ...sized(1_050_000, 128_000, 12_000),
+          ...newer,
+          slug: "openai/gpt-5.4",
+          prices: [
+            {
+              since,
+              input: "2.5",
+              output: "15",
+              cacheRead: "0.25",
+              steps: [{ promptTokens: 271_999, input: "5", output: "22.5", cacheRead: "0.5" }],
+            },
+          ],
+        },
+        "gpt-5.4-mini": {
+          ...sized(400_000, 128_000, 16_200),
+          ...newer,
+          slug: "openai/gpt-5.4-mini",
+          ...price("0.75", "4.5", "0.075"),
+        },
+        "gpt-5.4-nano": {
+          ...sized(400_000, 128_000, 24_600),
+          ...newer,
+          slug: "openai/gpt-5.4-nano",
+          ...price("0.2", "1.25", "0.02"),
+        },
+      },
+    },
+  },
+  "azure-openai-dated": {
+    ...azure,
+    name: "Azure OpenAI, dated versions",
+    docs: "https://learn.microsoft.com/azure/ai-services/openai/reference",
+    origin: "https://{resource}.openai.azure.com/openai",
+    settings: {
+      resource: { env: ["AZURE_OPENAI_RESOURCE"] },
+      version: { env: ["AZURE_OPENAI_API_VERSION"] },
+    },
+    chat: {
+      ...chat,
+      paths: {
+        whole: "/deployments/{model}/chat/completions?api-version={version}",
+        stream: "/deployments/{model}/chat/completions?api-version={version}",
+        without: ["model"],
+      },
+      models: older,
+    },
+  },
+});

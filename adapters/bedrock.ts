@@ -1,0 +1,97 @@
+// Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. BEDROCK_REGION turns it on, together
+// with AWS's keys (and the token of a session, where there is one) or an API key of Bedrock. Of Claude the global profiles are asked,
+// because regional ones cost a tenth more. Unsure: which regions have which models.
+import { type AdapterSpec, bearer, defineAdapters } from "#adapter";
+
+const since = "2026-09-23";
+
+const aws = {
+  origin: "https://bedrock-runtime.{region}.amazonaws.com",
+  settings: { region: { env: ["BEDROCK_REGION"] } },
+  auth: { kind: "sigv4" as const, service: "bedrock", region: "region" },
+  keyParts: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+  otherLogins: [
+    { auth: bearer, keyEnv: ["AWS_BEARER_TOKEN_BEDROCK"] },
+    {
+      auth: { kind: "sigv4" as const, service: "bedrock", region: "region" },
+      keyParts: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
+    },
+  ],
+  alsoCalled: ["amazon-bedrock"],
+  otelName: "aws.bedrock",
+} satisfies Partial<AdapterSpec>;
+
+const sold = (slug: string, contextTokens: number, input: string, output: string, cacheRead = input) => ({
+  slug,
+  contextTokens,
+  prices: [{ since, input, output, cacheRead }],
+});
+
+const claude = {
+  contextTokens: 1_000_000,
+  outputTokensMax: 128_000,
+  parts: { imageTokensMax: 4_784, fileTokensMax: 1_000_000 },
+  dropFields: ["temperature", "top_p", "top_k"],
+  reasoning: "effort" as const,
+};
+const older = {
+  contextTokens: 200_000,
+  outputTokensMax: 64_000,
+  parts: { imageTokensMax: 1_600, fileTokensMax: 200_000 },
+};
+const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
+
+export default defineAdapters({
+  bedrock: {
+    ...aws,
+    name: "Amazon Bedrock",
+    docs: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html",
+    chat: {
+      dialect: "converse",
+      models: {
+        "global.amazon.nova-2-lite-v1:0": sold("amazon/nova-2-lite-v1", 1_000_000, "0.3", "2.5", "0.075"),
+        "amazon.nova-pro-v1:0": sold("amazon/nova-pro-v1", 300_000, "0.8", "3.2", "0.2"),
+        "amazon.nova-lite-v1:0": sold("amazon/nova-lite-v1", 300_000, "0.06", "0.24", "0.015"),
+        "amazon.nova-micro-v1:0": sold("amazon/nova-micro-v1", 128_000, "0.035", "0.14", "0.00875"),
+        "openai.gpt-oss-120b-1:0": {
+          ...sold("openai/gpt-oss-120b", 128_000, "0.15", "0.6"),
+          tokenizer: "o200k",
+        },
+        "openai.gpt-oss-20b-1:0": {
+          ...sold("openai/gpt-oss-20b", 128_000, "0.07", "0.3"),
+          tokenizer: "o200k",
+        },
+      },
+    },
+  },
+  "bedrock-anthropic": {
+    ...aws,
+    name: "Claude on Amazon Bedrock",
+    docs: "https://docs.anthropic.com/en/api/claude-on-amazon-bedrock",
+    chat: {
+      dialect: "messages",
+      // A thought that it has signed is one of Claude's, wherever it comes back.
+      reasoningFormat: "anthropic-claude-v1",
+      extraFields: { anthropic_version: "bedrock-2023-05-31" },
+      paths: {
+        whole: "/model/{model}/invoke",
+        stream: "/model/{model}/invoke-with-response-stream",
+        without: ["model", "stream"],
+      },
+      models: {
+        "global.anthropic.claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
+        "global.anthropic.claude-opus-4-8-v1:0": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
+        "global.anthropic.claude-sonnet-5-v1:0": {
+          ...claude,
+          slug: "anthropic/claude-sonnet-5",
+          prices: [{ since, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" }],
+        },
+        "global.anthropic.claude-haiku-4-5-20251001-v1:0": {
+          ...older,
+          slug: "anthropic/claude-haiku-4.5",
+          prices: [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }],
+        },
+      },
+    },
+  },
+});

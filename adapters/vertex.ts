@@ -1,0 +1,123 @@
+// Google's Vertex AI: Gemini in a project of the operator's own, and Claude beside it, at their makers' prices. VERTEX_PROJECT turns it on,
+// together with the key file of a service account. Claude is asked at the global address alone, because elsewhere it costs a tenth more.
+import { type AdapterSpec, type Auth, defineAdapters } from "#adapter";
+
+const since = "2026-08-21";
+const lately = "2026-09-23";
+
+const auth: Auth = { kind: "service-account", scope: "https://www.googleapis.com/auth/cloud-platform" };
+const keyEnv = ["VERTEX_CREDENTIALS", "GOOGLE_APPLICATION_CREDENTIALS"];
+const project = { env: ["VERTEX_PROJECT"] };
+
+const gemini3 = {
+  contextTokens: 1_000_000,
+  outputTokensMax: 65_536,
+  parts: { imageTokensMax: 2_240, fileTokensMax: 1_000_000 },
+};
+const flash3 = { ...gemini3, reasoning: "effort" as const };
+/** Half price until the end of the year. */
+const flash = [
+  { since: lately, input: "0.75", output: "3.75", cacheRead: "0.075" },
+  { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
+];
+
+const claude = {
+  contextTokens: 1_000_000,
+  outputTokensMax: 128_000,
+  parts: { imageTokensMax: 4_784, fileTokensMax: 1_000_000 },
+  dropFields: ["temperature", "top_p", "top_k"],
+  reasoning: "effort" as const,
+};
+const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
+
+export default defineAdapters({
+  vertex: {
+    name: "Google Vertex AI",
+    docs: "https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest",
+    origin: "https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google",
+    settings: {
+      project,
+      location: {
+        env: ["VERTEX_LOCATION"],
+        fallback: "global",
+        origins: {
+          global: "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/publishers/google",
+        },
+      },
+    },
+    auth,
+    keyEnv,
+    alsoCalled: ["google-vertex"],
+    otelName: "gcp.vertex_ai",
+    chat: {
+      dialect: "generate-content",
+      hidesReasoning: true,
+      reasoningFormat: "google-gemini-v1",
+      models: {
+        "gemini-3.8-flash": { ...flash3, slug: "google/gemini-3.8-flash", prices: flash },
+        "gemini-3.5-flash": {
+          ...flash3,
+          slug: "google/gemini-3.5-flash",
+          prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }],
+        },
+        "gemini-3.5-flash-lite": {
+          ...flash3,
+          slug: "google/gemini-3.5-flash-lite",
+          prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }],
+        },
+        "gemini-3.1-pro-preview": {
+          ...gemini3,
+          slug: "google/gemini-3.1-pro-preview",
+          reasoning: "effort-always",
+          prices: [
+            {
+              since,
+              input: "2",
+              output: "12",
+              cacheRead: "0.2",
+              steps: [{ promptTokens: 200_000, input: "4", output: "18", cacheRead: "0.4" }],
+            },
+          ],
+        },
+        "gemini-3.1-flash-lite": {
+          ...flash3,
+          slug: "google/gemini-3.1-flash-lite",
+          prices: [{ since, input: "0.25", output: "1.5", cacheRead: "0.025" }],
+        },
+      },
+    },
+  },
+  "vertex-anthropic": {
+    name: "Claude on Google Vertex AI",
+    docs: "https://docs.anthropic.com/en/api/claude-on-vertex-ai",
+    origin: "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/publishers/anthropic",
+    settings: { project },
+    auth,
+    keyEnv,
+    alsoCalled: ["google-vertex"],
+    otelName: "gcp.vertex_ai",
+    chat: {
+      dialect: "messages",
+      // A thought that it has signed is one of Claude's, wherever it comes back.
+      reasoningFormat: "anthropic-claude-v1",
+      extraFields: { anthropic_version: "vertex-2023-10-16" },
+      paths: { whole: "/models/{model}:rawPredict", stream: "/models/{model}:streamRawPredict", without: ["model"] },
+      models: {
+        "claude-opus-5-5": {
+          ...claude,
+          slug: "anthropic/claude-opus-5.5",
+          prices: [{ since: lately, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
+        },
+        "claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
+        "claude-opus-4-8": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
+        "claude-sonnet-4-6": {
+          contextTokens: 1_000_000,
+          outputTokensMax: 64_000,
+          parts: { imageTokensMax: 1_600, fileTokensMax: 1_000_000 },
+          slug: "anthropic/claude-sonnet-4.6",
+          prices: [{ since, input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" }],
+        },
+      },
+    },
+  },
+} satisfies Record<string, AdapterSpec>);

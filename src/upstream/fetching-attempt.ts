@@ -1,0 +1,106 @@
+// An attempt whose vendor cannot open the links of its request: they are opened by us first, and then it is asked.
+import { GatewayError } from "../errors.ts";
+import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../route.ts";
+import { NOTHING_READ } from "./chat-attempt.ts";
+import type { FetchedMedia } from "./media-links.ts";
+
+export interface FetchingParts {
+  /** What stands at the links, or why one cannot be had. */
+  readonly fetch: (signal: AbortSignal) => Promise<FetchedMedia | GatewayError>;
+  /** Called once: the vendor has answered, or never will. */
+  readonly release: (served: boolean) => void;
+  /** The attempt proper. */
+  readonly open: (media: FetchedMedia, sink: AnswerSink) => Attempt;
+}
+
+/** Whose fault it is: a server that fails, or an address that leads nowhere, is the caller's affair; that we are busy is ours. */
+function failureOf(error: GatewayError): AttemptFailure {
+  const { code, message } = error;
+  const kind =
+    code === "bad_url" || code === "upstream_error"
+      ? "caller_unsupported"
+      : code === "upstream_busy"
+        ? "provider_busy"
+        : "gateway_internal";
+  const status = kind === "caller_unsupported" ? 400 : 0;
+  return { kind, status, message: `a link in the request: ${message}`, retryAfterMs: null, cause: error };
+}
+
+class FetchingAttempt implements Attempt, AnswerSink {
+  readonly #parts: FetchingParts;
+  readonly #sink: AnswerSink;
+  readonly #left = new AbortController();
+  #inner: Attempt | null = null;
+  #paused = false;
+  #released = false;
+
+  constructor(parts: FetchingParts, sink: AnswerSink) {
+    this.#parts = parts;
+    this.#sink = sink;
+  }
+
+  async start(): Promise<void> {
+    const media = await this.#parts.fetch(this.#left.signal);
+    if (this.#left.signal.aborted) return this.#release(false);
+    if (media instanceof GatewayError) return this.failed(failureOf(media));
+    this.#inner = this.#parts.open(media, this);
+    if (this.#paused) this.#inner.pause();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#inner?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#inner?.resume();
+  }
+
+  abort(): void {
+    this.#left.abort();
+    this.#inner?.abort();
+    if (this.#inner !== null) this.#release(false);
+  }
+
+  accepted(): boolean {
+    return this.#inner?.accepted() ?? false;
+  }
+
+  reading(): Reading {
+    return this.#inner?.reading() ?? NOTHING_READ;
+  }
+
+  content(bytes: Uint8Array): void {
+    this.#release(true);
+    this.#sink.content(bytes);
+  }
+
+  done(final: FinalPart): void {
+    this.#release(true);
+    this.#sink.done(final);
+  }
+
+  failed(failure: AttemptFailure): void {
+    this.#release(false);
+    if (!this.#left.signal.aborted) this.#sink.failed(failure);
+  }
+
+  #release(served: boolean): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#parts.release(served);
+  }
+}
+
+/** Starts an attempt that fetches first. */
+export function openFetchingAttempt(parts: FetchingParts, sink: AnswerSink): Attempt {
+  const attempt = new FetchingAttempt(parts, sink);
+  // What is handed in never rejects; a fault of ours in opening the attempt is told as one.
+  attempt
+    .start()
+    .catch((cause: unknown) =>
+      attempt.failed({ kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null, cause }),
+    );
+  return attempt;
+}

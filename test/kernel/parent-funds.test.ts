@@ -1,0 +1,40 @@
+// What a parent's spend lets its inner calls have: the cheap bound first, then the counted one, and never more than is free.
+import { expect, it } from "vitest";
+import { ParentFunds, Spend } from "../../src/kernel/parent-funds.ts";
+import { nano } from "../../src/money.ts";
+import type { Quote } from "../../src/plan.ts";
+import { planOver } from "../support/scripted-plan.ts";
+
+const CHEAP = nano(100);
+const COUNTED = nano(40);
+
+/** A quote that is counted when it is asked for. */
+function quoted(): { readonly quote: Quote; counted(): number } {
+  let counts = 0;
+  const quote: Quote = {
+    nano: CHEAP,
+    async tighten() {
+      counts += 1;
+      return COUNTED;
+    },
+    affordable: () => ({}),
+    upstreamNano: () => (counts === 0 ? CHEAP : COUNTED),
+  };
+  return { quote, counted: () => counts };
+}
+
+const reserve = (free: number, counted: "price" | "upstream_cost", quote: Quote) =>
+  new ParentFunds(new Spend(nano(free), counted)).reserve(planOver([], { quote }).plan, "tx_1.1");
+
+it.each(["price", "upstream_cost"] as const)("counts the %s only where the cheap bound does not fit", async (by) => {
+  const roomy = quoted();
+  expect(await reserve(100, by, roomy.quote)).toEqual({ id: "tx_1.1", amountNano: CHEAP });
+  expect(roomy.counted()).toBe(0);
+  const short = quoted();
+  expect(await reserve(60, by, short.quote)).toEqual({ id: "tx_1.1", amountNano: COUNTED });
+  expect(short.counted()).toBe(1);
+});
+
+it.each(["price", "upstream_cost"] as const)("refuses what is above the %s that is free, counted too", async (by) => {
+  expect(await reserve(39, by, quoted().quote)).toMatchObject({ code: "over_budget" });
+});

@@ -1,0 +1,267 @@
+// Every feature of a chat request over every chat adapter, whole and streamed: served without a refusal of the vendor, or refused by us with the reason.
+import OpenAI from "openai";
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
+
+/** One model of each vendor, one that sees where there is one; OpenAI's in both of its wires. */
+const MODELS = {
+  openai: "openai/gpt-5.2",
+  "openai-tools-elsewhere": "openai/gpt-5.4-mini",
+  anthropic: "anthropic/claude-haiku-4.5",
+  "anthropic-newer": "anthropic/claude-opus-5",
+  gemini: "google/gemini-3.6-flash",
+  mistral: "mistralai/mistral-large-2512",
+  deepseek: "deepseek/deepseek-v4-flash",
+  xai: "x-ai/grok-4.3",
+  groq: "openai/gpt-oss-20b",
+  cerebras: "google/gemma-4-31b",
+  together: "z-ai/glm-4.6",
+  fireworks: "minimax/minimax-m3",
+  openrouter: "cohere/command-a",
+  moonshot: "moonshotai/kimi-k2.7-code-highspeed",
+} as const;
+type Row = keyof typeof MODELS;
+const ROWS = Object.keys(MODELS) as Row[];
+const vendorOf = (row: Row): string => row.replace(/-.*/, "");
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==";
+const PDF = Buffer.from("%PDF-1.4\n%%EOF\n").toString("base64");
+const tool = (name: string, more: object = {}) => ({
+  type: "function",
+  function: {
+    name,
+    description: "Looks it up.",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+    ...more,
+  },
+});
+const schema = (json: object, strict = true) => ({
+  response_format: { type: "json_schema", json_schema: { name: "answer", strict, schema: json } },
+});
+const user = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+const call = (id: string) => ({ id, type: "function", function: { name: "weather", arguments: '{"city":"Paris"}' } });
+/** A history with the call of another vendor, as our answers have told it to the client. */
+const history = (id: string, more: object) => ({
+  tools: [tool("weather")],
+  messages: [
+    { role: "user", content: "And the weather?" },
+    { role: "assistant", content: null, tool_calls: [call(id)], refusal: null, ...more },
+    { role: "tool", tool_call_id: id, content: "sunny" },
+    { role: "user", content: "Thanks. So?" },
+  ],
+});
+const text = (words: string) => ({ type: "text", text: words });
+
+const FEATURES: Readonly<Record<string, object>> = {
+  "a system prompt": {
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hi" },
+    ],
+  },
+  "long system prompts, one of them late": {
+    messages: [
+      { role: "system", content: "Rules. ".repeat(3_000) },
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Hello." },
+      { role: "system", content: "More rules. ".repeat(300) },
+      { role: "user", content: "Go on" },
+    ],
+  },
+  "the role developer": {
+    messages: [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: "Hi" },
+    ],
+  },
+  names: { messages: [{ role: "user", name: "ada", content: "Hi" }] },
+  tools: { tools: [tool("weather")] },
+  "strict tools": {
+    tools: [
+      tool("weather", {
+        strict: true,
+        parameters: {
+          type: "object",
+          properties: { city: { type: "string" } },
+          required: ["city"],
+          additionalProperties: false,
+        },
+      }),
+    ],
+  },
+  "a tool without params": { tools: [{ type: "function", function: { name: "now" } }] },
+  "a tool that must be called": {
+    tools: [tool("weather")],
+    tool_choice: { type: "function", function: { name: "weather" } },
+  },
+  "no tool may be called": { tools: [tool("weather")], tool_choice: "none" },
+  "parallel tools": { tools: [tool("weather"), tool("time")], parallel_tool_calls: true },
+  "tools one at a time": { tools: [tool("weather"), tool("time")], parallel_tool_calls: false },
+  "results of parallel calls": {
+    tools: [tool("weather")],
+    messages: [
+      { role: "user", content: "Both?" },
+      { role: "assistant", content: "Let me see.", tool_calls: [call("call_a1"), call("call_b2")] },
+      { role: "tool", tool_call_id: "call_a1", content: "sunny" },
+      { role: "tool", tool_call_id: "call_b2", content: [text("rain")] },
+    ],
+  },
+  "the history of OpenAI": history("call_0123456789abcdefghijklmn", {}),
+  "the history of Claude": history("toolu_01A09q90qw90lq917835lq9", {
+    content: "I will look.",
+    reasoning: "Hm.",
+    reasoning_content: "Hm.",
+    reasoning_details: [
+      { type: "reasoning.text", text: "Hm.", signature: "sig", format: "anthropic-claude-v1", index: 0 },
+    ],
+  }),
+  "the history of Gemini": history("fc_9x8y", {
+    reasoning_details: [
+      { type: "reasoning.encrypted", data: "CpYBsig==", id: "fc_9x8y", format: "google-gemini-v1", index: 0 },
+    ],
+  }),
+  "the history of Mistral": history("abc123XYZ", { reasoning: "Hm.", reasoning_content: "Hm." }),
+  "the history of DeepSeek": history("call_00_abcDEF", { reasoning: "Hm.", reasoning_content: "Hm." }),
+  "an image by its link": user(text("What?"), {
+    type: "image_url",
+    image_url: { url: "https://example.com/a.png", detail: "low" },
+  }),
+  "an image inline": user(text("What?"), { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } }),
+  "a PDF": user(text("What?"), {
+    type: "file",
+    file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${PDF}` },
+  }),
+  JSON: { messages: [{ role: "user", content: "As JSON." }], response_format: { type: "json_object" } },
+  "a nested schema": schema({
+    type: "object",
+    properties: {
+      person: {
+        type: "object",
+        properties: { name: { type: "string" } },
+        required: ["name"],
+        additionalProperties: false,
+      },
+      more: {
+        type: "array",
+        items: { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false },
+      },
+    },
+    required: ["person", "more"],
+    additionalProperties: false,
+  }),
+  "an open schema": schema({ type: "object", properties: { extra: { type: "object" } } }, false),
+  "several answers": { n: 2 },
+  "a stop": { stop: ["END", "STOP"] },
+  "a seed": { seed: 7 },
+  penalties: { presence_penalty: 0.5, frequency_penalty: 0.5 },
+  sampling: { temperature: 0.3, top_p: 0.9 },
+  "a temperature with reasoning": { temperature: 0.3, reasoning_effort: "high" },
+  reasoning: { reasoning_effort: "low" },
+  "reasoning as OpenRouter has it": { reasoning: { effort: "high" } },
+  "no reasoning": { reasoning_effort: "none" },
+  "no reasoning as OpenRouter has it": { reasoning: { enabled: false } },
+  "reasoning with tools": { tools: [tool("weather")], reasoning_effort: "medium" },
+  "cache control": {
+    messages: [
+      { role: "system", content: [{ ...text("Rules."), cache_control: { type: "ephemeral" } }] },
+      { role: "user", content: [{ ...text("Hi"), cache_control: { type: "ephemeral" } }] },
+    ],
+  },
+  hints: {
+    user: "u1",
+    prompt_cache_key: "k1",
+    safety_identifier: "s1",
+    verbosity: "low",
+    metadata: { a: "b" },
+    store: false,
+  },
+};
+
+/** What we refuse before anybody is asked, because its meaning would be lost, with words of the reason. */
+const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: RegExp])[] = [
+  [
+    /^an image/,
+    ["deepseek", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+    /does not take the kinds of content/,
+  ],
+  // Nobody but Claude could have made its signature, and this one was made up.
+  [/^the history of Claude/, ["anthropic", "anthropic-newer"], /Invalid `signature`/],
+  [/^several answers/, ["anthropic", "anthropic-newer"], /nobody that it allows can serve this/],
+  [
+    /^a PDF/,
+    ["mistral", "deepseek", "xai", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+    /does not take the kinds of content/,
+  ],
+];
+
+function refusalOf(feature: string, row: Row): RegExp | null {
+  return UNFIT.find(([pattern, rows]) => pattern.test(feature) && rows.includes(row))?.[2] ?? null;
+}
+
+let sandbox: Sandbox;
+let vendors: StrictVendors;
+let gateway: TestGateway;
+let client: OpenAI;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  vendors = await startStrictVendors(sandbox.url);
+  const settings = [...new Set(ROWS.map(vendorOf))].flatMap((vendor) => [
+    [`${vendor.toUpperCase()}_API_KEY`, "sk-test"],
+    [`${vendor.toUpperCase()}_BASE_URL`, `${vendors.url}/${vendor}`],
+  ]);
+  gateway = await startTestGateway(Object.fromEntries(settings));
+  const account = await gateway.account({
+    kind: "personal",
+    creditCents: 1_000_000,
+    inferenceCapCents: 1_000_000,
+    requestsPerMinute: 100_000,
+  });
+  client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/api/llm/v1`, maxRetries: 0 });
+});
+afterAll(async () => {
+  expect(await gateway.doctor()).toEqual([]);
+  await gateway.stop();
+  await vendors.close();
+  await sandbox.close();
+});
+beforeEach(() => {
+  vendors.refusals.length = 0;
+});
+
+type Asked = { model: string; messages: ChatCompletionMessageParam[] };
+
+async function ask(row: Row, more: object, stream: boolean): Promise<string> {
+  const asked = {
+    model: MODELS[row],
+    max_tokens: 2_000,
+    messages: [{ role: "user", content: "Hi" }],
+    provider: { only: [vendorOf(row)] },
+    ...more,
+  } as unknown as Asked;
+  try {
+    const answer = stream
+      ? await client.chat.completions.stream({ ...asked, stream: true }).finalChatCompletion()
+      : await client.chat.completions.create(asked);
+    const [choice] = answer.choices;
+    const said = choice?.message.content || choice?.message.tool_calls?.length || choice?.message.refusal;
+    return answer.model === MODELS[row] && said ? "served" : `no answer of ${answer.model}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+describe.each(ROWS)("%s", (row) => {
+  it.each(Object.entries(FEATURES))("%s", async (feature, more) => {
+    const reason = refusalOf(feature, row);
+    for (const stream of [false, true]) {
+      const outcome = await ask(row, more, stream);
+      if (reason === null) expect(outcome).toBe("served");
+      else expect(outcome).toMatch(reason);
+    }
+    expect(vendors.refusals).toEqual([]);
+  });
+});
