@@ -312,6 +312,13 @@ describe("what is not sold", () => {
     expect(seen.message).toMatchObject({ error: { message: expect.stringContaining("twice") } });
   });
 
+  it("betas that cost, in words by which clients leave them out", async () => {
+    const seen = await ask(HELLO, { "anthropic-beta": "one-2026-01-01, context-1m-2025-08-07" });
+    const message = "capability_rejected: beta_header:context-1m-2025-08-07";
+    expect(seen.message).toMatchObject({ error: { type: "invalid_request_error", message } });
+    expect([seen.status, vendor.asked.length]).toEqual([400, 0]);
+  });
+
   it("versions of the wire that nobody knows", async () => {
     const seen = await ask(HELLO, { "anthropic-version": "2022-01-01" });
     expect([seen.status, seen.message.type]).toEqual([400, "error"]);

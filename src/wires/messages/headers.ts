@@ -10,6 +10,27 @@ const VERSIONS = ["2023-06-01", "2026-10-21"];
 /** Names and dates, separated by commas: which ones there are is between client and vendor. */
 const BETAS = /^[\w.,: -]{0,4000}$/;
 
+/** What betas begin with that make a call dearer by themselves, or bill something apart. */
+const COSTLY = [
+  "context-1m-",
+  "fast-mode-",
+  "advisor-tool-",
+  "code-execution-",
+  "compact-",
+  "fallback-credit-",
+  "server-side-fallback-",
+  "mcp-client-",
+];
+
+/** In the words by which clients of this wire know to ask again without it. */
+function costlyBeta(betas: string): GatewayError | null {
+  const names = betas.split(",").map((name) => name.trim());
+  const found = names.find((name) => COSTLY.some((beginning) => name.startsWith(beginning)));
+  if (found === undefined) return null;
+  const detail = { detail: `capability_rejected: beta_header:${found}` };
+  return new GatewayError("bad_request", { param: BETA_HEADER, detail });
+}
+
 function wrong(param: string, why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
@@ -21,5 +42,5 @@ export function wireHeaders({ headers }: GatewayRequest): Readonly<Record<string
   const betas = headers.get(BETA_HEADER);
   if (betas === undefined) return { [VERSION_HEADER]: version };
   if (!BETAS.test(betas)) return wrong(BETA_HEADER, "must be a list of names, separated by commas");
-  return { [VERSION_HEADER]: version, [BETA_HEADER]: betas };
+  return costlyBeta(betas) ?? { [VERSION_HEADER]: version, [BETA_HEADER]: betas };
 }
