@@ -151,3 +151,9 @@ describe("what its answers mean", () => {
     expect(fal.means("generate", { status: 422, body: detail("missing") }, 1).verdict).toBe("caller_invalid");
   });
 });
+
+it("an image edit of Grok Imagine is asked with the list that it reads, and with no other name (M5)", () => {
+  const params = table["grok-imagine-image-edit"]?.params ?? {};
+  expect(Object.keys(params)).toContain("image_urls");
+  expect(Object.keys(params)).not.toContain("image_url");
+});

@@ -189,6 +189,8 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
   ],
   // Nobody but Claude could have made its signature, and this one was made up.
   [/^the history of Claude/, ["anthropic", "anthropic-newer"], /Invalid `signature`/],
+  // Its wire closes every object: one with free keys could only be empty.
+  [/^an open schema/, ["anthropic", "anthropic-newer"], /nobody that it allows can serve this/],
   [/^several answers/, ["anthropic", "anthropic-newer"], /nobody that it allows can serve this/],
   [
     /^a PDF/,

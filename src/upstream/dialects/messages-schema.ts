@@ -47,7 +47,9 @@ class Narrowing {
     }
     if (isObjectSchema(schema)) {
       const open = schema.additionalProperties;
-      if (open === true || isRecord(open)) this.lost = true;
+      // An object that says nothing of its properties has any; closed, it could only be empty.
+      const unsaid = open === undefined && !isRecord(schema.properties);
+      if (open === true || isRecord(open) || unsaid) this.lost = true;
       kept.push(["additionalProperties", false]);
     }
     const described = typeof schema.description === "string" ? [schema.description, ...said] : said;
