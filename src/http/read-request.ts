@@ -33,6 +33,11 @@ export const BODY_HEADERS = [
   "content-encoding",
   "transfer-encoding",
   "x-tollgate-tags",
+  // What clients name a conversation by.
+  "x-session-id",
+  "session_id",
+  "session-id",
+  "x-claude-code-session-id",
 ] as const;
 
 /** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */

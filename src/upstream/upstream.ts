@@ -21,6 +21,7 @@ import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
@@ -72,6 +73,7 @@ export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "
 
 export interface Upstream {
   readonly health: RouteHealth;
+  readonly moved: MovedConversations;
   /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
@@ -206,6 +208,7 @@ export function createUpstream(clock: Clock, onRefusedKey: (refused: RefusedKey)
 
   return {
     health,
+    moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
