@@ -6,6 +6,8 @@ import { signupEndpoint } from "../accounts/signup.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints } from "../chat/chat-endpoints.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
+import { nativePlan } from "../chat/native-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
@@ -69,9 +71,9 @@ function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
   return (signingSecret ?? ensureSigningSecret(dataDir)).split(",");
 }
 
-function modelEndpoints({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts) {
+function chatDeps({ config, catalog: { current }, upstream, counter }: PublicEndpointsParts): ChatDeps {
   const secrets = sealSecrets(config);
-  const deps = {
+  return {
     catalog: current,
     upstream,
     counter,
@@ -79,6 +81,10 @@ function modelEndpoints({ config, catalog: { current }, upstream, counter }: Pub
     settings: chatSettings(config),
     seals: (payer: string) => thoughtSeal(secrets, payer),
   };
+}
+
+function modelEndpoints(deps: ChatDeps) {
+  const current = deps.catalog;
   const chat = chatEndpoints(deps, {
     models: (audience) => modelsAnswer(current(), audience),
     model: (name, audience) => modelAnswer(current(), name, audience),
@@ -101,9 +107,10 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
   const { config, catalog, actionCatalog, run, publicUrl } = parts;
   const site = () => ({ publicUrl: publicUrl(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
+  const models = chatDeps(parts);
   const endpoints = [
-    ...runEndpoints(run),
-    ...modelEndpoints(parts),
+    ...runEndpoints(run, (call, service, action) => nativePlan(call, service, action, models)),
+    ...modelEndpoints(models),
     ...findEndpoints(daily),
     ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
