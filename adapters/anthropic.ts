@@ -33,6 +33,7 @@ export default defineAdapter({
   origin: "https://api.anthropic.com/v1",
   auth: keyHeader("x-api-key"),
   maker: "anthropic",
+  nativeActions: { messages: "messages" },
   headers: { "anthropic-version": "2023-06-01" },
   chat: {
     dialect: "messages",

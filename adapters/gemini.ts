@@ -42,6 +42,7 @@ export default defineAdapter({
   origin: "https://generativelanguage.googleapis.com/v1beta",
   auth: keyHeader("x-goog-api-key"),
   maker: "google",
+  nativeActions: { generate: "chat-completions" },
   alsoCalled: ["google-ai-studio"],
   pricedAs: "google",
   otelName: "gcp.gemini",

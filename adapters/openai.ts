@@ -134,6 +134,7 @@ export default defineAdapter({
   origin: "https://api.openai.com/v1",
   auth: bearer,
   maker: "openai",
+  nativeActions: { chat: "chat-completions", embeddings: "embeddings" },
   chat: {
     dialect: "chat-completions",
     hidesReasoning: true,

@@ -66,6 +66,7 @@ export default defineAdapter({
   docs: "https://openrouter.ai/docs/api-reference/chat-completion",
   origin: "https://openrouter.ai/api/v1",
   auth: bearer,
+  nativeActions: { chat: "chat-completions" },
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",

@@ -140,12 +140,22 @@ export interface Route {
   readonly candidate: Candidate | null;
 }
 
+/** How fast an attempt was that answered. */
+export interface AttemptFigures {
+  /** Until its end. */
+  readonly ms: number;
+  /** Until its first content; null where the answer came whole. */
+  readonly firstTokenMs: number | null;
+  /** As the vendor counted them; 0 where it did not. */
+  readonly outputTokens: number;
+}
+
 /** What the kernel needs to know of the candidates' health. */
 export interface Health {
   /** Those that are well in order of preference, and behind them those that rest: none is ever left out. */
   order<T extends { readonly candidate: Candidate | null }>(routes: readonly T[]): readonly T[];
   trying(candidate: Candidate): void;
-  good(candidate: Candidate): void;
+  good(candidate: Candidate, told?: AttemptFigures): void;
   bad(candidate: Candidate, failure: AttemptFailure): void;
   /** The attempt ended for a reason of the caller's: it says nothing about the candidate. */
   unknown(candidate: Candidate): void;

@@ -329,12 +329,17 @@ export interface AdapterSpec {
   readonly rules?: readonly AnswerRule[];
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */
+  readonly nativeActions?: Readonly<Record<string, NativeWire>>;
   readonly chat?: ChatSpec;
   /** OpenAI's wire at `/embeddings`. */
   readonly embeddings?: EmbeddingsSpec;
   /** Vendor's id -> a model that is neither: what it does, and what its units cost. */
   readonly unitModels?: Readonly<Record<string, UnitModelSpec>>;
 }
+
+/** The wire in which a native action takes its body and answers. */
+export type NativeWire = "chat-completions" | "messages" | "embeddings";
 
 /** Adapters that differ in little, in one file: the id of each is its name here. */
 export interface AdapterTable {

@@ -262,6 +262,9 @@ const adapter = z.strictObject({
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  nativeActions: z
+    .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings"]))
+    .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
   sandboxOnly: z.boolean().optional(),

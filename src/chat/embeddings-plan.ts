@@ -79,7 +79,11 @@ const frame: Frame = {
 };
 
 /** Checks an embeddings request and makes its plan, or says what is wrong with it. */
-export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+export function embeddingsPlan(
+  { request, audience }: PlanCall,
+  deps: ChatDeps,
+  only: string | null = null,
+): FramedPlan | GatewayError {
   const sent = parseJson(request.body);
   if (sent instanceof GatewayError) return sent;
   const sifted = isRecord(sent) ? sift(sent, EMBEDDINGS_FIELDS) : null;
@@ -113,7 +117,8 @@ export function embeddingsPlan({ request, audience }: PlanCall, deps: ChatDeps):
     outputTokensMax: 0,
     clocks,
   };
-  const candidates = model.offers.map((offer) =>
+  const offers = model.offers.filter(({ adapter }) => only === null || adapter.id === only);
+  const candidates = offers.map((offer) =>
     upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
   );
   if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });

@@ -10,16 +10,20 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
+import type { MovedConversations } from "../upstream/moved-conversations.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
+import { conversationKey } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
 import { placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
+import { type RouteOrder, routeOrder } from "./route-order.ts";
+import { routesHeader, type Unfit } from "./routes-header.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
@@ -62,6 +66,9 @@ function keepAliveMs({ request }: PlanCall): number | null {
   return seconds >= 1 && seconds <= 300 ? seconds * 1000 : null;
 }
 
+/** For who says himself in which order routes are tried. */
+const NEVER_MOVED: MovedConversations = { size: 0, routeOf: () => null, served() {} };
+
 /** What every model of a call is made fit with. */
 interface Make {
   readonly deps: ChatDeps;
@@ -69,6 +76,8 @@ interface Make {
   readonly requestId: string;
   readonly id: string;
   readonly createdS: number;
+  /** Where the routes that cannot serve the call are written down; null: nobody wants to know. */
+  readonly unfit: Unfit[] | null;
 }
 
 /** Whether a body goes to an offer as it was sent. */
@@ -105,11 +114,25 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     clocks,
     seal: read.seal,
   };
-  return model.offers
+  const made = model.offers
     .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
     .map((offer) =>
       upstream.chatCandidate(offer, { ...order, asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked }),
     );
+  if (make.unfit !== null) make.unfit.push(...unfitOf(model, made));
+  return made;
+}
+
+/** The routes of a model that cannot serve the call, with the reason. */
+function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)[]): readonly Unfit[] {
+  const reasons = made.filter((one) => typeof one === "string");
+  const fit = new Set(made.flatMap((one) => (typeof one === "string" ? [] : [one.offer])));
+  return offers
+    .filter((offer) => !fit.has(offer))
+    .map(({ adapter, upstreamModel }) => {
+      const reason = reasons.shift() ?? "content of this kind is not taken";
+      return { provider: adapter.id, model: upstreamModel, reason };
+    });
 }
 
 function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitModel | string {
@@ -207,13 +230,28 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const id = request.id.replace(/^req_/, read.idPrefix);
   const atMs = deps.clock.epochMs();
   const createdS = Math.floor(atMs / 1000);
-  const make: Make = { deps, read, requestId: request.id, id, createdS };
+  const isTraced = request.headers.get("x-tollgate-trace") === "1";
+  const make: Make = { deps, read, requestId: request.id, id, createdS, unfit: isTraced ? [] : null };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
-  const ordered = (some: readonly FitModel[]) =>
-    read.preferences === null ? placed(some) : prefer(placed(some), read.preferences);
-  const tried = ordered(fits);
-  if (tried instanceof GatewayError) return tried;
+  const { health, moved } = deps.upstream;
+  const asked = resolved.asked.map(({ name }) => name).join(",");
+  let key: string | null = null;
+  const conversation = () => {
+    key ??= conversationKey(call, asked, read.asked.body);
+    return key;
+  };
+  // Who says himself in which order routes are tried has them in that order.
+  const keepsOrder = read.preferences !== null && (read.preferences.order ?? read.preferences.sort) !== null;
+  const ordered = (some: readonly FitModel[]): RouteOrder | GatewayError => {
+    const all = placed(some);
+    const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
+    if (wanted instanceof GatewayError) return wanted;
+    return routeOrder(wanted, { conversation, moved: keepsOrder ? NEVER_MOVED : moved });
+  };
+  const order = ordered(fits);
+  if (order instanceof GatewayError) return order;
+  const tried = order.placed;
   const served = new Fits(read);
   const route = served.routeOf(tried);
   const models = [...new Set(tried.map(({ fit }) => fit))];
@@ -221,16 +259,16 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const left = ordered(some);
     // What was left of all of them is left of some of them.
     if (left instanceof GatewayError) throw left;
-    return served.routeOf(left);
+    return served.routeOf(left.placed);
   };
   const withOutput = (fit: FitModel, outputTokensMax: number): FitModel => {
-    const made = candidatesOf(fit.model, fit.firstTokenMsMax, outputTokensMax, make);
+    const made = candidatesOf(fit.model, fit.firstTokenMsMax, outputTokensMax, { ...make, unfit: null });
     return { ...fit, outputTokensMax, candidates: made.filter((one) => typeof one !== "string") };
   };
   const { shape } = read;
   const plan: Plan = {
     operation: read.operation,
-    asked: resolved.asked.map(({ name }) => name).join(","),
+    asked,
     streamed: read.stream,
     effect: "read",
     quote: quoteOf(models, promptOf(read, call), {
@@ -256,6 +294,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
+      const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
+      if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
@@ -272,14 +312,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
         read.dropped,
         tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
       ),
+      ...(make.unfit === null ? null : routesHeader({ order, all: placed(fits), unfit: make.unfit, health })),
     },
-    frame: tellingUnsent(
-      read.frame({
-        id,
-        createdS,
-        trace: request.headers.get("x-tollgate-trace") === "1",
-        loweredTo: served.loweredTo,
-      }),
-    ),
+    frame: tellingUnsent(read.frame({ id, createdS, trace: isTraced, loweredTo: served.loweredTo })),
   };
 }

@@ -3,6 +3,7 @@ import { blendOf } from "../catalog/price.ts";
 import { GatewayError } from "../errors.ts";
 import { type PicoPerToken, parseUsdPerMillion } from "../money.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
+import type { RouteSpeed } from "../upstream/route-figures.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 import { isOwnServer } from "./dropped-header.ts";
 import type { FitModel } from "./quote.ts";
@@ -10,6 +11,13 @@ import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./sift.ts";
 
 /** More names than there are providers say nothing. */
 const NAMES_MAX = 100;
+
+type Sort = "price" | "latency" | "throughput";
+const SORTS: readonly string[] = ["price", "latency", "throughput"] satisfies readonly Sort[];
+
+function isSort(value: unknown): value is Sort {
+  return typeof value === "string" && SORTS.includes(value);
+}
 
 export interface Preferences {
   /** Tried first, in this order. */
@@ -19,8 +27,8 @@ export interface Preferences {
   readonly ignore: readonly string[] | null;
   /** Nobody may keep what is sent. Of a vendor we do not know that, so only the operator's own servers are left. */
   readonly keepsNothing: boolean;
-  /** The cheapest model first, where a tier leaves a choice. */
-  readonly byPrice: boolean;
+  /** The cheapest model first, where a tier leaves a choice; or the route that was quickest to begin, or quickest to write, lately. */
+  readonly sort: Sort | null;
   /** The most that a token may cost; null: no bound. */
   readonly promptPriceMax: PicoPerToken | null;
   readonly completionPriceMax: PicoPerToken | null;
@@ -61,7 +69,7 @@ export function readPreferences(provider: unknown): {
     only: namesOf(provider.only),
     ignore: namesOf(provider.ignore),
     keepsNothing: provider.zdr === true || provider.data_collection === "deny",
-    byPrice: provider.sort === "price",
+    sort: isSort(provider.sort) ? provider.sort : null,
     promptPriceMax: priceOf(prices.prompt),
     completionPriceMax: priceOf(prices.completion),
     fallbacks: provider.allow_fallbacks !== false,
@@ -72,7 +80,7 @@ export function readPreferences(provider: unknown): {
     ignore: preferences.ignore !== null,
     zdr: provider.zdr === true,
     data_collection: provider.data_collection === "deny",
-    sort: preferences.byPrice,
+    sort: preferences.sort !== null,
     max_price: preferences.promptPriceMax !== null || preferences.completionPriceMax !== null,
     allow_fallbacks: provider.allow_fallbacks === false,
   };
@@ -111,9 +119,21 @@ function isDear({ sale }: FitModel["model"], { promptPriceMax, completionPriceMa
   return above(sale.input, promptPriceMax) || above(sale.output, completionPriceMax);
 }
 
+/** What is least in the route that comes first. What was never measured comes behind what was, and keeps its own order. */
+function costIn(sort: Sort, { fit, candidate }: Placed, speedOf: (healthKey: string) => RouteSpeed | null): number {
+  if (sort === "price") return blendOf(fit.model.sale);
+  const speed = speedOf(candidate.healthKey);
+  if (sort === "latency") return speed?.firstTokenMs ?? Number.MAX_SAFE_INTEGER;
+  return speed?.tokensPerSecond == null ? 0 : -speed.tokensPerSecond;
+}
+
 /** Those that the caller would have, in the order asked for; models named one by one keep their own. Or why none is left. */
-export function prefer(all: readonly Placed[], preferences: Preferences): readonly Placed[] | GatewayError {
-  const { order, only, ignore, keepsNothing, byPrice, fallbacks } = preferences;
+export function prefer(
+  all: readonly Placed[],
+  preferences: Preferences,
+  speedOf: (healthKey: string) => RouteSpeed | null,
+): readonly Placed[] | GatewayError {
+  const { order, only, ignore, keepsNothing, sort, fallbacks } = preferences;
   const allowed = all
     .filter(({ candidate }) => !keepsNothing || isOwnServer(candidate.offer))
     .filter(({ fit }) => !isDear(fit.model, preferences))
@@ -124,7 +144,7 @@ export function prefer(all: readonly Placed[], preferences: Preferences): readon
     (a, b) =>
       a.fit.place - b.fit.place ||
       rank(a.candidate, first) - rank(b.candidate, first) ||
-      (byPrice ? blendOf(a.fit.model.sale) - blendOf(b.fit.model.sale) : 0),
+      (sort === null ? 0 : costIn(sort, a, speedOf) - costIn(sort, b, speedOf)),
   );
   const listed =
     first.length === 0 ? sorted.slice(0, 1) : sorted.filter(({ candidate }) => rank(candidate, first) < first.length);

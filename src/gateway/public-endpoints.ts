@@ -9,6 +9,7 @@ import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints, inChatWire } from "../chat/chat-endpoints.ts";
 import { createKeptResponses } from "../chat/kept-responses.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
+import { nativePlan } from "../chat/native-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
@@ -90,9 +91,8 @@ export function chatDeps({
   };
 }
 
-function modelEndpoints(parts: PublicEndpointsParts) {
+function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
   const { current } = parts.catalog;
-  const deps = chatDeps(parts);
   const chat = chatEndpoints(deps, {
     models: (audience) => modelsAnswer(current(), audience),
     model: (name, audience) => modelAnswer(current(), name, audience),
@@ -115,9 +115,10 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
   const { config, catalog, actionCatalog, run, publicUrl } = parts;
   const site = () => ({ publicUrl: publicUrl(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
+  const models = chatDeps(parts);
   const endpoints = [
-    ...runEndpoints(run),
-    ...modelEndpoints(parts),
+    ...runEndpoints(run, (call, service, action) => nativePlan(call, service, action, models)),
+    ...modelEndpoints(parts, models),
     ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),
     ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),

@@ -34,6 +34,11 @@ export const BODY_HEADERS = [
   "transfer-encoding",
   "x-tollgate-tags",
   "anthropic-beta",
+  // What clients name a conversation by.
+  "x-session-id",
+  "session_id",
+  "session-id",
+  "x-claude-code-session-id",
 ] as const;
 
 /** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */

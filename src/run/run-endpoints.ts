@@ -1,12 +1,20 @@
 // The one endpoint that runs actions.
-import type { Endpoint } from "../endpoint.ts";
+import type { Endpoint, FramedPlan, PlanCall } from "../endpoint.ts";
+import type { GatewayError } from "../errors.ts";
 import { callErrors } from "../wires/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";
 import { runPlan } from "./run-plan.ts";
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
+/** The plan of a call that is one of a model, and no action of the catalog; null: it is none. */
+export type ModelCall = (
+  call: PlanCall,
+  service: string,
+  action: string,
+) => Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError | null;
+
+export function runEndpoints(deps: RunDeps, modelCall: ModelCall): readonly Endpoint[] {
   return [
     {
       method: "POST",
@@ -16,7 +24,10 @@ export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
       errors: callErrors,
       retiresFor: ({ params: { service, action } }) =>
         deps.actionCatalog.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
-      plan: (call) => runPlan(call, deps),
+      plan(call) {
+        const { service = "", action = "" } = call.request.params;
+        return modelCall(call, service, action) ?? runPlan(call, deps);
+      },
     },
   ];
 }

@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AttemptFailure, Candidate, Health } from "../route.ts";
+import { createRouteFigures, type RouteSpeed } from "./route-figures.ts";
 
 const FAILURES_IN_A_ROW_MAX = 3;
 const SAMPLE = 20;
@@ -35,6 +36,10 @@ interface State {
 export interface RouteHealth extends Health {
   /** The routes that rest now, for the metrics. */
   resting(): readonly { readonly provider: string; readonly model: string }[];
+  /** Whether it goes behind the others for now. */
+  rests(route: Candidate): boolean;
+  /** How fast a route has been; null: it has not served yet. */
+  speedOf(healthKey: string): RouteSpeed | null;
 }
 
 function failsTooOften(state: State): boolean {
@@ -54,6 +59,7 @@ function restFor(state: State, failure: AttemptFailure): number {
 /** Keeps the health of all routes of this process, by health key. */
 export function createRouteHealth(clock: Clock): RouteHealth {
   const states = new Map<string, State>();
+  const figures = createRouteFigures();
 
   function stateOf(route: Candidate): State {
     const known = states.get(route.healthKey);
@@ -90,7 +96,12 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       const state = states.get(route.healthKey);
       if (state !== undefined && state.restUntilMs > 0) state.probing = true;
     },
-    good(route) {
+    rests(route) {
+      const state = states.get(route.healthKey);
+      return state !== undefined && rests(state);
+    },
+    good(route, told) {
+      if (told !== undefined) figures.add(route, told);
       const state = states.get(route.healthKey);
       if (state === undefined) return;
       if (state.restUntilMs > 0) state.results = [];
@@ -114,6 +125,7 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       const state = states.get(route.healthKey);
       if (state !== undefined) state.probing = false;
     },
+    speedOf: (healthKey) => figures.of(healthKey),
     resting() {
       return [...states.values()].filter(rests).map(({ provider, model }) => ({ provider, model }));
     },

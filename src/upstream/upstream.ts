@@ -25,6 +25,7 @@ import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import type { FetchedMedia } from "./media-links.ts";
+import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
@@ -77,6 +78,7 @@ export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "
 
 export interface Upstream {
   readonly health: RouteHealth;
+  readonly moved: MovedConversations;
   /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
@@ -243,6 +245,7 @@ export function createUpstream(
 
   return {
     health,
+    moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;

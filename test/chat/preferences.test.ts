@@ -113,7 +113,8 @@ describe("provider", () => {
 
   it("is never refused for what we cannot promise: that is named as dropped", async () => {
     for (const [provider, dropped] of [
-      [{ sort: "throughput" }, "provider.sort"],
+      [{ sort: "fastest" }, "provider.sort"],
+      [{ sort: "throughput" }, null],
       [{ quantizations: ["fp8"], max_price: { image: 1 } }, "provider.quantizations,provider.max_price"],
       [{ zdr: false, data_collection: "allow", require_parameters: false, allow_fallbacks: true }, null],
       [{ order: "openai" }, "provider.order"],

@@ -126,7 +126,12 @@ class Retrying implements RouteAttempt {
   #done(final: FinalPart): void {
     if (this.#over) return;
     this.#over = true;
-    this.#tries.health.good(this.#candidate);
+    const { clock, committedMs, health } = this.#tries;
+    health.good(this.#candidate, {
+      ms: clock.elapsedMs() - this.#fromMs,
+      firstTokenMs: committedMs === null ? null : committedMs - this.#fromMs,
+      outputTokens: this.reading().usage?.outputTokens ?? 0,
+    });
     this.#leg(null, 200);
     this.#sink.done(final);
   }
