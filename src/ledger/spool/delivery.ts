@@ -93,7 +93,9 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
       spool.end(stored, outcome);
-    const isCharge = intent.op === "post" && (before === null || before === "posted" || before === "repeat");
+    // Who found a charge there that another had made has nothing to give up: that one charges it again, where the store has forgotten it.
+    const isAnothers = intent.origin === null && before === "repeat";
+    const isCharge = intent.op === "post" && !isAnothers && [null, "posted", "repeat"].includes(before);
     if (isCharge && told.outcome !== "posted") onForfeit(intent, outcome);
   }
 
