@@ -82,7 +82,7 @@ describe("the image", () => {
       ),
     );
     const packages = new Set(
-      imported.filter((name) => !name.startsWith("node:")).map((name) => name.split("/")[0] ?? ""),
+      imported.filter((name) => !name.startsWith("node:")).map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name),
     );
     expect([...packages].filter((name) => dependencies[name] === undefined)).toEqual([]);
   });
