@@ -173,8 +173,15 @@ function priceRow(model: Sold) {
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function modelsAnswer(catalog: Catalog, audience: Audience) {
   const models = catalog.listed(audience).map((model) => modelRow(model, catalog));
-  const byUnits = catalog.unitModels(audience).map((model) => unitModelRow(model, catalog));
-  return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits] };
+  // What chats and does something else as well is one model; its other prices are in the price list.
+  const ids = new Set(models.map(({ id }) => id));
+  const byUnits = new Map(
+    catalog
+      .unitModels(audience)
+      .filter(({ slug }) => !ids.has(slug))
+      .map((model) => [model.slug, unitModelRow(model, catalog)] as const),
+  );
+  return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits.values()] };
 }
 
 /** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that a call may give it; or why there is none. */
@@ -182,12 +189,12 @@ export function modelAnswer(catalog: Catalog, name: string, audience: Audience) 
   const tier = findTier(name, catalog);
   const row = tier === null ? null : tierRow(tier, catalog, audience)?.row;
   if (row != null) return row;
+  const model = findEither(name, "slug", catalog, audience);
+  if (!(model instanceof GatewayError)) return modelRow(model, catalog);
   const byUnits = catalog.unitModels(audience).find(({ kind, slug }) => {
     return slug === name || catalog.unitModel(kind, name, audience)?.slug === slug;
   });
-  if (byUnits !== undefined) return unitModelRow(byUnits, catalog);
-  const model = findEither(name, "slug", catalog, audience);
-  return model instanceof GatewayError ? model : modelRow(model, catalog);
+  return byUnits === undefined ? model : unitModelRow(byUnits, catalog);
 }
 
 /** `GET /api/llm/v1/pricing`: what each tier tries, in order, and the price of every model in USD per million tokens. */
