@@ -18,9 +18,15 @@ function filled(words: readonly string[], indent: string): string[] {
   return lines;
 }
 
+/** What belongs together, on one line where it fits on one. */
+function wordsOf(name: string): string[] {
+  return name.length + INDENT.length <= COLUMNS ? [name] : name.split(/ (?=\+)/);
+}
+
 /** Names by commas, in lines that begin with a title or below it. */
 function listed(title: string, names: readonly string[]): string[] {
-  return filled([title, ...names.map((name, at) => (at === names.length - 1 ? name : `${name},`))], INDENT);
+  const told = names.map((name, at) => (at === names.length - 1 ? name : `${name},`));
+  return filled([title, ...told.flatMap(wordsOf)], INDENT);
 }
 
 /** The variables that turn on what is off; two that belong together are told together. */

@@ -60,7 +60,9 @@ describe("a list whose dearest model does not fit", () => {
   });
 
   it("is served in its own order where all of it fits", async () => {
-    const { record } = await ask(rich.key, { models: [DEAR, CHEAP] });
+    // Another conversation: one that had to go elsewhere stays there.
+    const messages = [{ role: "user", content: "another" }];
+    const { record } = await ask(rich.key, { models: [DEAR, CHEAP], messages });
     expect(record.served).toBe(DEAR);
     expect(Number(record.held_nano_usd)).toBeGreaterThan(2 * CENT);
   });
@@ -70,7 +72,8 @@ describe("a list whose dearest model does not fit", () => {
     const { status, record } = await ask(rich.key, body);
     expect(status).toBe(502);
     expect(new Set(tried(record))).toEqual(new Set(["sandbox/503"]));
-    expect((await ask(rich.key, { models: body.models })).record.served).toBe(DEAR);
+    const messages = [{ role: "user", content: "yet another" }];
+    expect((await ask(rich.key, { models: body.models, messages })).record.served).toBe(DEAR);
   });
 
   it("is counted first, so that a long text alone leaves nobody out", async () => {

@@ -60,8 +60,8 @@ describe("tollgate check", () => {
     expect(out + err).not.toContain("sk-12345678");
     expect(vendor.asked).toHaveLength(1);
     expect(vendor.asked[0]?.body).toMatchObject({ max_completion_tokens: 16 });
-    // The cheapest that does not reason first, and one question: nobody is charged for it.
-    expect(JSON.stringify(vendor.asked[0]?.body)).toContain("gpt-5.4-mini");
+    // The cheapest that has no end yet, and one question: nobody is charged for it.
+    expect(JSON.stringify(vendor.asked[0]?.body)).toContain("gpt-6-luna");
     const { json } = (await gateway?.admin("GET", "/admin/v1/accounts")) ?? {};
     expect(json).toEqual({ accounts: [] });
   });
