@@ -28,7 +28,8 @@ describe.concurrent("a provider in trouble", () => {
     const startedMs = performance.now();
     const served: { model: string | null; atMs: number }[] = [];
     while (served.at(-1)?.model !== "sandbox/flap-3" && performance.now() - startedMs < 40_000) {
-      const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], "flap");
+      // Each a conversation of its own: one that went elsewhere stays there.
+      const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], `flap ${served.length}`);
       expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
       served.push({ model: seen.headers.get("x-tollgate-model"), atMs: performance.now() - startedMs });
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -37,7 +38,9 @@ describe.concurrent("a provider in trouble", () => {
     expect(served.filter(({ model }) => model === "sandbox-messages/ok").length).toBeGreaterThan(5);
     expect(served.at(-1)?.atMs).toBeLessThan(30_000);
     expect(await asked("sandbox/flap-3")).toBe(4);
-    const after = await Promise.all([1, 2, 3].map(() => call(["sandbox/flap-3", "sandbox-messages/ok"], "flap")));
+    const after = await Promise.all(
+      [1, 2, 3].map((time) => call(["sandbox/flap-3", "sandbox-messages/ok"], `flap again ${time}`)),
+    );
     expect(after.map(({ headers }) => headers.get("x-tollgate-attempts"))).toEqual(["1", "1", "1"]);
   });
 
