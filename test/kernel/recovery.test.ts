@@ -13,9 +13,10 @@ beforeAll(async () => {
 
 afterAll(() => gateway.stop());
 
-function call(models: readonly string[], content: string): Promise<SeenCall> {
+function call(models: readonly string[], content: string, session?: string): Promise<SeenCall> {
   const request = { models, messages: [{ role: "user", content }], stream: true };
-  return callChat(request, { url: gateway.url, key: account.key });
+  const headers = session === undefined ? {} : { "x-session-id": session };
+  return callChat(request, { url: gateway.url, key: account.key, headers });
 }
 
 /** The attempts of a model that the sandbox has counted. */
@@ -29,7 +30,7 @@ describe.concurrent("a provider in trouble", () => {
     const served: { model: string | null; atMs: number }[] = [];
     while (served.at(-1)?.model !== "sandbox/flap-3" && performance.now() - startedMs < 40_000) {
       // Each a conversation of its own: one that went elsewhere stays there.
-      const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], `flap ${served.length}`);
+      const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], "flap", String(served.length));
       expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
       served.push({ model: seen.headers.get("x-tollgate-model"), atMs: performance.now() - startedMs });
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -39,7 +40,7 @@ describe.concurrent("a provider in trouble", () => {
     expect(served.at(-1)?.atMs).toBeLessThan(30_000);
     expect(await asked("sandbox/flap-3")).toBe(4);
     const after = await Promise.all(
-      [1, 2, 3].map((time) => call(["sandbox/flap-3", "sandbox-messages/ok"], `flap again ${time}`)),
+      ["a", "b", "c"].map((name) => call(["sandbox/flap-3", "sandbox-messages/ok"], "flap", name)),
     );
     expect(after.map(({ headers }) => headers.get("x-tollgate-attempts"))).toEqual(["1", "1", "1"]);
   });
