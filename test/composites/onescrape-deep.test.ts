@@ -316,6 +316,17 @@ describe("core/onescrape-deep in the sandbox", () => {
     });
   });
 
+  it("waits for no other account's pages", async () => {
+    const [busy, play] = await Promise.all([1, 2].map(() => gateway.account({ kind: "sandbox", creditCents: 1_000 })));
+    if (busy === undefined || play === undefined) throw new Error("there are two accounts");
+    const hanging = await ask(busy, "onescrape-deep", { urls: [1, 2, 3, 4].map((n) => site(`/hang/${n}`)) });
+    const quick = await ask(play, "onescrape-deep", { urls: [site("/")] });
+    await polled(play, String(quick.job_id), isOver);
+    const [seen] = await polled(busy, String(hanging.job_id), () => true);
+    expect(seen).toMatchObject({ status: expect.stringMatching(/queued|running/) });
+    await ask(busy, "cancel", { job_id: hanging.job_id });
+  });
+
   it("ends with what it has where core/cancel ends it", async () => {
     const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const urls = ["/", "/about", "/hang/1", "/hang/2", "/hang/3"].map(site);
