@@ -91,6 +91,55 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
+/** What core/result tells of the job. */
+interface Job {
+  readonly status: string;
+  readonly charged_cents: number;
+  readonly result?: {
+    readonly budget_cents: number;
+    readonly rows: readonly {
+      url: string;
+      provider: string | null;
+      chars: number;
+      charged_cents: number;
+      error?: string;
+    }[];
+  };
+}
+
+const PAGES = ["https://example.com/", "https://example.com/about", "https://example.com/document"];
+const POLL_MS = 100;
+const POLLS_MAX = 300;
+
+/** Launches a job that reads pages, and polls it to its end; it is paid for the pages that it could read. */
+async function runJob(gateway: Gateway, key: string): Promise<void> {
+  const run = async (action: string, params: object) => {
+    const { data } = await call(gateway, `${gateway.url}/api/run/${action}`, key, params);
+    return data;
+  };
+  const { job_id } = (await run("core/onescrape-deep", { urls: PAGES, budgetCents: 30 })) as { job_id: string };
+  say(
+    `A job, core/onescrape-deep: ${PAGES.length} pages, 30 cents held. core/result tells how it stands, for nothing.`,
+  );
+  say();
+  let job: Job = { status: "queued", charged_cents: 0 };
+  for (let polls = 0; job.status !== "succeeded" && polls < POLLS_MAX; polls++) {
+    job = (await run("core/result", { job_id })) as Job;
+    if (job.status === "failed") break;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  if (job.status !== "succeeded" || job.result === undefined) throw new Error(`the job ${job_id} is ${job.status}`);
+  for (const { url, provider, chars, charged_cents, error } of job.result.rows) {
+    const what = error === undefined ? `by ${provider}, ${chars} characters` : error;
+    say(`  ${error === undefined ? "read    " : "not read"}  ${url}  ${charged_cents} cent  ${what}`);
+  }
+  say();
+  say(
+    `Job        ${job.status}: ${job.charged_cents} of the ${job.result.budget_cents} cents spent, the rest is free again`,
+  );
+  say();
+}
+
 async function tour(gateway: Gateway): Promise<void> {
   const made = await call(gateway, `${gateway.adminUrl}/admin/v1/accounts`, gateway.adminToken, {
     name: "demo",
@@ -123,6 +172,7 @@ async function tour(gateway: Gateway): Promise<void> {
   );
   say();
   await runActions(gateway, key);
+  await runJob(gateway, key);
   const account = await call(gateway, `${gateway.url}/api/v1/account`, key);
   say(`Balance    ${account.balance_cents} cents left, ${account.held_cents} held`);
   say();

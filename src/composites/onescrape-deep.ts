@@ -11,7 +11,7 @@ import { Budget } from "./budget.ts";
 import { endedBy } from "./ended-by.ts";
 import { type BatchEnd, PageBatch } from "./pages/page-batch.ts";
 import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
-import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
+import { GrowingRow, type Hop, type PageRow, type RanOut } from "./pages/page-row.ts";
 import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
 import { cannotAsk, type RungOutcome, type RungParts, readRung, rungAction } from "./pages/read-rung.ts";
@@ -175,28 +175,24 @@ class PagesJob {
   }
 
   async #row(url: string, at: number): Promise<void> {
-    if (this.#stopped !== null) return;
     const { format, main_content: mainContent } = this.#start;
     const row = new GrowingRow(url, { format, mainContent });
     const ahead = new Set(this.#batches);
     for (const batch of ahead) batch.begun();
-    let ranOut: "over budget" | null = null;
+    let ranOut: RanOut | null = null;
     try {
       for (const rung of this.#ladder.rungs) {
-        if (row.isDone || this.#job.signal.aborted || this.#stopped !== null) break;
+        if (row.isDone || this.#job.signal.aborted) break;
         const batch = this.#batches.find(({ tag }) => tag === rung.tag);
         if (batch !== undefined) ahead.delete(batch);
         const end = await (batch === undefined ? this.#ask(rung, [row]) : batch.join(row));
-        if (end === "over budget") {
-          ranOut = end;
-          break;
-        }
+        if (end === "asked") continue;
+        ranOut = end;
+        break;
       }
     } finally {
       for (const batch of ahead) batch.passed();
     }
-    // Stopped before anything was done for it: there is nothing to tell of it, nor to pay.
-    if (this.#stopped !== null && !row.isRead) return;
     await this.#keep(row.end(endedBy(this.#job.signal) ?? ranOut), at);
   }
 
@@ -217,6 +213,8 @@ class PagesJob {
       for (const row of rows) row.note(rung, cannot, 0, 0);
       return "asked";
     }
+    // What may not be paid any more is not begun.
+    if (this.#stopped !== null) return this.#stopped;
     if (!(await this.#budget.setAside(rung.cents))) return "over budget";
     let spent = 0;
     try {
@@ -228,7 +226,8 @@ class PagesJob {
         if (rung[format] === undefined) await this.#job.beforePaidStep();
         return bounded((signal) => readRung(rung, wanted, signal, this.#rungParts), late, bounds);
       };
-      const outcome = await this.#paid<RungOutcome>(ask, late);
+      const outcome = await this.#paid<RungOutcome | null>(ask, null);
+      if (outcome === null) return this.#stopped ?? "asked";
       const ms = clock.elapsedMs() - fromMs;
       for (const row of rows) {
         const before = row.cents;

@@ -3,7 +3,7 @@ import type { PageLadderSpec } from "../catalog/tier.ts";
 import type { Clock } from "../clock.ts";
 import { createDirect, type Direct, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
 import { createExtractor } from "../composites/pages/extractor.ts";
-import { createHostPace } from "../composites/pages/host-pace.ts";
+import { createHostPace, type HostPace, NO_PACE } from "../composites/pages/host-pace.ts";
 import type { PageParts } from "../composites/pages/parts.ts";
 import type { Config } from "../config.ts";
 import { GatewayError } from "../errors.ts";
@@ -55,10 +55,11 @@ export function openPages({ config, catalog, clock, internet = {} }: OpenPagesPa
   const extractor = createExtractor();
   const contact = config.contact === null ? "" : ` (${config.contact})`;
   const publicFetch = createPublicFetch({ userAgent: `${ROBOT_NAME}/${VERSION}${contact}`, ...internet });
-  const directOf = (open: OpenPage): Direct =>
-    createDirect({ open, pace: createHostPace(clock), clock, obeysRobots: config.robots });
-  const live = config.directFetch ? directOf(publicFetch.open) : null;
-  const sandbox = config.directFetch ? directOf(openSandboxPage) : null;
+  const directOf = (open: OpenPage, pace: HostPace): Direct | null =>
+    config.directFetch ? createDirect({ open, pace, clock, obeysRobots: config.robots }) : null;
+  const live = directOf(publicFetch.open, createHostPace(clock));
+  // The sandbox's hosts are everybody's: no account is to wait there for what another one reads.
+  const sandbox = directOf(openSandboxPage, NO_PACE);
   return {
     clock,
     ladder(): PageLadderSpec {

@@ -106,6 +106,14 @@ describe("the bounds of a step", () => {
     await extractor.close();
   });
 
+  it("of a page do not count while its thread is started, which takes long on a busy machine", async () => {
+    const extractor = createExtractor({ threads: 1, msMax: 250 });
+    const order = { url: "https://a.example/", format: "text", mainContent: false } as const;
+    const extracted = await extractor.extract({ ...order, html: "<p>Open at nine.</p>" });
+    expect(extracted?.content).toBe("Open at nine.");
+    await extractor.close();
+  });
+
   it("hold for texts that are made to be slow to judge", () => {
     const fromMs = performance.now();
     for (const text of ["[", "[](", "![a](", "[a]("]) readableChars(text.repeat(500_000));

@@ -1,9 +1,9 @@
 // core/onescrape-deep from outside: budgets, rungs, sites, and what the ledger shows.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { TestAccount } from "../support/gateway.ts";
+import { eventually, type TestAccount } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 import { say } from "../upstream/outside.ts";
-import { HTML, PAGE, type PagesGateway, startPagesGateway, TEXT, WALL } from "./deep-pages.ts";
+import { HTML, type JobRow, PAGE, type PagesGateway, startPagesGateway, TEXT, WALL } from "./deep-pages.ts";
 
 let vendor: VendorServer;
 let gateway: PagesGateway;
@@ -177,21 +177,49 @@ describe("core/onescrape-deep", () => {
     expect(rows.map(({ url }) => url)).toEqual([gateway.at("/start"), gateway.at("/next")]);
   });
 
-  it("stops before the next paid step where its account is frozen, and charges what was done", async () => {
-    const account = await gateway.account({ kind: "personal", creditCents: 1_000 });
-    const urls = Array.from({ length: 12 }, (_, n) => gateway.at(`/${n}`));
-    let read = 0;
-    gateway.play = async (socket) => {
-      read += 1;
-      if (read === 4) await gateway.admin("PATCH", `/admin/v1/accounts/${account.accountId}`, { frozen: true });
-      say(socket, HTML, PAGE);
+  describe("stops before the next paid step, and charges what was done, where", () => {
+    const agent = async () => {
+      const account = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+      const body = JSON.stringify({ label: "agent" });
+      const made = await fetch(`${gateway.url}/api/v1/agents`, { method: "POST", headers, body });
+      const { id, api_key: key } = (await made.json()) as { id: string; api_key: string };
+      const change = (method: string, changed?: object) =>
+        fetch(`${gateway.url}/api/v1/agents/${id}`, { method, headers, body: JSON.stringify(changed) });
+      return { account, key, change };
     };
-    const job = await gateway.ended(await gateway.launch(account, { urls }));
-    expect(job).toMatchObject({ status: "failed", stopped: "account_frozen" });
-    expect(job.chargedCents).toBeGreaterThanOrEqual(3);
-    expect(job.chargedCents).toBeLessThanOrEqual(read);
-    expect(job.chargedCents).toBe(job.rows.length);
-    expect(read).toBeLessThan(12);
+    type Agent = Awaited<ReturnType<typeof agent>>;
+
+    it.each<[why: string, stopped: string, stop: (of: Agent) => Promise<unknown>]>([
+      ["its key is revoked", "key_revoked", ({ change }) => change("DELETE")],
+      ["its key is paused", "key_paused", ({ change }) => change("PATCH", { paused: true })],
+      [
+        "its account is frozen",
+        "account_frozen",
+        ({ account }) => gateway.admin("PATCH", `/admin/v1/accounts/${account.accountId}`, { frozen: true }),
+      ],
+    ])("%s", async (_, stopped, stop) => {
+      const of = await agent();
+      const urls = Array.from({ length: 12 }, (_, n) => gateway.at(`/${n}`));
+      let read = 0;
+      gateway.play = async (socket) => {
+        read += 1;
+        if (read === 4) await stop(of);
+        say(socket, HTML, PAGE);
+      };
+      const job = await gateway.ended(await gateway.launch({ ...of.account, key: of.key }, { urls }));
+      const isRead = ({ content }: JobRow) => content !== null;
+      expect(job).toMatchObject({ status: "failed", stopped, chargedCents: job.rows.filter(isRead).length });
+      expect(job.chargedCents).toBeGreaterThanOrEqual(3);
+      expect(job.chargedCents).toBeLessThanOrEqual(read);
+      expect(read).toBeLessThan(12);
+      // Those that were not begun say why, and that nobody was asked about them.
+      expect(job.rows.map(({ url }) => url)).toEqual(urls);
+      for (const row of job.rows.filter((one) => !isRead(one)))
+        expect(row).toMatchObject({ error: stopped, hops: [], charged_cents: 0 });
+      expect(job.result).toMatchObject({ row_count: 12, skipped_count: 12 - job.chargedCents, blocked_count: 0 });
+      expect(vendor.asked).toEqual([]);
+    });
   });
 
   it("refuses wrong combinations, naming both", async () => {
@@ -240,6 +268,82 @@ describe("core/onescrape-deep", () => {
 });
 
 describe("core/onescrape-deep in the sandbox", () => {
+  type Seen = Record<string, unknown> & { readonly status: string; readonly progress?: { readonly done: number } };
+  /** Asks core/result or core/cancel as an agent does. */
+  const ask = async (account: TestAccount, action: string, params: object) => {
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    const answer = await fetch(`${gateway.url}/api/run/core/${action}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(params),
+    });
+    const json = (await answer.json()) as { data: Seen; charged_cents: number };
+    expect([answer.status, json.charged_cents]).toEqual([200, 0]);
+    return json.data;
+  };
+  /** What the job's payer sees at each poll, up to one that is as wanted. */
+  const polled = async (account: TestAccount, jobId: string, isWanted: (seen: Seen) => boolean) => {
+    const polls: Seen[] = [];
+    await eventually(async () => {
+      const seen = await ask(account, "result", { job_id: jobId });
+      polls.push(seen);
+      return isWanted(seen) ? seen : undefined;
+    }, "what is waited for");
+    return polls;
+  };
+  const isOver = ({ status }: Seen) => status === "succeeded" || status === "failed";
+  const site = (path: string) => `https://example.com${path}`;
+
+  it("is told of by core/result while it runs, and with its rows once it is over", async () => {
+    const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const urls = ["/", "/about", "/slow", "/thin"].map(site);
+    const { job_id: id } = await ask(play, "onescrape-deep", { urls });
+    const polls = await polled(play, String(id), isOver);
+    expect(polls[0]).toMatchObject({ job_id: id, status: expect.stringMatching(/queued|running/), charged_cents: 0 });
+    expect(polls[0]).not.toHaveProperty("result");
+    const under = polls.filter((seen) => !isOver(seen)).map(({ progress }) => progress?.done ?? 0);
+    expect(under).toContain(3);
+    expect(under).toEqual(under.toSorted());
+    expect(polls.at(-1)).toMatchObject({
+      status: "succeeded",
+      progress: { done: 4, total: 4 },
+      charged_cents: 4,
+      result: {
+        spent_cents: 4,
+        read_count: 4,
+        rows: urls.map((url) => ({ url, provider: "direct", content: expect.any(String), charged_cents: 1 })),
+      },
+    });
+  });
+
+  it("waits for no other account's pages", async () => {
+    const [busy, play] = await Promise.all([1, 2].map(() => gateway.account({ kind: "sandbox", creditCents: 1_000 })));
+    if (busy === undefined || play === undefined) throw new Error("there are two accounts");
+    const hanging = await ask(busy, "onescrape-deep", { urls: [1, 2, 3, 4].map((n) => site(`/hang/${n}`)) });
+    const quick = await ask(play, "onescrape-deep", { urls: [site("/")] });
+    await polled(play, String(quick.job_id), isOver);
+    const [seen] = await polled(busy, String(hanging.job_id), () => true);
+    expect(seen).toMatchObject({ status: expect.stringMatching(/queued|running/) });
+    await ask(busy, "cancel", { job_id: hanging.job_id });
+  });
+
+  it("ends with what it has where core/cancel ends it", async () => {
+    const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const urls = ["/", "/about", "/hang/1", "/hang/2", "/hang/3"].map(site);
+    const { job_id: id } = await ask(play, "onescrape-deep", { urls });
+    await polled(play, String(id), ({ progress }) => progress?.done === 2);
+    expect(await ask(play, "cancel", { job_id: id })).toMatchObject({ job_id: id, cancelled: true });
+    const [job] = (await polled(play, String(id), isOver)).slice(-1);
+    const cut = { content: null, error: "cancelled", charged_cents: 0 };
+    expect(job).toMatchObject({
+      status: "succeeded",
+      cancelled: true,
+      charged_cents: 2,
+      result: { row_count: 5, read_count: 2, spent_cents: 2, skipped_count: 3, rows: [{}, {}, cut, cut, cut] },
+    });
+    expect(await gateway.money(play)).toMatchObject({ balance_cents: 998, held_cents: 0 });
+  });
+
   it("reads the sandbox's site", async () => {
     const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const heads = gateway.outside.heads.length;

@@ -9,3 +9,4 @@ parentPort?.on("message", (order: ExtractOrder) => {
     parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
   }
 });
+parentPort?.postMessage({ isReady: true });

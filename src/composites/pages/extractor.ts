@@ -11,7 +11,7 @@ export interface Extractor {
 export interface ExtractorOptions {
   /** Default 2. */
   readonly threads?: number;
-  /** For one page, from when its turn has come. Default 5,000. */
+  /** For one page, from when its turn has come and its thread is there. Default 5,000. */
   readonly msMax?: number;
 }
 
@@ -19,13 +19,17 @@ export const PAGE_CHARS_MAX = 3 * 1_048_576;
 /** More wait for nobody: whoever asks for so many at once is told that the page could not be read. */
 const WAITING_MAX = 512;
 const MEMORY_MIB = 256;
+/** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
+const START_MS_MAX = 30_000;
 
 interface Waiting {
   readonly order: ExtractOrder;
   readonly done: (extracted: Extracted | null) => void;
 }
 
+/** What a thread says: once that it is ready, then what came of each page. */
 interface Answer {
+  readonly isReady?: true;
   readonly extracted?: Extracted;
 }
 
@@ -57,11 +61,15 @@ export function createExtractor({ threads = 2, msMax = 5_000 }: ExtractorOptions
   function next(): void {
     while (queue.length > 0 && (idle.length > 0 || all.size < threads)) {
       const waiting = queue.shift();
-      if (waiting !== undefined) run(idle.pop() ?? start(), waiting);
+      if (waiting === undefined) return;
+      const worker = idle.pop();
+      if (worker === undefined) run(start(), waiting, START_MS_MAX);
+      else run(worker, waiting, msMax);
     }
   }
 
-  function run(worker: Worker, { order, done }: Waiting): void {
+  /** `firstMsMax`: until the thread says anything. */
+  function run(worker: Worker, { order, done }: Waiting, firstMsMax: number): void {
     function end(extracted: Extracted | null, isWell: boolean): void {
       clearTimeout(timer);
       worker.off("message", told);
@@ -75,9 +83,13 @@ export function createExtractor({ threads = 2, msMax = 5_000 }: ExtractorOptions
       done(extracted);
       next();
     }
-    const told = ({ extracted }: Answer) => end(extracted ?? null, true);
+    const told = ({ isReady, extracted }: Answer) => {
+      if (isReady !== true) return end(extracted ?? null, true);
+      clearTimeout(timer);
+      timer = setTimeout(broken, msMax);
+    };
     const broken = () => end(null, false);
-    const timer = setTimeout(broken, msMax);
+    let timer = setTimeout(broken, firstMsMax);
     worker.on("message", told);
     worker.once("error", broken);
     worker.once("exit", broken);

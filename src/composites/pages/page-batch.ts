@@ -1,11 +1,12 @@
 // Rows of a job that wait for a rung which reads several pages in one call: they go together once nobody else can still come.
+import type { Stopped } from "../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
 import type { GrowingRow } from "./page-row.ts";
 
 /** Asks the rung for these rows, and notes in each what came of it. */
 export type AskTogether = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<BatchEnd>;
-/** Whether there was money for it. */
-export type BatchEnd = "asked" | "over budget";
+/** Whether there was money for it, and somebody who may spend it. */
+export type BatchEnd = "asked" | "over budget" | Stopped;
 
 interface Waiting {
   readonly row: GrowingRow;

@@ -1,4 +1,5 @@
 // The row of one page (contract 2.3), as it grows with each rung that is asked.
+import type { Stopped } from "../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
 import type { RungOutcome, RungPage, SkipReason } from "./read-rung.ts";
 import { ENOUGH, type QualityFlag, yieldOf } from "./yield.ts";
@@ -34,6 +35,9 @@ export interface PageRow {
 
 /** Longer content is cut. */
 const CONTENT_CHARS_MAX = 500_000;
+
+/** Why a row of a job ended before its rungs did. */
+export type RanOut = "over budget" | "timeout" | "cancelled" | Stopped;
 
 interface Best {
   readonly page: RungPage;
@@ -108,7 +112,7 @@ export class GrowingRow {
   }
 
   /** The row as callers get it; `ranOut` is why it ended before its rungs did. */
-  end(ranOut: "over budget" | "timeout" | "cancelled" | null = null): PageRow {
+  end(ranOut: RanOut | null = null): PageRow {
     const { url } = this;
     const best = this.#best;
     const content = best?.page.content ?? null;
