@@ -81,6 +81,8 @@ export interface ReadOptions {
   readonly nowS: () => number;
   /** The conversation before the input, where the request names an answer that is kept. */
   readonly earlier: { readonly items: readonly unknown[]; readonly bytes: number } | null;
+  /** The items that the input names and that are kept; null where it names none. */
+  readonly named: { readonly byId: ReadonlyMap<string, Json>; readonly bytes: number } | null;
 }
 
 /** A request, with the answer side that all of its attempts share. */
@@ -154,7 +156,7 @@ function requestOf(
     stream,
     choices: 1,
     output: { asked: numberOf(asked) ?? null, fallback: null, cap: null, shared: true },
-    keptBytes: options.earlier?.bytes ?? 0,
+    keptBytes: (options.earlier?.bytes ?? 0) + (options.named?.bytes ?? 0),
     seal: options.seal,
     sentText: () => sentText(body, RESPONSES_FIELDS),
     readText: () => readText(body, RESPONSES_FIELDS),
@@ -166,7 +168,7 @@ function requestOf(
 
 /** Checks a request in the responses wire. */
 export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses | GatewayError {
-  const plain = plainBody(withEarlier(sent, options.earlier), options.seal);
+  const plain = plainBody(withEarlier(sent, options.earlier), options.seal, options.named?.byId);
   if (plain.refused !== null) return plain.refused;
   const sifted = sift(plain.body, RESPONSES_FIELDS);
   const parsed = readFields(responsesBody, sifted.body);

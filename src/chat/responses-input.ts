@@ -30,20 +30,40 @@ function isCallers(tool: Json): boolean {
   return !isRecord(tool.environment) || tool.environment.type === "local";
 }
 
+function isReference(item: Json): boolean {
+  return item.type === "item_reference";
+}
+
+function idsIn(items: readonly unknown[]): ReadonlySet<unknown> {
+  return new Set(items.filter(isRecord).flatMap((item) => (isReference(item) ? [] : [item.id])));
+}
+
+/** The ids of items that the input names without holding them, each once. */
+export function namedItems(input: unknown, earlier: readonly unknown[]): string[] {
+  if (!Array.isArray(input)) return [];
+  const references = input.filter(isRecord).filter(isReference);
+  if (references.length === 0) return [];
+  const there = idsIn([...earlier, ...input]);
+  const ids = references.map(({ id }) => wordOf(id)).filter((id) => id !== "" && !there.has(id));
+  return [...new Set(ids)];
+}
+
 class Plainer {
   readonly dropped = new Set<string>();
   refused: GatewayError | null = null;
   readonly #seal: ThoughtSeal;
+  readonly #named: ReadonlyMap<string, Json>;
   readonly #ids = new Set<unknown>();
   #left = 0;
 
-  constructor(seal: ThoughtSeal) {
+  constructor(seal: ThoughtSeal, named: ReadonlyMap<string, Json>) {
     this.#seal = seal;
+    this.#named = named;
   }
 
   input(input: unknown): unknown {
     if (!Array.isArray(input)) return input;
-    for (const item of input) if (isRecord(item) && item.type !== "item_reference") this.#ids.add(item.id);
+    for (const id of idsIn(input)) this.#ids.add(id);
     return input.flatMap((item, at) => this.#item(item, at));
   }
 
@@ -101,26 +121,31 @@ class Plainer {
     return message ?? item;
   }
 
-  /** Nothing is kept of what it names, unless it stands in a kept answer, whose items have been put before these. */
+  /** What it names is in the conversation already, or has been kept with an answer, or is not there. */
   #reference(item: Json, at: number): readonly unknown[] {
     if (this.#ids.has(item.id)) return [];
     const id = wordOf(item.id);
+    const kept = this.#named.get(id);
+    if (kept !== undefined) {
+      this.#ids.add(id);
+      return [kept];
+    }
     if (id.startsWith("rs_")) {
       this.dropped.add("input.item_reference");
       return [];
     }
     const param = `input.${at}.id`;
     const detail = {
-      detail: `${param}: the item ${id.slice(0, 80)} is not kept; send the item itself (the AI SDK does with store: false), or store: true and previous_response_id`,
+      detail: `${param}: the item ${id.slice(0, 80)} is not kept; send the item itself (the AI SDK does with store: false), or say store: true in the request that it answers`,
     };
     this.refused ??= new GatewayError("bad_request", { param, detail });
     return [];
   }
 }
 
-/** The body with its items typed, and without what a provider would have to run or has kept. */
-export function plainBody(sent: Json, seal: ThoughtSeal): PlainBody {
-  const plainer = new Plainer(seal);
+/** The body with its items typed, those in it that it only names, and without what a provider would have to run or has kept. */
+export function plainBody(sent: Json, seal: ThoughtSeal, named: ReadonlyMap<string, Json> = new Map()): PlainBody {
+  const plainer = new Plainer(seal, named);
   const body: Json = {};
   // In this order: a choice is good or bad by the tools that are left.
   const input = plainer.input(sent.input);

@@ -9,9 +9,10 @@ import { invalid, parseJson } from "../wires/parse-json.ts";
 import { lastEvent } from "../wires/responses/answers.ts";
 import { usageJson } from "../wires/responses/usage.ts";
 import { compacted, summarizing } from "./compaction.ts";
-import type { KeptResponses } from "./kept-responses.ts";
+import type { KeptItems, KeptResponses } from "./kept-responses.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
 import { type ReadResponses, readResponsesBody } from "./responses-body.ts";
+import { namedItems } from "./responses-input.ts";
 
 export interface ResponsesDeps extends ChatDeps {
   readonly kept: KeptResponses;
@@ -29,17 +30,19 @@ function bodyOf({ request }: PlanCall): Json | GatewayError {
   return invalid("", "must be an object");
 }
 
-function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier | null): ReadResponses | GatewayError {
+type Read = ReadResponses | GatewayError;
+
+/** Reads a request; one that names items which are not in it when those have been looked for. */
+function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(deps.clock.epochMs() / 1000);
-  return readResponsesBody(sent, { seal: deps.seals(payerOf(call)), nowS, earlier });
+  const payer = payerOf(call);
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal: deps.seals(payer), nowS, earlier, named });
+  const ids = namedItems(sent.input, earlier?.items ?? []);
+  return ids.length === 0 ? now(null) : deps.kept.findItems(payer, ids).then(now);
 }
 
 /** Reads a request; one that names an earlier answer when that has been found. */
-export function readCall(
-  sent: Json,
-  call: PlanCall,
-  deps: ResponsesDeps,
-): ReadResponses | GatewayError | Promise<ReadResponses | GatewayError> {
+export function readCall(sent: Json, call: PlanCall, deps: ResponsesDeps): Read | Promise<Read> {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, deps, null);
   return deps.kept.find(payerOf(call), previous).then((kept) => {
@@ -73,7 +76,7 @@ function keeping({ body }: ReadResponses, call: PlanCall, { kept }: ResponsesDep
   };
 }
 
-function planOf(one: ReadResponses | GatewayError, call: PlanCall, deps: ResponsesDeps): FramedPlan | GatewayError {
+function planOf(one: Read, call: PlanCall, deps: ResponsesDeps): FramedPlan | GatewayError {
   if (one instanceof GatewayError) return one;
   const framed = modelPlan(call, one.request, deps);
   if (framed instanceof GatewayError || !one.store) return framed;

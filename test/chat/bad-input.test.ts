@@ -1,4 +1,4 @@
-// Every malformed request gets a clear 4xx in OpenAI's shape; nothing is held for it, and its connection goes on.
+// Every malformed request gets a clear 4xx in its wire's shape; nothing is held for it, and its connection goes on.
 import { Client } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -8,11 +8,13 @@ import {
   BAD_FIELDS,
   BAD_IDEMPOTENCY,
   BAD_KEYS,
+  BAD_MESSAGES,
   BAD_MODELS,
   BAD_RESPONSES,
   type BadRequest,
   CHAT,
   GOOD,
+  MESSAGES,
   NEUTRAL,
   NOT_JSON,
   PRICED,
@@ -25,10 +27,10 @@ interface Seen {
   readonly json: Record<string, unknown>;
 }
 
-interface OpenAiError {
+interface ToldError {
   readonly message: string;
   readonly type: string;
-  readonly param: string | null;
+  readonly param?: string | null;
   readonly code: string;
   readonly hint: string;
   readonly metadata?: Record<string, unknown>;
@@ -73,9 +75,11 @@ async function purse(of = account): Promise<Record<string, unknown>> {
 }
 
 /** What every refusal must have, whatever was wrong. */
-function errorOf(seen: Seen): OpenAiError {
-  const error = seen.json.error as OpenAiError;
-  expect(Object.keys(seen.json)).toEqual(["error"]);
+function errorOf(seen: Seen, path = CHAT): ToldError {
+  const error = seen.json.error as ToldError;
+  const { error: _, ...beside } = seen.json;
+  const id = seen.headers["x-request-id"];
+  expect(beside).toEqual(path === MESSAGES ? { type: "error", request_id: id } : {});
   expect(error).toMatchObject({
     message: expect.stringMatching(/\S/),
     type: expect.stringMatching(/^[a-z_]+$/),
@@ -96,7 +100,7 @@ async function refused(wish: BadRequest): Promise<Seen> {
   const before = await purse();
   const opened = connections;
   const seen = await send(wish);
-  const { code, param } = errorOf(seen);
+  const { code, param = null } = errorOf(seen, wish.path);
   expect([seen.status, code, param]).toEqual([wish.status, wish.code, wish.param]);
   expect(seen.headers["x-should-retry"]).toBe("false");
   expect(await purse()).toEqual(before);
@@ -129,7 +133,15 @@ describe.each(WIRES)("at %s", (path, good) => {
 describe("a field of the responses wire that is wrong", () => {
   it.each(BAD_RESPONSES)("$what", async (row) => {
     const { json } = await refused(row);
-    const { message, param } = json.error as OpenAiError;
+    const { message, param } = json.error as ToldError;
+    expect(message).toContain(param);
+  });
+});
+
+describe("a field of the messages wire that is wrong, or is not sold", () => {
+  it.each(BAD_MESSAGES)("$what", async (row) => {
+    const { json } = await refused(row);
+    const { message, param } = json.error as ToldError;
     expect(message).toContain(param);
   });
 });
@@ -137,7 +149,7 @@ describe("a field of the responses wire that is wrong", () => {
 describe("a field that is wrong", () => {
   it.each(BAD_FIELDS)("$what", async (row) => {
     const { json } = await refused(row);
-    const { message, param } = json.error as OpenAiError;
+    const { message, param } = json.error as ToldError;
     expect(message).toContain(param);
   });
 

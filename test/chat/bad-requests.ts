@@ -14,10 +14,12 @@ export interface BadRequest {
 
 export const CHAT = "/api/llm/v1/chat/completions";
 export const RESPONSES = "/api/llm/v1/responses";
-/** Where OpenAI's wires are spoken, with a good request to each. */
+export const MESSAGES = "/api/llm/v1/messages";
+/** Where models are asked, with a good request in each wire. */
 export const WIRES = [
   [CHAT, { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }] }],
   [RESPONSES, { model: "sandbox/ok", input: "hello" }],
+  [MESSAGES, { model: "sandbox/ok", max_tokens: 100, messages: [{ role: "user", content: "hello" }] }],
 ] as const;
 export const USER = { role: "user", content: "hello" };
 export const GOOD = { model: "sandbox/ok", messages: [USER] };
@@ -217,6 +219,58 @@ export const BAD_RESPONSES: readonly BadRequest[] = (
   body: { model: "sandbox/ok", input: "hello", ...fields },
   status: 400,
   code: "bad_request",
+  param,
+}));
+
+const blocks = (...content: unknown[]) => ({ messages: [{ role: "user", content }] });
+const said = (fields: Record<string, unknown>) => blocks({ type: "text", text: "x", ...fields });
+
+/** In the messages wire: the field, and the code where it is not a value that is wrong but one that is not sold. */
+export const BAD_MESSAGES: readonly BadRequest[] = (
+  [
+    ...(["model", "stream", "tools", "models", "messages", "system", "temperature", "thinking"] as const).map(
+      (field) => [`${field} of another kind`, { [field]: 7 }, field] as const,
+    ),
+    ["no messages", { messages: undefined }, "messages"],
+    ["an empty list", { messages: [] }, "messages"],
+    ["a message that is text", { messages: ["hello"] }, "messages.0"],
+    ["a message of null", { messages: [USER, null] }, "messages.1"],
+    ["a message without a role", { messages: [{ content: "hello" }] }, "messages.0.role"],
+    ["an unknown role", { messages: [USER, { role: "boss", content: "x" }] }, "messages.1.role"],
+    ["content that is a number", { messages: [{ role: "user", content: 7 }] }, "messages.0.content"],
+    ["content that is an object", { messages: [{ role: "user", content: { text: "x" } }] }, "messages.0.content"],
+    ["a block that is text", blocks("hello"), "messages.0.content.0"],
+    ["a block without a type", blocks({ text: "x" }), "messages.0.content.0.type"],
+    ["an unknown block", blocks({ type: "hologram" }), "messages"],
+    ["a block named like what every object has", blocks({ type: "constructor" }), "messages"],
+    ["no tokens", { max_tokens: 0 }, "max_tokens"],
+    ["half a token", { max_tokens: 1.5 }, "max_tokens"],
+    ["tokens as text", { max_tokens: "100" }, "max_tokens"],
+    ["a temperature of other wires", { temperature: 1.5 }, "temperature"],
+    ["a stop that is a number", { stop_sequences: [1] }, "stop_sequences.0"],
+    ["a tool that is text", { tools: ["weather"] }, "tools.0"],
+    ["a name that is a number", { tools: [{ name: 7 }] }, "tools.0.name"],
+    ["a choice that is text", { tool_choice: "auto" }, "tool_choice"],
+    ["too little to think with", { thinking: { type: "enabled", budget_tokens: 1 } }, "thinking.budget_tokens"],
+    ["no model", { model: undefined }, "model"],
+    ["an hour of cache for a block", said(hourly), "messages.0.content.0.cache_control.ttl", "unsupported_field"],
+    ["an hour of cache for all", hourly, "cache_control.ttl", "unsupported_field"],
+    [
+      "a search that is billed apart",
+      { tools: [{ type: "web_search_20250305" }] },
+      "tools.0.type",
+      "unsupported_field",
+    ],
+    ["a faster answer", { speed: "fast" }, "speed", "unsupported_field"],
+    ["a container", { container: "c1" }, "container", "unsupported_field"],
+    ["the dearer tier", { service_tier: "priority" }, "service_tier", "unsupported_field"],
+  ] as const
+).map(([what, fields, param, code = "bad_request"]) => ({
+  what,
+  path: MESSAGES,
+  body: { model: "sandbox/ok", max_tokens: 100, messages: [USER], ...fields },
+  status: 400,
+  code,
   param,
 }));
 

@@ -1,4 +1,5 @@
 // Answers that are kept because their callers said so: what goes on from them, who may see them, and what is never kept.
+import { randomUUID } from "node:crypto";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -104,6 +105,29 @@ it("a reference to a thought is left out, and one to what is in the conversation
   const input = [reference, thought, { role: "user", content: "More" }];
   const said = await callResponses(asking, { model: "sandbox/ok", input, previous_response_id: first.response.id });
   expect([said.error, said.headers.get("x-tollgate-dropped")]).toEqual([null, "input.item_reference"]);
+});
+
+it("a reference to an item of a kept answer is that item, without previous_response_id, for its account alone", async () => {
+  for (const model of ["sandbox/ok", "sandbox-responses/ok"]) {
+    const hello = { role: "user", content: `[[say: what was said]] Hello ${randomUUID()}` };
+    const first = await callResponses(asking, { model, input: [hello], store: true });
+    const [item = {}] = outputOf(first) as Json[];
+    const referring = [hello, { type: "item_reference", id: item.id }, { role: "user", content: "More" }];
+    const sent = [hello, item, { role: "user", content: "More" }];
+    const [named, whole] = [
+      await callResponses(asking, { model, input: referring }),
+      await callResponses(asking, { model, input: sent }),
+    ];
+    expect([named.error, named.headers.get("x-tollgate-dropped")]).toEqual([null, null]);
+    expect(named.response.usage).toMatchObject({ input_tokens: (whole.response.usage as Json).input_tokens });
+    const other = await gateway.account();
+    const stolen = await callResponses({ url: gateway.url, key: other.key }, { model, input: referring });
+    expect([stolen.status, stolen.error?.param]).toEqual([400, "input.1.id"]);
+    await client.responses.delete(String(first.response.id));
+    const gone = await callResponses(asking, { model, input: referring });
+    expect([gone.status, gone.error?.param]).toEqual([400, "input.1.id"]);
+    expect(String(gone.error?.message)).toContain("store: false");
+  }
 });
 
 it("a conversation is made short by its model, charged as a call, and goes on sealed", async () => {

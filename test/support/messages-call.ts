@@ -113,6 +113,11 @@ export class MessageReader {
     this.#open = null;
   }
 
+  /** All text so far, that of a block which was left open included. */
+  text(): string {
+    return textOf({ content: [...(this.message === null ? [] : this.#content()), this.#open?.block ?? {}] });
+  }
+
   /** The end of the body: a stream ends in its last event or in an error, and in nothing else. */
   end(): void {
     expect(this.error !== null || this.#ended === "stop", `the stream just stops: ${this.events.join(" ")}`).toBe(true);
@@ -150,12 +155,12 @@ export async function callMessages(body: unknown, options: MessagesCallOptions):
   if (headers.get("content-type") === "text/event-stream") {
     const reader = readEvents(text);
     const message = (reader.message ?? {}) as MessageSeen["message"];
-    return { status, headers, message, events: reader.events, error: reader.error, text: textOf(message) };
+    return { status, headers, message, events: reader.events, error: reader.error, text: reader.text() };
   }
   const message = JSON.parse(text) as MessageSeen["message"];
   return { status, headers, message, events: [], error: null, text: textOf(message) };
 }
 
-function textOf({ content }: MessageSeen["message"]): string {
+function textOf({ content }: { readonly content?: readonly Json[] }): string {
   return (content ?? []).map(({ text }) => text ?? "").join("");
 }
