@@ -1,25 +1,47 @@
 // Firecrawl: pages, whole sites, maps of sites, web search and extraction. A credit is counted as a tenth of a cent.
-import { action, bearer, defineAdapter, needsOne, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
-/** What its better addresses cost beside the page. */
+/** What its better addresses cost beside the page, and what a model's reading of it does. */
 const ENHANCED_CREDITS = 4;
+const JSON_CREDITS = 4;
 /** The vendor passes these on to others at thirty credits a page. */
 const DEAR = /^https?:\/\/([^/:@]+\.)?(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)([/:?#]|$)/i;
 const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);
-const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary"]);
+const place = z.strictObject({ country: z.string().length(2), languages: list.optional() });
+const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary", "json"]);
 /** One of these is in every page that was read. */
 const READ = format.options.map((name) => `/data/${name}`);
 const ERROR_PAGE = { at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" } as const;
-const single = z.strictObject({
-  url: page.describe("The page"),
-  formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
-  onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
-  waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
-});
+/** The name has no address: there is nothing to read, for anybody. */
+const NO_HOST = {
+  status: [200, 500],
+  at: "/code",
+  is: "SCRAPE_DNS_RESOLUTION_ERROR",
+  means: "miss",
+} as const;
+/** What it says of a page that it cannot or will not read; another vendor may, and it is as well as before. */
+const OF_THE_PAGE = [
+  { status: [200, 400, 403, 404, 408, 422, 500], at: "/code", matches: /^SCRAPE_/, sample: "SCRAPE_SITE_ERROR" },
+  { status: 403, at: "/error", matches: /support th(is|ese) (web)?sites?/i, sample: "We do not support this site" },
+  { status: 403, at: "/error", matches: /(web)?site (is )?not supported/i, sample: "This website is not supported" },
+].map((rule) => ({ ...rule, means: "caller_unsupported" as const }));
+const single = z
+  .strictObject({
+    url: page.describe("The page"),
+    formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
+    onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
+    waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
+    jsonSchema: optional(z.record(z.string(), z.json()), "JSON Schema of what format json takes out of the page"),
+    includeTags: optional(list, "Only these tags or CSS selectors"),
+    excludeTags: optional(list, "Not these tags or CSS selectors"),
+    location: optional(place, 'Where to read from, such as {country: "DE"}'),
+    maxAge: optional(z.int().min(0), "How old a stored copy may be, in milliseconds; two days unless set"),
+  })
+  .check(neededWhen("jsonSchema", "formats", { contains: { const: "json" } }));
 const extract = z
   .strictObject({
     urls: z
@@ -33,6 +55,14 @@ const extract = z
   .check(needsOne("prompt", "schema"));
 const skip = optional(z.int().min(0), "Pages to leave out: the number in the address that `next` holds");
 
+/** With a model's reading, fewer pages of a PDF, so that it costs no more. */
+const JSON_PDF_PAGES = 10 - JSON_CREDITS;
+const singleWire = ({ formats, jsonSchema, ...rest }: z.infer<typeof single>) => ({
+  ...rest,
+  formats: formats.map((name) => (name === "json" ? { type: name, schema: jsonSchema } : name)),
+  ...(formats.includes("json") ? pdf(JSON_PDF_PAGES) : null),
+});
+
 const reads = { category: "scraping", effect: "read", price: { mode: "fixed", cents: 1, freeOnMiss: true } } as const;
 const ranged = { mode: "ranged", minCents: 1, unit: "page" } as const;
 // Every page of a PDF is a credit.
@@ -41,13 +71,16 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
-const status = (kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
+const extractWire = ({ urls, ...asked }: z.infer<typeof extract>) => ({ urls, formats: [{ type: "json", ...asked }] });
+const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
+
+const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
   action({
     ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
-    request: { method: "GET", path: `/${kind}/{id}` },
+    request: { method: "GET", path },
     content: ["/status"],
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
@@ -69,7 +102,7 @@ export default defineAdapter({
   docs: "https://docs.firecrawl.dev/api-reference/v2-introduction",
   origin: "https://api.firecrawl.dev/v2",
   auth: bearer,
-  rules: [{ at: "/success", is: false, means: "provider_server_error" }],
+  rules: [...OF_THE_PAGE, { at: "/success", is: false, means: "provider_server_error" }],
   actions: {
     scrape: action({
       ...reads,
@@ -77,9 +110,9 @@ export default defineAdapter({
       keywords: ["read a page", "fetch url", "html to markdown"],
       params: single,
       upstreamCents: 10 * CREDIT_CENTS,
-      request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000 } },
+      request: { method: "POST", path: "/scrape", params: singleWire, fixed: { ...pdf(10), timeout: 50_000 } },
       content: READ,
-      rules: [ERROR_PAGE],
+      rules: [ERROR_PAGE, NO_HOST],
       example: { params: { url }, answers: [{ success: true, data: read }] },
     }),
     unblock: action({
@@ -89,9 +122,14 @@ export default defineAdapter({
       price: { ...reads.price, cents: 2 },
       params: single,
       upstreamCents: (10 + ENHANCED_CREDITS) * CREDIT_CENTS,
-      request: { method: "POST", path: "/scrape", fixed: { ...pdf(10), timeout: 50_000, proxy: "enhanced" } },
+      request: {
+        method: "POST",
+        path: "/scrape",
+        params: singleWire,
+        fixed: { ...pdf(10), timeout: 50_000, proxy: "enhanced" },
+      },
       content: READ,
-      rules: [ERROR_PAGE],
+      rules: [ERROR_PAGE, NO_HOST],
       example: { params: { url }, answers: [{ success: true, data: read }] },
     }),
     crawl: action({
@@ -109,13 +147,19 @@ export default defineAdapter({
       request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: pdf(1) } },
       example: { params: { url, limit: 5 }, answers: [{ success: true, id }] },
     }),
-    "crawl-status": status("crawl", { skip }, { status: "completed", total: 1, completed: 1, data: [read] }),
+    "crawl-status": status(
+      "crawl",
+      "/crawl/{id}",
+      { skip },
+      { status: "completed", total: 1, completed: 1, data: [read] },
+    ),
     map: action({
       ...reads,
       description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
       params: z.strictObject({
         url: page.describe("The site"),
         search: optional(words, "Words that put matching addresses first"),
+        limit: optional(z.int().min(1).max(5_000), "Addresses at most; 5,000 unless set"),
       }),
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map" },
@@ -129,6 +173,9 @@ export default defineAdapter({
       params: z.strictObject({
         query: words.max(500).describe("What to search for"),
         limit: z.int().min(1).max(50).default(10).describe("Results at most"),
+        sources: optional(z.array(z.enum(["web", "news", "images"])).length(1), "Where to look; the web unless set"),
+        tbs: optional(words, "How new, such as qdr:d for a day, qdr:w for a week"),
+        location: optional(words, "Where the results are for, such as Germany"),
       }),
       upstreamCents: ({ limit }) => Math.ceil(limit / 10) * 2 * CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
@@ -142,10 +189,10 @@ export default defineAdapter({
       params: extract,
       price: { ...ranged, cents: 10, quoteCents: ({ urls }) => urls.length },
       upstreamCents: ({ urls }) => urls.length * 10 * CREDIT_CENTS,
-      mayCostMore: "the vendor counts the tokens of its model and says how many only when the job is done",
-      request: { method: "POST", path: "/extract", fixed: { enableWebSearch: false, ignoreSitemap: true } },
+      // The vendor's own /extract ends on 2026-12-10; a batch of pages, each read by its model, gives the same.
+      request: { method: "POST", path: "/batch/scrape", params: extractWire, fixed: pdf(JSON_PDF_PAGES) },
       example: { params: { urls: [url], prompt: "The title" }, answers: [{ success: true, id, invalidURLs: [] }] },
     }),
-    "extract-status": status("extract", {}, { success: true, status: "completed", data: { title: "Example Domain" } }),
+    "extract-status": status("extract", "/batch/scrape/{id}", {}, { status: "completed", total: 1, data: [extracted] }),
   },
 });

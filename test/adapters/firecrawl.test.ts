@@ -29,7 +29,8 @@ describe("scrape", () => {
     [{ url: "a.example" }, "url"],
     [{ url: "ftp://a.example/" }, "url"],
     [{ url: page, formats: [] }, "formats"],
-    [{ url: page, formats: ["json"] }, "formats.0"],
+    [{ url: page, formats: ["json"] }, "jsonSchema"],
+    [{ url: page, formats: ["pdf"] }, "formats.0"],
     [{ url: page, waitFor: 60_001 }, "waitFor"],
     [{ url: page, parsers: ["pdf"] }, "parsers"],
     [{ url: page, proxy: "enhanced" }, "proxy"],
@@ -52,6 +53,62 @@ describe("scrape", () => {
     const good = { success: true, data: { markdown: "# A", metadata: { statusCode: 200 } } };
     expect(firecrawl.means("scrape", { body: good }).verdict).toBe("success");
     expect(firecrawl.actions.scrape?.price.freeOnMiss).toBe(true);
+  });
+});
+
+describe("what a page is, in its words (M4)", () => {
+  const words = (code: string) => ({ success: false, code, error: "about the page" });
+
+  it("takes a name without an address for a miss, which is free", () => {
+    const verdict = firecrawl.means("scrape", { body: words("SCRAPE_DNS_RESOLUTION_ERROR") }).verdict;
+    expect(verdict).toBe("miss");
+    expect(firecrawl.means("unblock", { status: 500, body: words("SCRAPE_DNS_RESOLUTION_ERROR") }).verdict).toBe(
+      "miss",
+    );
+  });
+
+  it.each([
+    [500, words("SCRAPE_ALL_ENGINES_FAILED")],
+    [500, words("SCRAPE_SITE_ERROR")],
+    [500, words("SCRAPE_SSL_ERROR")],
+    [408, words("SCRAPE_TIMEOUT")],
+    [500, words("SCRAPE_UNSUPPORTED_FILE_ERROR")],
+    [403, { success: false, error: "We apologize for the inconvenience but we do not support this site." }],
+    [403, { success: false, error: "This website is not supported." }],
+  ])("%d %j lets the next scraper try, and leaves this one as well as it was", (status, body) => {
+    expect(firecrawl.means("scrape", { status, body }).verdict).toBe("caller_unsupported");
+    expect(firecrawl.means("unblock", { status, body }).verdict).toBe("caller_unsupported");
+  });
+
+  it("still believes a 403 and a 500 without such words to be its own", () => {
+    expect(firecrawl.means("scrape", { status: 403, body: { error: "Forbidden" } }).verdict).toBe(
+      "provider_auth_failed",
+    );
+    expect(firecrawl.means("scrape", { status: 500, body: { error: "An error" } }).verdict).toBe(
+      "provider_server_error",
+    );
+  });
+});
+
+describe("what is price-neutral rides (vendors minor)", () => {
+  it("of a scrape: json by a schema, with fewer pages of a PDF; tags, place and age", () => {
+    const more = { includeTags: ["main"], excludeTags: ["nav"], location: { country: "DE" }, maxAge: 0 };
+    const { body } = firecrawl.send("scrape", {
+      url: page,
+      formats: ["json"],
+      jsonSchema: { type: "object" },
+      ...more,
+    });
+    expect(body).toMatchObject({ formats: [{ type: "json", schema: { type: "object" } }], ...more });
+    expect(body).toMatchObject({ parsers: [{ type: "pdf", maxPages: 6 }] });
+    expect(body).not.toHaveProperty("jsonSchema");
+  });
+
+  it("of a search and of a map: source, age and place; a limit", () => {
+    const more = { sources: ["news"], tbs: "qdr:w", location: "Germany" };
+    expect(firecrawl.send("search", { query: "q", ...more }).body).toMatchObject(more);
+    expect(firecrawl.refuses("search", { query: "q", sources: ["web", "news"] })).toEqual(["sources"]);
+    expect(firecrawl.send("map", { url: page, limit: 20 }).body).toEqual({ url: page, limit: 20 });
   });
 });
 
@@ -111,11 +168,19 @@ describe("map and search", () => {
 });
 
 describe("extract", () => {
-  it("reads the named pages only, a cent each", () => {
+  it("outlives the vendor's /extract: a batch of the named pages, each read by a model, a cent each (M4)", () => {
     const urls = [page, "https://b.example/"];
-    const sent = firecrawl.send("extract", { urls, schema: { type: "object" } });
-    expect(sent.body).toMatchObject({ urls, schema: { type: "object" }, enableWebSearch: false, ignoreSitemap: true });
+    const sent = firecrawl.send("extract", { urls, prompt: "names", schema: { type: "object" } });
+    expect(sent.url).toBe("https://api.firecrawl.dev/v2/batch/scrape");
+    expect(sent.body).toEqual({
+      urls,
+      formats: [{ type: "json", prompt: "names", schema: { type: "object" } }],
+      parsers: [{ type: "pdf", maxPages: 6 }],
+    });
     expect(firecrawl.quote("extract", { urls, prompt: "names" })).toBe(2);
+    expect(firecrawl.upstreamCents("extract", { urls, prompt: "names" })).toBeCloseTo(2);
+    const poll = firecrawl.send("extract-status", { id: "9f2c" });
+    expect(poll.url).toBe("https://api.firecrawl.dev/v2/batch/scrape/9f2c");
   });
 
   it.each([
