@@ -99,41 +99,6 @@ const toolResult: PlaceSpec = {
 
 const remote = refused("remote tools are billed apart");
 
-const content = listOf({
-  text: words,
-  image,
-  document,
-  search_result: searchResult,
-  tool_use: toolUse,
-  tool_result: toolResult,
-  thinking: { fields: { type: setting, thinking: text, signature: text } },
-  redacted_thinking: { fields: { type: setting, data: text } },
-  tool_reference: toolReference,
-  tool_addition: { fields: { type: setting, tool: json, cache_control: cacheControl } },
-  tool_removal: { fields: { type: setting, tool: json, cache_control: cacheControl } },
-  server_tool_use: ofItsVendor,
-  web_search_tool_result: ofItsVendor,
-  web_fetch_tool_result: ofItsVendor,
-  code_execution_tool_result: ofItsVendor,
-  bash_code_execution_tool_result: ofItsVendor,
-  text_editor_code_execution_tool_result: ofItsVendor,
-  tool_search_tool_result: ofItsVendor,
-  mcp_tool_use: remote,
-  mcp_tool_result: remote,
-  container_upload: refused("containers are billed apart"),
-  compaction: refused("compaction is billed apart"),
-});
-
-const message: PlaceSpec = {
-  fields: {
-    role: setting,
-    content,
-    clear_at: setting,
-    // Of a turn of the system's within the conversation.
-    output_config: { fields: { effort: setting } },
-  },
-};
-
 const ownTool: PlaceSpec = {
   fields: {
     type: setting,
@@ -152,28 +117,98 @@ const ownTool: PlaceSpec = {
 /** Its schema is the vendor's, and so are its words: only its vendor takes it. */
 const vendorsTool: PlaceSpec = { read: true, free: true };
 
+const ownTools: Readonly<Record<string, PlaceSpec>> = {
+  custom: ownTool,
+  bash_20241022: vendorsTool,
+  bash_20250124: vendorsTool,
+  text_editor_20241022: vendorsTool,
+  text_editor_20250124: vendorsTool,
+  text_editor_20250429: vendorsTool,
+  text_editor_20250728: vendorsTool,
+  computer_20241022: vendorsTool,
+  computer_20250124: vendorsTool,
+  computer_20251124: vendorsTool,
+  memory_20250818: vendorsTool,
+};
+
 const tools: PlaceSpec = {
   read: true,
   asJson: true,
-  items: {
-    by: {
-      field: "type",
-      cases: {
-        custom: ownTool,
-        bash_20241022: vendorsTool,
-        bash_20250124: vendorsTool,
-        text_editor_20241022: vendorsTool,
-        text_editor_20250124: vendorsTool,
-        text_editor_20250429: vendorsTool,
-        text_editor_20250728: vendorsTool,
-        computer_20241022: vendorsTool,
-        computer_20250124: vendorsTool,
-        computer_20251124: vendorsTool,
-        memory_20250818: vendorsTool,
+  items: { by: { field: "type", cases: ownTools, missing: ownTool, otherwise: refused(SERVER_TOOLS) } },
+};
+
+/** A tool that comes or goes in the middle of a conversation: one that was declared, or one that may be. */
+const movedTool: PlaceSpec = {
+  read: true,
+  asJson: true,
+  by: {
+    field: "type",
+    cases: { ...ownTools, tool_reference: { fields: { type: setting, name: text } } },
+    missing: ownTool,
+    otherwise: refused(SERVER_TOOLS),
+  },
+};
+
+/** The page that it found is a document like any other, and counts as one. */
+const webFetchResult: PlaceSpec = {
+  read: true,
+  fields: {
+    type: setting,
+    tool_use_id: text,
+    caller: { free: true },
+    cache_control: cacheControl,
+    content: {
+      by: {
+        field: "type",
+        cases: {
+          web_fetch_result: {
+            fields: {
+              type: setting,
+              url: text,
+              retrieved_at: text,
+              content: { by: { field: "type", cases: { document }, otherwise: "unknown" } },
+            },
+          },
+          web_fetch_tool_result_error: ofItsVendor,
+        },
+        otherwise: "unknown",
       },
-      missing: ownTool,
-      otherwise: refused(SERVER_TOOLS),
     },
+  },
+};
+
+const content = listOf({
+  text: words,
+  image,
+  document,
+  search_result: searchResult,
+  tool_use: toolUse,
+  tool_result: toolResult,
+  thinking: { fields: { type: setting, thinking: text, signature: text } },
+  redacted_thinking: { fields: { type: setting, data: text } },
+  tool_reference: toolReference,
+  tool_addition: { fields: { type: setting, tool: movedTool, cache_control: cacheControl } },
+  tool_removal: { fields: { type: setting, tool: movedTool, cache_control: cacheControl } },
+  server_tool_use: ofItsVendor,
+  web_search_tool_result: ofItsVendor,
+  web_fetch_tool_result: webFetchResult,
+  code_execution_tool_result: ofItsVendor,
+  bash_code_execution_tool_result: ofItsVendor,
+  text_editor_code_execution_tool_result: ofItsVendor,
+  tool_search_tool_result: ofItsVendor,
+  mcp_tool_use: remote,
+  mcp_tool_result: remote,
+  container_upload: refused("containers are billed apart"),
+  compaction: refused("compaction is billed apart"),
+});
+
+const message: PlaceSpec = {
+  fields: {
+    role: setting,
+    content,
+    clear_at: setting,
+    // Of a turn of the system's within the conversation.
+    output_config: { fields: { effort: setting } },
   },
 };
 

@@ -102,7 +102,8 @@ class Plainer {
     if (!isRecord(item)) return [item];
     const { type } = item;
     if (type === undefined && item.role !== undefined) return [{ type: "message", ...item }];
-    if (type === "additional_tools") return [{ ...item, tools: this.tools(item.tools) }];
+    // Tools come in with items too: those that a client's search has found, or that it adds.
+    if (Array.isArray(item.tools)) return [{ ...item, tools: this.tools(item.tools) }];
     if (HOSTED_CALLS.has(type)) {
       this.dropped.add(`input.${type}`);
       return [];

@@ -2,12 +2,13 @@
 import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
-import type { UnitAsked, UnitContext, UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import { malformed, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
 
 /** The vendor's word that a stream is complete, where it says so beside its last event. */
 const DONE = "[DONE]";
 
 function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext, out: HeldStream) {
+  let bore = false;
   return (bytes: Buffer, start: number, end: number): boolean => {
     const text = bytes.toString("utf8", start, end);
     if (text === DONE) {
@@ -28,6 +29,11 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     }
     if (read.counts !== undefined) out.counts(read.counts);
     if (read.kind === "usage") return true;
+    bore ||= read.kind === "content" || read.bears === true;
+    if (read.kind === "finish" && !bore) {
+      out.fail(malformed("the answer is empty"));
+      return true;
+    }
     out.choice(read.choice ?? 0, read.kind === "finish");
     if (read.text !== undefined) out.deliveredText(read.text);
     out.raw(read.bytes, read.kind);
@@ -55,7 +61,7 @@ export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitCo
       const read = dialect.answer(json, asked, context);
       return "kind" in read
         ? read
-        : { body: read.body, usage: null, upstreamCostNano: null, text: "", counts: read.counts };
+        : { body: read.body, usage: null, upstreamCostNano: null, text: read.text ?? "", counts: read.counts };
     },
     error: (body) => dialect.error(body),
     passesBytes: dialect.passesBytes === true && !asked.stream,

@@ -278,6 +278,19 @@ describe("what is not sold", () => {
     ["a cache of an hour", said({ type: "text", text: "a", ...hour }), "messages.0.content.0.cache_control.ttl"],
     ["a cache of an hour where nobody looks", { new_field: { deep: [hour] } }, "new_field.deep.0.cache_control.ttl"],
     ["searches of the vendor's", { tools: [{ type: "web_search_20250305", name: "web_search" }] }, "tools.0.type"],
+    [
+      "searches of the vendor's that come with a turn",
+      {
+        messages: [
+          { role: "user", content: "a" },
+          {
+            role: "system",
+            content: [{ type: "tool_addition", tool: { type: "web_search_20250305", name: "web_search" } }],
+          },
+        ],
+      },
+      "messages.1.content.0.tool.type",
+    ],
     ["faster processing", { speed: "fast" }, "speed"],
     ["another region", { inference_geo: "us" }, "inference_geo"],
     ["containers", { container: "c_1" }, "container"],
@@ -322,5 +335,30 @@ describe("what is not sold", () => {
   it("versions of the wire that nobody knows", async () => {
     const seen = await ask(HELLO, { "anthropic-version": "2022-01-01" });
     expect([seen.status, seen.message.type]).toEqual([400, "error"]);
+  });
+
+  it("documents in what a tool of the vendor's found, for the price of their bytes", async () => {
+    vendor.answers({ body: WHOLE });
+    const found = (source: Record<string, unknown>) => [
+      { type: "server_tool_use", id: "srvtoolu_1", name: "web_fetch", input: { url: "https://example.com/a" } },
+      {
+        type: "web_fetch_tool_result",
+        tool_use_id: "srvtoolu_1",
+        content: { type: "web_fetch_result", url: "https://example.com/a", content: { type: "document", source } },
+      },
+    ];
+    const turns = (source: Record<string, unknown>) => ({
+      ...HELLO,
+      max_cost_cents: 10,
+      messages: [...HELLO.messages, { role: "assistant", content: found(source) }, ...HELLO.messages],
+    });
+    const text = await ask(turns({ type: "text", media_type: "text/plain", data: "a page" }));
+    expect(text.status, JSON.stringify(text.message)).toBe(200);
+    const data = Buffer.from("%PDF-1.4").toString("base64");
+    const pdf = await ask(turns({ type: "base64", media_type: "application/pdf", data }));
+    expect(pdf.message).toMatchObject({ error: { code: "max_cost_exceeded" } });
+    const linked = await ask(turns({ type: "url", url: "https://example.com/a.pdf" }));
+    expect(linked.message).toMatchObject({ error: { code: "max_cost_exceeded" } });
+    expect(vendor.asked).toHaveLength(1);
   });
 });

@@ -239,6 +239,17 @@ describe.each(LANES)("%s", (_, adapter) => {
   });
 });
 
+it("no tool that a provider runs comes in with an item either", async () => {
+  const found = {
+    type: "tool_search_output",
+    call_id: "c",
+    execution: "client",
+    tools: [{ type: "web_search" }, WEATHER],
+  };
+  const { headers } = await ask({ model: "sandbox-responses/ok", input: [{ role: "user", content: "Hello" }, found] });
+  expect(headers.get("x-tollgate-dropped")).toBe("tools.web_search");
+});
+
 it("what would change the price is refused by its name, and nothing is charged", async () => {
   const before = await balance();
   for (const [field, value] of [

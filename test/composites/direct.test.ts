@@ -57,6 +57,26 @@ describe("our own fetch", () => {
     expect(asked.filter((url) => url.endsWith("robots.txt"))).toHaveLength(3);
   });
 
+  it("does not let a robots.txt keep the event loop busy: one with patterns for seconds of work forbids all", async () => {
+    const slow = `User-agent: *\n${`Disallow: /${"*a".repeat(1_000)}b\n`.repeat(250)}`;
+    const { open, asked } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? slow : "hi" }));
+    const beganMs = performance.now();
+    const answer = await directOf(open).fetch(`https://a.example/${"a".repeat(2_000)}`, never);
+    expect(answer).toEqual({ kind: "skipped", why: "robots" });
+    expect(asked).toEqual(["https://a.example/robots.txt"]);
+    expect(performance.now() - beganMs).toBeLessThan(1_000);
+  });
+
+  it("obeys the stars of an ordinary robots.txt", async () => {
+    const robots = `User-agent: *\n${"Disallow: /*/private/*.html$\n".repeat(200)}`;
+    const { open } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? robots : "hi" }));
+    const direct = directOf(open);
+    const kinds = ["/a/private/b.html", "/a/public/b.html"].map(async (path) => {
+      return (await direct.fetch(`https://a.example${path}`, never)).kind;
+    });
+    expect(await Promise.all(kinds)).toEqual(["skipped", "answer"]);
+  });
+
   it("is as polite to where it is sent on to, and obeys what is said there", async () => {
     const { open, asked } = internet(({ hostname, pathname }) => {
       if (pathname === "/robots.txt") return { text: hostname === "b.example" ? "User-agent: *\nDisallow: /" : "" };

@@ -77,15 +77,30 @@ function id3Bytes(head: Buffer): number {
   return 10 + [6, 7, 8, 9].reduce((size, at) => size * 128 + ((head[at] ?? 0) & 127), 0);
 }
 
+/** Where a RIFF file's first chunk of a name begins; -1: not among those in its head. What has the name inside of another chunk is none. */
+function chunkAt(head: Buffer, name: string): number {
+  for (let at = 12; at + 8 <= head.length; ) {
+    if (head.toString("latin1", at, at + 4) === name) return at;
+    const size = head.readUInt32LE(at + 4);
+    at += 8 + size + (size & 1);
+  }
+  return -1;
+}
+
+/** What sound a format's code means where another one stands for it: the first bytes of a code of sixteen. */
+const EXTENSIBLE = 0xfffe;
+const SUBFORMAT_AT = 32;
+
 /** Bytes a second of uncompressed sound; null: it is compressed, or not to be made out. */
 function wavRate(head: Buffer): number | null {
   if (head.toString("latin1", 0, 4) !== "RIFF" || head.toString("latin1", 8, 12) !== "WAVE") return null;
-  const at = head.indexOf("fmt ", 12, "latin1");
-  if (at < 0 || head.length < at + 24) return null;
+  const at = chunkAt(head, "fmt ");
+  if (at < 0 || head.length < at + SUBFORMAT_AT + 2) return null;
   const [format, channels, hertz, bits] = [at + 8, at + 10, at + 12, at + 22].map((place, index) => {
     return index === 2 ? head.readUInt32LE(place) : head.readUInt16LE(place);
   });
-  const isPlain = format === 1 || format === 3 || format === 0xfffe;
+  const code = format === EXTENSIBLE ? head.readUInt16LE(at + SUBFORMAT_AT) : format;
+  const isPlain = code === 1 || code === 3;
   const rate = (channels ?? 0) * (hertz ?? 0) * ((bits ?? 0) / 8);
   return isPlain && rate >= 1 ? rate : null;
 }

@@ -190,13 +190,15 @@ class PassingReader implements StreamReader {
   }
 
   /** Nine of ten events: they have been parsed to know that they can be, and nothing in them is ours to change. */
-  #delta(data: Buffer, name: string): void {
+  #delta(data: Buffer, name: string, delta: unknown): void {
     this.#bore = true;
     this.#out.choice(0, false);
     this.#pass(name, data, "content");
     const at = data.indexOf(DELTA_FIELD);
+    // Some write a blank behind the colon.
+    if (at < 0) return this.#deliver(stringOf(delta) ?? "");
     const from = at + DELTA_FIELD.length;
-    const to = at < 0 ? -1 : endOfString(data, from);
+    const to = endOfString(data, from);
     if (to > from) this.#out.delivered(data, from, to);
   }
 
@@ -232,7 +234,7 @@ class PassingReader implements StreamReader {
       default: {
         // What a vendor has spread over several lines would be several events of ours.
         const plain = bytes.includes(LINE_END) ? Buffer.from(JSON.stringify(data)) : bytes;
-        if (type.endsWith(DELTA)) this.#delta(plain, type);
+        if (type.endsWith(DELTA)) this.#delta(plain, type, data.delta);
         else this.#pass(type, plain, "preamble");
       }
     }

@@ -46,7 +46,7 @@ export const completions: UnitDialect = {
     const { textIn = 0, cachedIn = 0, textOut = 0 } = counts ?? {};
     const prompt_tokens = textIn + cachedIn;
     const usage = { prompt_tokens, completion_tokens: textOut, total_tokens: prompt_tokens + textOut };
-    return { body: { ...headOf(context), choices, usage }, counts };
+    return { body: { ...headOf(context), choices, usage }, counts, text: choices.map(({ text }) => text).join("\n") };
   },
   event(json, _, context) {
     const failure = failureIn(json);
@@ -56,7 +56,8 @@ export const completions: UnitDialect = {
     if (choice === undefined) return counts === null ? null : { kind: "usage", counts };
     const bytes = eventBytes({ ...headOf(context), choices: [choice] });
     const kind = choice.finish_reason !== null ? "finish" : choice.text === "" ? "preamble" : "content";
-    const event = { kind, bytes, text: choice.text, choice: choice.index } as const;
+    // A model that has nothing to add has answered.
+    const event = { kind, bytes, text: choice.text, choice: choice.index, bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },
   error: readError,

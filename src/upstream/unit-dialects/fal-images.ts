@@ -28,10 +28,11 @@ export const falImages: UnitDialect = {
     return { path: spec.path ?? "/", body: { ...fields, sync_mode: response_format !== "url" } };
   },
   answer(json, { body }, { createdS }) {
-    const images = isRecord(json) && Array.isArray(json.images) ? json.images.filter(isRecord) : [];
-    const data = images.flatMap(({ url }): Json[] => {
-      if (typeof url !== "string" || url === "") return [];
-      return DATA.test(url) ? [{ b64_json: url.replace(DATA, "") }] : [{ url }];
+    const told = isRecord(json) && Array.isArray(json.images) ? json.images.filter(isRecord) : [];
+    // What is no picture is not told, and not charged.
+    const images = told.filter(({ url }) => typeof url === "string" && url !== "");
+    const data = images.map(({ url }): Json => {
+      return DATA.test(String(url)) ? { b64_json: String(url).replace(DATA, "") } : { url };
     });
     if (data.length === 0) return malformed("the answer has no image");
     const pixels = images.reduce((sum, image) => sum + megapixels(image, body.asked_pixels), 0);

@@ -42,7 +42,8 @@ export const openaiAudio: UnitDialect = {
     if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
     const isDone = json.type === "transcript.text.done";
     const counts = isDone ? countsOf(json, context) : null;
-    const event = { kind: isDone ? "finish" : "content", bytes: eventBytes(json) } as const;
+    // Silence has a text without a word.
+    const event = { kind: isDone ? "finish" : "content", bytes: eventBytes(json), bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },
   error: readError,

@@ -25,14 +25,19 @@ function formFields(body: Json): readonly (readonly [name: string, value: string
   });
 }
 
+function isImage({ b64_json, url }: Json): boolean {
+  return [b64_json, url].some((image) => typeof image === "string" && image !== "");
+}
+
 function event(json: unknown, asked: UnitAsked): UnitEvent | null {
   const failure = failureIn(json);
   if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
   const type = String(json.type);
   if (type.endsWith(".partial_image")) return { kind: "content", bytes: eventBytes(json, type) };
   if (!type.endsWith(".completed")) return null;
+  if (!isImage(json)) return { failed: malformed("the answer has no image") };
   const counts = countsOf(json.usage, 1, asked);
-  const finished = { kind: "finish", bytes: eventBytes(json, type) } as const;
+  const finished = { kind: "finish", bytes: eventBytes(json, type), bears: true } as const;
   return counts === null ? finished : { ...finished, counts };
 }
 
@@ -45,8 +50,9 @@ export const openaiImages: UnitDialect = {
   answer(json, asked, { createdS }) {
     const failure = failureIn(json);
     if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
-    const data = Array.isArray(json.data) ? json.data.filter(isRecord) : [];
-    if (!data.some(({ b64_json, url }) => b64_json || url)) return malformed("the answer has no image");
+    // What is no image is not told, and not charged.
+    const data = Array.isArray(json.data) ? json.data.filter(isRecord).filter(isImage) : [];
+    if (data.length === 0) return malformed("the answer has no image");
     return { body: { created: createdS, ...json, data }, counts: countsOf(json.usage, data.length, asked) };
   },
   event,

@@ -18,7 +18,7 @@ export const openaiVoice: UnitDialect = {
     const asEvents = body.stream_format === "sse";
     if (json.type === "speech.audio.delta") {
       const sound = Buffer.from(String(json.audio ?? ""), "base64");
-      return { kind: "content", bytes: asEvents ? eventBytes(json) : sound };
+      return { kind: sound.length > 0 ? "content" : "preamble", bytes: asEvents ? eventBytes(json) : sound };
     }
     if (json.type !== "speech.audio.done") return null;
     const bytes = asEvents ? eventBytes(json) : Buffer.alloc(0);

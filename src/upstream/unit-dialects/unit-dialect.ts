@@ -30,7 +30,14 @@ export interface UnitContext {
 }
 
 /** A whole answer in the caller's wire, with what it used; null counts: the vendor has not said. */
-export type UnitAnswer = { readonly body: Json; readonly counts: Counts | null } | AttemptFailure;
+export type UnitAnswer =
+  | {
+      readonly body: Json;
+      readonly counts: Counts | null;
+      /** What was said, for a count where no usage came. */
+      readonly text?: string;
+    }
+  | AttemptFailure;
 
 /** What one event of a vendor's comes to: bytes for the caller, what was used, or a failure. */
 export type UnitEvent =
@@ -40,6 +47,8 @@ export type UnitEvent =
       readonly counts?: Counts;
       /** Text that was delivered with it, for a count where no usage comes. */
       readonly text?: string;
+      /** Of a finish: it brings what was asked for itself, or an answer may be without. */
+      readonly bears?: true;
       /** Of several answers in one stream, which. */
       readonly choice?: number;
     }

@@ -2,6 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { responses } from "../../../src/upstream/dialects/responses.ts";
+import { responsesPassing } from "../../../src/upstream/dialects/responses-passing.ts";
+import { HeldStream } from "../../../src/upstream/held-stream.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
 import { HI, WEATHER } from "./messages-asking.ts";
 
@@ -182,4 +184,14 @@ describe("a stream", () => {
     const answer = answerOf(responses, { status: "completed", output, usage }, chatContext());
     expect("usage" in answer && answer.usage).toEqual(read);
   });
+});
+
+it("counts what it passes on of a stream however its vendor spaces JSON: who leaves pays for what came", () => {
+  const held = new HeldStream({ content() {}, done() {}, failed() {} });
+  const reader = responsesPassing.reader(STREAMED, held);
+  for (const space of ["", " "]) {
+    const event = Buffer.from(`{"type":${space}"response.output_text.delta","delta":${space}"two words"}`);
+    reader.event(event, 0, event.length, null);
+  }
+  expect(held.reading().delivered.text).toBe("two wordstwo words");
 });
