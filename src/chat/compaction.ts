@@ -11,6 +11,9 @@ const WANTED =
 
 const TAKEN_UP = "This is a summary of the conversation so far:\n\n";
 
+/** What fits under a seal, in any script: a summary that cannot be carried is free, so it must not grow long at our expense. */
+const SUMMARY_TOKENS_MAX = 16_384;
+
 /** The same conversation, with a request for a summary at its end. */
 export function summarizing(sent: Json): Json {
   const { model, models, input, instructions, previous_response_id, max_cost_cents, provider } = sent;
@@ -18,7 +21,7 @@ export function summarizing(sent: Json): Json {
   const asked = { type: "message", role: "user", content: WANTED };
   const body = { model, models, instructions, previous_response_id, max_cost_cents, provider };
   const told = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
-  return { ...told, input: Array.isArray(items) ? [...items, asked] : items };
+  return { ...told, max_output_tokens: SUMMARY_TOKENS_MAX, input: Array.isArray(items) ? [...items, asked] : items };
 }
 
 function textOf(response: Json): string {

@@ -4,7 +4,7 @@ import { GatewayError } from "../errors.ts";
 import { isRecord } from "../json.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { responsesErrors } from "../wires/responses/errors.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
+import { tokenEstimates } from "./estimate-tokens.ts";
 import { at, PAID } from "./paths.ts";
 import { compactPlan, type ResponsesDeps, readCall, responsesPlan } from "./responses-plan.ts";
 
@@ -19,7 +19,11 @@ function notFound(id: string): GatewayError {
 }
 
 /** How many tokens a request would send, by our own count: an estimate, and free. */
-async function inputTokens({ request, caller }: Call, deps: ResponsesDeps): Promise<Answer | GatewayError> {
+async function inputTokens(
+  { request, caller }: Call,
+  deps: ResponsesDeps,
+  estimate: ReturnType<typeof tokenEstimates>,
+): Promise<Answer | GatewayError> {
   const sent = parseJson(request.body);
   if (sent instanceof GatewayError) return sent;
   if (!isRecord(sent)) return invalid("", "must be an object");
@@ -29,13 +33,14 @@ async function inputTokens({ request, caller }: Call, deps: ResponsesDeps): Prom
   const read = await readCall({ model: "any", ...sent, stream: false }, call, deps);
   if (read instanceof GatewayError) return read;
   const { shape } = read.request;
-  const text = await estimateTokens(read.request.readText(), deps.counter);
+  const text = await estimate(read.request.readText());
   const tokens = text + TOKENS_PER_MESSAGE * shape.messages;
   return { status: 200, body: { object: "response.input_tokens", input_tokens: tokens } };
 }
 
 export function responsesEndpoints(deps: ResponsesDeps): readonly Endpoint[] {
   const paid = { ...PAID, errors: responsesErrors } as const;
+  const estimate = tokenEstimates(deps.counter);
   const one = { auth: "key", bodyBytesMax: 0, errors: responsesErrors, ...at("/responses/{id}") } as const;
   return [
     { ...paid, ...at("/responses"), plan: (call) => responsesPlan(call, deps) },
@@ -44,7 +49,7 @@ export function responsesEndpoints(deps: ResponsesDeps): readonly Endpoint[] {
       ...paid,
       bodyBytesMax: COUNTED_BYTES_MAX,
       ...at("/responses/input_tokens"),
-      answer: (call) => inputTokens(call, deps),
+      answer: (call) => inputTokens(call, deps, estimate),
     },
     {
       ...one,

@@ -5,6 +5,7 @@ import type { ChatSpec, ChatWire, DialectName, ModelPaths } from "../catalog/ada
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
+import { withMembers } from "../json-bytes.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
@@ -296,9 +297,12 @@ interface Vendor {
   readonly signs: boolean;
 }
 
-/** A request at the path that names its model, without what the path says already. */
+/**
+ * A request at the path that names its model, without what the path says already. Headers of the caller's wire are none of a cloud's
+ * that has the wire's words in its bodies alone.
+ */
 function placed(
-  { body }: UpstreamBody,
+  { body, bytes }: UpstreamBody,
   paths: ModelPaths,
   offer: Pick<Offer, "adapter" | "upstreamModel">,
   stream: boolean,
@@ -306,6 +310,13 @@ function placed(
   const path = (stream ? paths.stream : paths.whole).replace(/\{([a-z]+)\}/g, (_, name: string) =>
     encodeURIComponent(name === "model" ? offer.upstreamModel : (offer.adapter.settings[name] ?? "")),
   );
+  if (bytes !== undefined) {
+    return {
+      path,
+      body,
+      bytes: withMembers(bytes, Object.fromEntries(paths.without.map((field) => [field, undefined]))),
+    };
+  }
   return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
 }
 

@@ -220,6 +220,34 @@ it.each([
   }
 });
 
+it.each([
+  ["vertex-anthropic", { anthropic_version: "vertex-2023-10-16" }],
+  ["bedrock-anthropic", { anthropic_version: "bedrock-2023-05-31" }],
+])("%s gets a caller's own bytes within what was held: its bound on output is ours", async (provider, fields) => {
+  const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
+  const ask = async (stream: boolean) => {
+    const answer = await fetch(`${gateway.url}/api/llm/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "anthropic/claude-opus-4.8",
+        max_tokens: 900_000,
+        messages: [{ role: "user", content: "hello [[pace: 100000]]" }],
+        stream,
+        ...only(provider),
+      }),
+    });
+    return [answer.status, await answer.text()] as const;
+  };
+  for (const stream of [false, true]) {
+    const [status, text] = await ask(stream);
+    expect(status, text).toBe(200);
+    const sent = JSON.parse(arrivals.at(-1)?.body ?? "{}") as Record<string, unknown>;
+    expect(sent).toMatchObject({ max_tokens: 128_000, ...fields });
+    for (const field of ["model", "provider"]) expect(sent).not.toHaveProperty(field);
+  }
+});
+
 it("calls of tools go to the converse wire and back, with their results, whole and streamed", async () => {
   const tools: OpenAI.ChatCompletionTool[] = ["weather", "clock"].map((name) => ({
     type: "function",

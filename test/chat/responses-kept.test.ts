@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { summarizing } from "../../src/chat/compaction.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { type Asking, callResponses, flaws, type Json, outputOf } from "../support/responses-call.ts";
 
@@ -146,6 +147,12 @@ it("a conversation is made short by its model, charged as a call, and goes on se
   expect([foreign.status, foreign.error?.param]).toEqual([400, "input.0.encrypted_content"]);
   const nameless = await callResponses(asking, { input }, "/compact");
   expect([nameless.status, nameless.error?.param]).toEqual([400, "model"]);
+});
+
+it("a summary is never asked to be longer than what can be carried, because one that cannot be is free", () => {
+  expect(summarizing({ model: "m", input: "Hello", max_output_tokens: 128_000 })).toMatchObject({
+    max_output_tokens: 16_384,
+  });
 });
 
 it("input tokens are counted for nothing", async () => {

@@ -67,6 +67,19 @@ describe("our own fetch", () => {
     expect(performance.now() - beganMs).toBeLessThan(1_000);
   });
 
+  it("keeps so much of robots.txt files and no more, however many hosts somebody has", async () => {
+    const long = `User-agent: Other\n${"# nothing for us\n".repeat(30_000)}`;
+    const { open, asked } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? long : "hi" }));
+    const direct = directOf(open);
+    const fetched = (host: string) => direct.fetch(`https://${host}.example/`, never);
+    const count = (host: string) => asked.filter((url) => url === `https://${host}.example/robots.txt`).length;
+    for (let host = 0; host < 20; host++) await fetched(`h${host}`);
+    await fetched("h19");
+    expect(count("h19")).toBe(1);
+    await fetched("h0");
+    expect(count("h0")).toBe(2);
+  });
+
   it("obeys the stars of an ordinary robots.txt", async () => {
     const robots = `User-agent: *\n${"Disallow: /*/private/*.html$\n".repeat(200)}`;
     const { open } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? robots : "hi" }));

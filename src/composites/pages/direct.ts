@@ -15,6 +15,8 @@ const ROBOTS_KEPT_MS = 3_600_000;
 /** One that could not be had is asked for again. */
 const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
+/** Of all that are kept together: read, they take some ten times as much, and anybody has as many hosts as he likes. */
+const ROBOTS_KEPT_CHARS_MAX = 8 * 1_048_576;
 /**
  * A pattern with a star is tried from every character of an address, on the event loop: so many characters of such lines times
  * those of an address take some 50 ms. A file with more of them was made to stop us.
@@ -66,6 +68,8 @@ const readRobots = robotsParser as unknown as (
 interface Rules {
   /** On `clock.elapsedMs()`. */
   untilMs: number;
+  /** Of the file; 0 until it has come. */
+  chars: number;
   readonly allows: Promise<(url: string) => boolean>;
 }
 
@@ -98,14 +102,31 @@ function starredChars(text: string): number {
   return chars;
 }
 
-const EVERYTHING = () => true;
-const NOTHING = () => false;
+/** What a robots.txt says, and how long it is. */
+interface ReadRules {
+  readonly allows: (url: string) => boolean;
+  readonly chars: number;
+}
+
+const EVERYTHING: ReadRules = { allows: () => true, chars: 0 };
+const NOTHING: ReadRules = { allows: () => false, chars: 0 };
 
 export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions): Direct {
   const known = new Map<string, Rules>();
+  let keptChars = 0;
+
+  function forget(origin: string): void {
+    keptChars -= known.get(origin)?.chars ?? 0;
+    known.delete(origin);
+  }
+
+  function forgetOldest(): void {
+    const [oldest] = known.keys();
+    if (oldest !== undefined) forget(oldest);
+  }
 
   /** RFC 9309, 2.3.1: no such file allows everything, and one that cannot be had now forbids it. */
-  async function readRules(origin: string): Promise<(url: string) => boolean> {
+  async function readRules(origin: string): Promise<ReadRules> {
     const address = `${origin}/robots.txt`;
     const signal = AbortSignal.timeout(ROBOTS_MS_MAX);
     const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
@@ -119,7 +140,9 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
       const text = bytes.toString("utf8");
       const starred = starredChars(text);
       const robots = readRobots(address, text);
-      return (url) => starred * url.length <= ROBOTS_STEPS_MAX && robots.isAllowed(url, ROBOT_NAME) !== false;
+      const allows = (url: string) =>
+        starred * url.length <= ROBOTS_STEPS_MAX && robots.isAllowed(url, ROBOT_NAME) !== false;
+      return { allows, chars: text.length };
     } catch {
       return NOTHING;
     }
@@ -129,11 +152,17 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
     const nowMs = clock.elapsedMs();
     const rules = known.get(origin);
     if (rules !== undefined && rules.untilMs > nowMs) return rules.allows;
-    if (known.size >= ROBOTS_KEPT_MAX) known.delete(known.keys().next().value ?? "");
-    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, allows: readRules(origin) };
+    forget(origin);
+    if (known.size >= ROBOTS_KEPT_MAX) forgetOldest();
+    const reading = readRules(origin);
+    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, chars: 0, allows: reading.then(({ allows }) => allows) };
     known.set(origin, fresh);
-    void fresh.allows.then((allows) => {
-      if (allows === NOTHING) fresh.untilMs = nowMs + NO_ROBOTS_KEPT_MS;
+    void reading.then((read) => {
+      if (read === NOTHING) fresh.untilMs = nowMs + NO_ROBOTS_KEPT_MS;
+      if (known.get(origin) !== fresh) return;
+      fresh.chars = read.chars;
+      keptChars += read.chars;
+      while (keptChars > ROBOTS_KEPT_CHARS_MAX) forgetOldest();
     });
     return fresh.allows;
   }
