@@ -41,6 +41,15 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
+const readsPages = {
+  param: "url",
+  puts: {
+    "/data/markdown": "markdown",
+    "/data/html": "html",
+    "/data/metadata/title": "title",
+    "/data/metadata/statusCode": "status",
+  },
+} as const;
 const status = (kind: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
   action({
     ...reads,
@@ -81,6 +90,7 @@ export default defineAdapter({
       content: READ,
       rules: [ERROR_PAGE],
       example: { params: { url }, answers: [{ success: true, data: read }] },
+      readsPages,
     }),
     unblock: action({
       ...reads,
@@ -93,6 +103,7 @@ export default defineAdapter({
       content: READ,
       rules: [ERROR_PAGE],
       example: { params: { url }, answers: [{ success: true, data: read }] },
+      readsPages,
     }),
     crawl: action({
       ...launch("crawl"),
