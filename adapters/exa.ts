@@ -142,6 +142,7 @@ export default defineAdapter({
       // No page could be fetched; which ones was the caller's choice, so the route is as good as before.
       rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
       example: { params: { urls: [paper], text: true }, answers: [fetched] },
+      readsPages: { param: "urls", each: "/results", puts: { "/id": "url", "/url": "url", "/text": "markdown" } },
     }),
     answer: action({
       description: "Answers a question in words from a search of the web, and cites the pages it rests on.",

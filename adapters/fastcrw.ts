@@ -88,6 +88,11 @@ export default defineAdapter({
       content: READ,
       rules: [{ status: [200, 422], at: "/success", is: false, means: "miss" }],
       example: { params: { url, stealth: true }, answers: [{ success: true, data: { ...read, creditCost: 1 } }] },
+      readsPages: {
+        param: "url",
+        puts: { "/data/markdown": "markdown", "/data/html": "html", "/data/metadata/sourceURL": "url" },
+        refusal: 422,
+      },
     }),
     crawl: action({
       ...launch("crawl"),

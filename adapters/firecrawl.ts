@@ -71,6 +71,16 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
+const readsPages = {
+  param: "url",
+  puts: {
+    "/data/markdown": "markdown",
+    "/data/html": "html",
+    "/data/metadata/title": "title",
+    "/data/metadata/statusCode": "status",
+  },
+} as const;
+
 const extractWire = ({ urls, ...asked }: z.infer<typeof extract>) => ({ urls, formats: [{ type: "json", ...asked }] });
 const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
 
@@ -114,6 +124,7 @@ export default defineAdapter({
       content: READ,
       rules: [ERROR_PAGE, NO_HOST],
       example: { params: { url }, answers: [{ success: true, data: read }] },
+      readsPages,
     }),
     unblock: action({
       ...reads,
@@ -131,6 +142,7 @@ export default defineAdapter({
       content: READ,
       rules: [ERROR_PAGE, NO_HOST],
       example: { params: { url }, answers: [{ success: true, data: read }] },
+      readsPages,
     }),
     crawl: action({
       ...launch("crawl"),

@@ -285,6 +285,20 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
   /** What the vendor answers to calls that have these params, for the sandbox: the first that fits. */
   readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
+  /** It reads pages: the sandbox's are read, and what they say is put into the example's answer. */
+  readonly readsPages?: ReadsPages;
+}
+
+/** How an action that reads pages tells what they say. */
+export interface ReadsPages {
+  /** The param that has the address, or the addresses. */
+  readonly param: string;
+  /** Points to the list that has an item for each page; without it the answer is of one. */
+  readonly each?: string;
+  /** By where it stands in the item. */
+  readonly puts: Readonly<Record<string, "url" | "title" | "markdown" | "html" | "status">>;
+  /** The status of the vendor's answer where there is no page, or it is a wall. */
+  readonly refusal?: number;
 }
 
 /**

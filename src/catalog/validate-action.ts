@@ -159,6 +159,14 @@ const action = z
     timeoutMs: count.optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
     otherExamples: z.array(z.strictObject({ when: jsonObject, answers: z.array(json).min(1) })).optional(),
+    readsPages: z
+      .strictObject({
+        param: words,
+        each: pointer.optional(),
+        puts: z.record(pointer, z.enum(["url", "title", "markdown", "html", "status"])),
+        refusal: z.int().min(400).max(599).optional(),
+      })
+      .optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],

@@ -5,6 +5,7 @@ import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
 import { ACTION_FAULTS, type ActionConduct, actionConductOf, type ResponseScript, USUAL } from "./action-faults.ts";
 import { idsAt, type Swaps, swapsFor, withSwaps } from "./action-ids.ts";
 import type { ActionCall, ActionMemory } from "./action-memory.ts";
+import { withPages } from "./action-pages.ts";
 import { type ActionReading, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
 import type { ActionPlace, Vendors } from "./action-vendors.ts";
 import type { Arrival } from "./scenario.ts";
@@ -154,12 +155,14 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
   const gave = (pointer: string) => before.flatMap((answer) => idsAt(answer, pointer).map(String));
   const reading = readActionRequest(named, arrival, gave);
   if (reading instanceof RequestRefusal) return says(refused(reading.status, reading.message));
-  const place = withExampleFor(named, reading);
+  const found = withExampleFor(named, reading);
+  const paged = withPages(found, reading, vendors);
+  const place = typeof paged === "number" ? found : paged;
   const strange = strangeId(place, reading, memory);
   if (strange !== undefined) return says(refused(404, `There is no ${strange}.`));
 
   if (at === 0) call.swaps = new Map([...freshIds(place), ...echoes(place, reading)]);
-  const usual = usualWords(place, answersOf(place, call.swaps), call);
+  const usual = typeof paged === "number" ? refused(paged) : usualWords(place, answersOf(place, call.swaps), call);
   if (place.step?.until !== undefined && call.polls < conduct.notReady) {
     const early = wordsNotReady(place, usual);
     call.polls += 1;

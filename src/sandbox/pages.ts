@@ -10,8 +10,23 @@ interface SandboxPage {
   readonly afterMs: number | null;
 }
 
-/** By the first word of the path, or of the host: `https://example.com/wall`, `https://wall.example.com/`. */
-export const SANDBOX_PAGES: Readonly<Record<string, { readonly does: string; readonly page: SandboxPage }>> = {
+interface NamedPage {
+  readonly does: string;
+  readonly page: SandboxPage;
+  /** What a reader of it reads. */
+  readonly text: string;
+  /** Vendors read the article behind it, where its address names none of them. */
+  readonly vendorsPass: boolean;
+}
+
+const SHELL_WORDS = "You need to enable JavaScript to run this app.";
+const THIN_WORDS = "Open from nine to five.";
+
+/**
+ * By the first word of the path, or of the host: `https://example.com/wall`, `https://wall.example.com/`. Where the words after it
+ * name an adapter, and one of its actions, these alone read the article behind it: `/wall/exa`, `/shell/firecrawl/unblock`.
+ */
+export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
   wall: {
     does: "A wall that asks for proof of a person, with status 403.",
     page: html(
@@ -19,26 +34,56 @@ export const SANDBOX_PAGES: Readonly<Record<string, { readonly does: string; rea
       "<h1>Checking your browser</h1><p>Verify you are human by completing the action below.</p>",
       { status: 403 },
     ),
+    text: "Verify you are human by completing the action below.",
+    vendorsPass: false,
   },
   shell: {
-    does: "An empty shell that a script would fill.",
+    does: "An empty shell that a script would fill; vendors run it.",
     page: html(
       "<title>App</title>",
-      '<div id="root"></div><noscript>You need to enable JavaScript to run this app.</noscript><script src="/app.js"></script>',
+      `<div id="root"></div><noscript>${SHELL_WORDS}</noscript><script src="/app.js"></script>`,
     ),
+    text: SHELL_WORDS,
+    vendorsPass: true,
   },
-  thin: { does: "A short page.", page: html("<title>Thin</title>", "<p>Open from nine to five.</p>") },
-  missing: { does: "Status 404.", page: html("<title>Not found</title>", "<p>Not found.</p>", { status: 404 }) },
-  slow: { does: "A good page, after three seconds.", page: html("<title>Slow</title>", article(), { afterMs: 3_000 }) },
-  hang: { does: "Never answers.", page: html("", "", { afterMs: null }) },
+  thin: {
+    does: "A short page.",
+    page: html("<title>Thin</title>", `<p>${THIN_WORDS}</p>`),
+    text: THIN_WORDS,
+    vendorsPass: false,
+  },
+  missing: {
+    does: "Status 404.",
+    page: html("<title>Not found</title>", "<p>Not found.</p>", { status: 404 }),
+    text: "",
+    vendorsPass: false,
+  },
+  slow: {
+    does: "A good page, after three seconds.",
+    page: html("<title>Slow</title>", article(), { afterMs: 3_000 }),
+    text: articleText(),
+    vendorsPass: true,
+  },
+  hang: {
+    does: "Never answers us; vendors read it.",
+    page: html("", "", { afterMs: null }),
+    text: "",
+    vendorsPass: true,
+  },
   document: {
     does: "A PDF, by what its server says.",
     page: { status: 200, type: "application/pdf", body: "%PDF-1.7", afterMs: 0 },
+    text: "",
+    vendorsPass: false,
   },
 };
 
 function article(): string {
   return `<article><h1>At the gate</h1>${`<p>${WORDS}</p>`.repeat(10)}</article>`;
+}
+
+function articleText(): string {
+  return `# At the gate\n\n${`${WORDS}\n\n`.repeat(10)}`;
 }
 
 function html(head: string, body: string, more: Partial<SandboxPage> = {}): SandboxPage {
@@ -47,6 +92,16 @@ function html(head: string, body: string, more: Partial<SandboxPage> = {}): Sand
 }
 
 const SITE_PAGES = ["/", "/about", "/prices", "/blog/one", "/blog/two", "/wall"];
+
+/** Which of the named pages an address is, and the words after its name. */
+function namedBy({ pathname, hostname }: URL): { readonly named: NamedPage; readonly rest: readonly string[] } | null {
+  const [first = "", ...rest] = pathname.split("/").slice(1);
+  const byPath = Object.hasOwn(SANDBOX_PAGES, first) ? SANDBOX_PAGES[first] : undefined;
+  if (byPath !== undefined) return { named: byPath, rest };
+  const label = hostname.split(".")[0] ?? "";
+  const byHost = Object.hasOwn(SANDBOX_PAGES, label) ? SANDBOX_PAGES[label] : undefined;
+  return byHost === undefined ? null : { named: byHost, rest: [first, ...rest] };
+}
 
 /** What the page at an address says. */
 export function sandboxPage(url: URL): SandboxPage {
@@ -58,10 +113,33 @@ export function sandboxPage(url: URL): SandboxPage {
     const entries = SITE_PAGES.map((path) => `<url><loc>${origin}${path}</loc></url>`).join("");
     return { status: 200, type: "application/xml", body: `<urlset>${entries}</urlset>`, afterMs: 0 };
   }
-  const names = [pathname.split("/")[1] ?? "", hostname.split(".")[0] ?? ""];
-  const named = names.find((name) => Object.hasOwn(SANDBOX_PAGES, name));
   const links = SITE_PAGES.map((path) => `<a href="${path}">${path}</a>`).join(" ");
-  return (
-    SANDBOX_PAGES[named ?? ""]?.page ?? html(`<title>${hostname}${pathname}</title>`, `${article()}<p>${links}</p>`)
-  );
+  return namedBy(url)?.named.page ?? html(`<title>${hostname}${pathname}</title>`, `${article()}<p>${links}</p>`);
+}
+
+/** A page as a vendor has read it. */
+export interface VendorPage {
+  readonly url: string;
+  readonly title: string;
+  readonly markdown: string;
+  readonly html: string;
+  readonly status: number;
+}
+
+/** What an action of a vendor reads at an address. `isVendor`: whether there is an adapter of that id. */
+export function vendorPage(
+  url: URL,
+  by: { readonly adapter: string; readonly action: string; isVendor(id: string): boolean },
+): VendorPage {
+  const found = namedBy(url);
+  const [adapter = "", action = ""] = found?.rest ?? [];
+  const isNamed = by.adapter === adapter && (action === "" || by.action === action);
+  const passes = by.isVendor(adapter) ? isNamed : found?.named.vendorsPass === true;
+  const { href } = url;
+  if (found === null || passes) {
+    const page = html("<title>At the gate</title>", article());
+    return { url: href, title: "At the gate", markdown: articleText(), html: page.body, status: 200 };
+  }
+  const { text, page } = found.named;
+  return { url: href, title: "", markdown: text, html: page.body, status: page.status };
 }

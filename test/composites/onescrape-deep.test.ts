@@ -316,6 +316,31 @@ describe("core/onescrape-deep in the sandbox", () => {
     });
   });
 
+  it("has pages for each way that the ladder may go", async () => {
+    const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const ends: [page: string, by: string, cents: number][] = [
+      ["/", "direct", 1],
+      ["/thin", "direct", 1],
+      ["/wall/exa", "exa", 1],
+      ["/wall/firecrawl", "firecrawl", 1],
+      ["/wall/scrapingant", "scrapingant", 1],
+      ["/wall/firecrawl/unblock", "unblock", 2],
+      ["/wall/scrapingant/residential-scrape", "residential", 4],
+      ["/shell/fastcrw", "stealth", 1],
+      ["/wall", "blocked", 0],
+      ["/missing", "blocked", 0],
+      ["/document", "onescrape_document", 0],
+    ];
+    const urls = ends.map(([page]) => site(page));
+    const { job_id: id } = await ask(play, "onescrape-deep", { urls });
+    const [job] = (await polled(play, String(id), isOver)).slice(-1);
+    const { rows } = (job?.result ?? { rows: [] }) as { rows: readonly JobRow[] };
+    expect(rows.map(({ provider, error, charged_cents }) => [provider ?? error, charged_cents])).toEqual(
+      ends.map(([, by, cents]) => [by, cents]),
+    );
+    expect(job?.charged_cents).toBe(12);
+  });
+
   it("waits for no other account's pages", async () => {
     const [busy, play] = await Promise.all([1, 2].map(() => gateway.account({ kind: "sandbox", creditCents: 1_000 })));
     if (busy === undefined || play === undefined) throw new Error("there are two accounts");
