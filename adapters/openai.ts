@@ -134,7 +134,7 @@ export default defineAdapter({
   origin: "https://api.openai.com/v1",
   auth: bearer,
   maker: "openai",
-  nativeActions: { chat: "chat-completions", embeddings: "embeddings" },
+  nativeActions: { chat: "chat-completions", embeddings: "embeddings", image: "images" },
   chat: {
     dialect: "chat-completions",
     hidesReasoning: true,

@@ -17,7 +17,7 @@ import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
 import { cancelAction } from "../src/jobs/cancel-action.ts";
 import { METRICS } from "../src/observe/metrics.ts";
-import { type CatalogAction, openActionCatalog } from "../src/run/action-catalog.ts";
+import { type CatalogAction, openActionCatalog, vendorsOf } from "../src/run/action-catalog.ts";
 import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
@@ -86,7 +86,7 @@ function actionRow(action: CatalogAction): readonly string[] {
   const { price, description } = descriptorOf(action);
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
-  const keys = new Set(action.sold?.offers.map(({ adapter }) => keyWords(adapter)) ?? ["none"]);
+  const keys = new Set(action.local === null ? vendorsOf(action).map(keyWords) : ["none"]);
   return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ")];
 }
 

@@ -22,12 +22,13 @@ import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
+import { createRequestWindows } from "./limits/request-windows.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
-import type { PublicFetchOptions } from "./upstream/public-fetch.ts";
+import { createPublicFetch, type PublicFetchOptions } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
 /** A running gateway. */
@@ -95,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
 
   const catalog = await openCatalog(config);
-  const upstream = createUpstream(clock, logRefusedKeys(log));
+  const upstream = createUpstream(clock, logRefusedKeys(log), createPublicFetch(), createRequestWindows({ clock }));
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
   const composites = openComposites({

@@ -339,7 +339,7 @@ export interface AdapterSpec {
 }
 
 /** The wire in which a native action takes its body and answers. */
-export type NativeWire = "chat-completions" | "messages" | "embeddings";
+export type NativeWire = "chat-completions" | "messages" | "embeddings" | "images";
 
 /** Adapters that differ in little, in one file: the id of each is its name here. */
 export interface AdapterTable {

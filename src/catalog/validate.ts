@@ -263,7 +263,7 @@ const adapter = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   nativeActions: z
-    .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings"]))
+    .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),

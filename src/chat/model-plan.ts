@@ -74,6 +74,7 @@ interface Make {
   readonly deps: ChatDeps;
   readonly read: ModelRequest;
   readonly requestId: string;
+  readonly account: string | undefined;
   readonly id: string;
   readonly createdS: number;
   /** Where the routes that cannot serve the call are written down; null: nobody wants to know. */
@@ -105,6 +106,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
   const order = {
     answers: read.answers({ id: make.id, createdS: make.createdS, model: model.slug }),
     requestId: make.requestId,
+    ...(make.account === undefined ? {} : { account: make.account }),
     completionId: make.id,
     createdS: make.createdS,
     stream: read.stream,
@@ -231,7 +233,15 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const atMs = deps.clock.epochMs();
   const createdS = Math.floor(atMs / 1000);
   const isTraced = request.headers.get("x-tollgate-trace") === "1";
-  const make: Make = { deps, read, requestId: request.id, id, createdS, unfit: isTraced ? [] : null };
+  const make: Make = {
+    deps,
+    read,
+    requestId: request.id,
+    account: audience.payer?.id,
+    id,
+    createdS,
+    unfit: isTraced ? [] : null,
+  };
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
   const { health, moved } = deps.upstream;

@@ -1,18 +1,32 @@
-// A vendor's own models as actions: a body in a wire of models at `/api/run/<vendor>/<action>`, the answer in the envelope, at most a dollar a call.
+// A vendor's own models as actions: a body in a wire of models at `/api/run/<vendor>/<action>`, the answer in the envelope, its cost bounded.
 import { serviceRefusal } from "../accounts/allowed.ts";
-import type { NativeWire } from "../catalog/adapter.ts";
+import type { AdapterSpec, NativeWire } from "../catalog/adapter.ts";
+import { IMAGE_CENTS_MAX, NATIVE_CENTS_MAX, nativeModel } from "../catalog/native-actions.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { least, type Nano, nanoFromCents } from "../money.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
 import { envelopeFrame } from "../wires/envelope/frame.ts";
+import { parseJson } from "../wires/parse-json.ts";
 import { readChatBody } from "./chat-body.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
 import { readMessages } from "./messages-body.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { Preferences } from "./preferences.ts";
+import { type UnitDeps, unitPlan } from "./unit-plan.ts";
+import { imageGenerations } from "./units/images.ts";
 
-const CENTS_MAX = 100;
+/** What quality an image has that names none: the first whose cost fits. */
+const QUALITIES = ["high", "medium", "low", "standard", undefined];
+
+/** Whose models they are. */
+interface Vendor {
+  readonly id: string;
+  readonly spec: AdapterSpec;
+}
+
+type ModelWire = Exclude<NativeWire, "embeddings" | "images">;
 
 function bad(param: string, why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
@@ -34,9 +48,9 @@ function inEnvelope(frame: Frame): Frame {
   };
 }
 
-/** At most a dollar, and as actions fail. */
-function asAction({ plan, frame, headers = {} }: FramedPlan, dollar: Nano): FramedPlan {
-  const maxCostNano = plan.maxCostNano === null ? dollar : least(plan.maxCostNano, dollar);
+/** At most so much, and as actions fail. */
+function asAction({ plan, frame, headers = {} }: FramedPlan, most: Nano): FramedPlan {
+  const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
   const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500 };
   return { plan: capped, frame: inEnvelope(frame), keepAliveMs: null, headers };
 }
@@ -55,7 +69,7 @@ function preferencesFor(adapterId: string, { preferences }: ModelRequest): Prefe
   return { ...asked, only: [adapterId] };
 }
 
-function readIn(wire: Exclude<NativeWire, "embeddings">, call: PlanCall, deps: ChatDeps) {
+function readIn(wire: ModelWire, call: PlanCall, deps: ChatDeps) {
   if (wire === "chat-completions") return readChatBody(call.request.body);
   return readMessages(call, deps.seals(call.audience.payer?.id ?? "stranger"));
 }
@@ -68,14 +82,14 @@ async function outputWithin(dollar: Nano, { plan: { quote } }: FramedPlan): Prom
 
 async function modelAction(
   adapterId: string,
-  wire: Exclude<NativeWire, "embeddings">,
+  wire: ModelWire,
   call: PlanCall,
   deps: ChatDeps,
 ): Promise<FramedPlan | GatewayError> {
   const asked = readIn(wire, call, deps);
   if (asked instanceof GatewayError) return asked;
   if (asked.stream) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
-  const dollar = nanoFromCents(CENTS_MAX);
+  const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   const read = { ...asked, preferences: preferencesFor(adapterId, asked), output: { ...asked.output, shared: false } };
   const made = modelPlan(call, read, deps);
   if (made instanceof GatewayError || made.plan.quote.nano <= dollar) {
@@ -83,11 +97,44 @@ async function modelAction(
   }
   const tokens = await outputWithin(dollar, made);
   if (tokens < 1)
-    return bad(asked.promptField, `the prompt alone costs more than ${CENTS_MAX} cents, the most that an action may`);
+    return bad(
+      asked.promptField,
+      `the prompt alone costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`,
+    );
   const cap = Math.min(tokens, asked.output.cap ?? tokens);
   const lowered = modelPlan(call, { ...read, output: { ...read.output, cap } }, deps);
   if (lowered instanceof GatewayError) return lowered;
   return asAction({ ...lowered, headers: { ...lowered.headers, "x-tollgate-max-tokens": String(cap) } }, dollar);
+}
+
+/** One image of at most five cents, ours and the caller's: of the best quality that they pay for, where none is named. */
+function imageAction({ id, spec }: Vendor, call: PlanCall, deps: UnitDeps): FramedPlan | GatewayError {
+  const sent = parseJson(call.request.body);
+  if (sent instanceof GatewayError) return sent;
+  if (!isRecord(sent)) return bad("body", "must be an object");
+  if (sent.stream === true) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
+  if ((sent.n ?? 1) !== 1) return bad("n", "an action makes one image");
+  const mostNano = nanoFromCents(IMAGE_CENTS_MAX);
+  const named = { model: nativeModel(spec, "images"), ...sent };
+  const isOpen = sent.quality === undefined || sent.quality === null || sent.quality === "auto";
+  let refused: GatewayError | null = null;
+  for (const quality of isOpen ? QUALITIES : [sent.quality]) {
+    const body = { ...named, quality };
+    const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent }, call, deps, id);
+    if (made instanceof GatewayError) {
+      // A quality that the model has not is passed over; what else is wrong is wrong with every one.
+      if (made.code !== "unsupported_field") return made;
+      refused ??= made;
+      continue;
+    }
+    const { quote } = made.plan;
+    if (quote.nano <= mostNano && quote.upstreamNano() <= mostNano) return asAction(made, mostNano);
+    refused = bad(
+      isOpen ? "prompt" : "quality",
+      `costs more than ${IMAGE_CENTS_MAX} cents, the most that an image may`,
+    );
+  }
+  return refused ?? bad("quality", "has no price");
 }
 
 /** The plan of a vendor's native action; null: the vendor has none of this name. */
@@ -95,18 +142,20 @@ export function nativePlan(
   call: PlanCall,
   service: string,
   action: string,
-  deps: ChatDeps,
+  deps: UnitDeps,
 ): Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError | null {
   const { audience } = call;
-  const wire = deps.catalog().adapters(audience).get(service)?.spec.nativeActions?.[action];
-  if (wire === undefined) return null;
+  const vendor = deps.catalog().adapters(audience).get(service);
+  const wire = vendor?.spec.nativeActions?.[action];
+  if (vendor === undefined || wire === undefined) return null;
   const refused = serviceRefusal(audience.allows, service, action);
   if (refused !== null) return refused;
+  if (wire === "images") return imageAction(vendor, call, deps);
   if (wire !== "embeddings") return modelAction(service, wire, call, deps);
   const made = embeddingsPlan(call, deps, service);
-  const dollar = nanoFromCents(CENTS_MAX);
+  const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   if (made instanceof GatewayError) return made;
   if (made.plan.quote.nano > dollar)
-    return bad("input", `costs more than ${CENTS_MAX} cents, the most that an action may`);
+    return bad("input", `costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`);
   return asAction(made, dollar);
 }

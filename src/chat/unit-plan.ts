@@ -104,12 +104,13 @@ function fitsOf<Body>(
   return { fits, refused };
 }
 
-/** Checks a request and makes its plan, or says what is wrong with it. */
+/** Checks a request and makes its plan, or says what is wrong with it. `only`: the adapter that may serve it; null: any. */
 export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
   endpoint: UnitEndpoint<Body>,
   { sent, fingerprinted, ...came }: SentBody,
   call: PlanCall,
   deps: UnitDeps,
+  only: string | null = null,
 ): FramedPlan | GatewayError {
   const { request, audience } = call;
   const sifted = isRecord(sent) ? sift(sent, endpoint.fields) : null;
@@ -131,7 +132,10 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   if (model instanceof GatewayError) return model;
   const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (notAllowed !== null) return notAllowed;
-  const { fits, refused } = fitsOf(endpoint, ask, model, { call, deps });
+  const offers = model.offers.filter(({ adapter }) => only === null || adapter.id === only);
+  if (offers.length === 0 && model.offers.length > 0)
+    return invalid("model", `${model.slug} is none of ${only}'s models`);
+  const { fits, refused } = fitsOf(endpoint, ask, { ...model, offers }, { call, deps });
   if (fits.size === 0)
     return refused ?? new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const isFree = model.sale.rates.size === 0;

@@ -18,6 +18,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { ensureSigningSecret } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
 import { runEndpoints } from "../run/run-endpoints.ts";
@@ -116,8 +117,9 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
   const site = () => ({ publicUrl: publicUrl(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const models = chatDeps(parts);
+  const native = { ...models, freeWindows: createRequestWindows({ clock: systemClock }) };
   const endpoints = [
-    ...runEndpoints(run, (call, service, action) => nativePlan(call, service, action, models)),
+    ...runEndpoints(run, (call, service, action) => nativePlan(call, service, action, native)),
     ...modelEndpoints(parts, models),
     ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),

@@ -1,10 +1,11 @@
 // Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
 import type { ActionFacts, JsonObject } from "../catalog/action.ts";
-import type { Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
+import type { Adapter, Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
+import { nativeFacts } from "../catalog/native-actions.ts";
 import { GatewayError } from "../errors.ts";
 
-/** An action that can be called. Exactly one of `sold` and `local` serves it. */
+/** An action that can be called. Exactly one of `sold`, `local` and `native` serves it. */
 export interface CatalogAction {
   /** `<service>/<action>`. */
   readonly id: string;
@@ -18,6 +19,8 @@ export interface CatalogAction {
   readonly inSandbox: boolean;
   readonly sold: SoldAction | null;
   readonly local: LocalAction | null;
+  /** The vendor whose models it is, in a wire of models: their plans are made with those of chat, not here. */
+  readonly native: Adapter | null;
 }
 
 export interface ActionCatalog {
@@ -37,18 +40,43 @@ interface CatalogView {
 function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   const { id, service, action, facts, exampleParams, configured } = sold;
   const inSandbox = catalog.action(id, { sandbox: true })?.configured ?? false;
-  return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null };
+  return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null, native: null };
 }
 
 function fromUs(local: LocalAction): CatalogAction {
   const { service, action, example } = local;
   const id = `${service}/${action}`;
   const served = { configured: true, inSandbox: true };
-  return { id, service, action, facts: local, exampleParams: example.params, ...served, sold: null, local };
+  return {
+    id,
+    service,
+    action,
+    facts: local,
+    exampleParams: example.params,
+    ...served,
+    sold: null,
+    local,
+    native: null,
+  };
+}
+
+function fromModels(native: Adapter, inSandbox: boolean): readonly CatalogAction[] {
+  const { id: service, spec, configured } = native;
+  return Object.entries(spec.nativeActions ?? {}).map(([action, wire]) => {
+    const facts = nativeFacts(spec, wire);
+    const id = `${service}/${action}`;
+    const served = { configured, inSandbox, sold: null, local: null, native };
+    return { id, service, action, facts, exampleParams: facts.example.params, ...served };
+  });
 }
 
 function viewOf(catalog: Catalog, locals: readonly LocalAction[], audience: Audience): CatalogView {
-  const all = [...catalog.actions(audience).map((sold) => fromCatalog(sold, catalog)), ...locals.map(fromUs)];
+  const inPlay = catalog.adapters({ sandbox: true });
+  const native = [...catalog.adapters(audience).values()].flatMap((one) =>
+    fromModels(one, inPlay.get(one.id)?.configured ?? false),
+  );
+  const sold = catalog.actions(audience).map((one) => fromCatalog(one, catalog));
+  const all = [...sold, ...native, ...locals.map(fromUs)];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
@@ -70,9 +98,15 @@ export function openActionCatalog(catalog: () => Catalog, locals: readonly Local
   };
 }
 
+/** The vendors that serve an action, the first choice first; none of one of our own. */
+export function vendorsOf({ sold, native }: CatalogAction): readonly Adapter[] {
+  if (native !== null) return [native];
+  return sold?.offers.map(({ adapter }) => adapter) ?? [];
+}
+
 /** Why nobody serves an action, where it is not for want of a key alone. */
-export function waitsFor({ configured, sold }: CatalogAction): string | undefined {
-  return configured ? undefined : sold?.offers[0]?.adapter.waitsFor;
+export function waitsFor(action: CatalogAction): string | undefined {
+  return action.configured ? undefined : vendorsOf(action)[0]?.waitsFor;
 }
 
 /** What a call of an action is told that nobody is configured to serve. */

@@ -112,7 +112,8 @@ class Calls implements CountedCalls {
     const { actionCatalog } = this.#deps;
     const audience: CatalogAudience = this.#audience;
     const action = actionCatalog.find(id, audience);
-    if (action === null) return noSuchAction(id, actionCatalog, audience);
+    // Models are asked by `chat`, within the plans of models.
+    if (action === null || action.native !== null) return noSuchAction(id, actionCatalog, audience);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);

@@ -12,6 +12,11 @@ export const CALL_BYTES_MAX = 16 * 1024 * 1024;
 export const FETCH_MS_MAX = 10_000;
 /** Links that one call opens at once. */
 const AT_ONCE = 4;
+/**
+ * Links that an account may have opened in a minute for calls that came to nothing, and so were free: beyond it we would be a crawler
+ * that costs nothing. What serves in the end is taken off again.
+ */
+export const UNPAID_LINKS_MAX = 120;
 /** Links that this process opens at once. */
 const OPEN_MAX = 32;
 /** Fetched bytes that this process holds for vendors that have not said a word yet. */
@@ -54,10 +59,20 @@ function busy(): GatewayError {
   return new GatewayError("upstream_busy", { detail: { detail: "too many links are being opened" } });
 }
 
+/** Counts by account and minute, handed in: the links opened for nothing. */
+export interface UnpaidLinks {
+  take(account: string, max: number): unknown;
+  peek(account: string, max: number): { readonly allowed: boolean };
+  giveBack(account: string): void;
+}
+
 /** One call's links, each fetched once however many candidates want it. */
 interface CallMedia {
   readonly media: Map<string, Promise<Media | GatewayError>>;
   bytes: number;
+  /** Links opened of which nobody has said yet whether they served, and those that count as unpaid. */
+  opened: number;
+  unpaid: number;
   /** Attempts that have not yet heard from their vendor. */
   holders: number;
 }
@@ -65,6 +80,8 @@ interface CallMedia {
 export interface FetchOptions {
   /** The call: what one of its candidates has fetched the next one has too. */
   readonly asked: CallerRequest;
+  /** Whose call it is; null: nobody's in particular. */
+  readonly account: string | null;
   readonly sandbox: boolean;
   readonly signal: AbortSignal;
 }
@@ -73,7 +90,7 @@ export interface MediaFetcher {
   /** What stands at the links, or why one of them cannot be had. Until `release` its bytes count as held. Never rejects. */
   fetch(links: readonly MediaLink[], options: FetchOptions): Promise<FetchedMedia | GatewayError>;
   /** The attempt no longer needs the bytes; `served`: nor will another one of the call. */
-  release(asked: CallerRequest, served: boolean): void;
+  release(asked: CallerRequest, account: string | null, served: boolean): void;
 }
 
 /** Lets so many through at once; who waits is let go in order, or gives up with its signal. */
@@ -116,7 +133,7 @@ class Gate {
 }
 
 /** Opens nothing before the first call. */
-export function createMediaFetcher(open: PublicFetch["open"]): MediaFetcher {
+export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLinks | null): MediaFetcher {
   const calls = new WeakMap<CallerRequest, CallMedia>();
   const gate = new Gate(OPEN_MAX);
   let heldBytes = 0;
@@ -124,7 +141,13 @@ export function createMediaFetcher(open: PublicFetch["open"]): MediaFetcher {
   function callOf(asked: CallerRequest): CallMedia {
     const known = calls.get(asked);
     if (known !== undefined) return known;
-    const call = { media: new Map<string, Promise<Media | GatewayError>>(), bytes: 0, holders: 0 };
+    const call = {
+      media: new Map<string, Promise<Media | GatewayError>>(),
+      bytes: 0,
+      opened: 0,
+      unpaid: 0,
+      holders: 0,
+    };
     calls.set(asked, call);
     return call;
   }
@@ -159,12 +182,20 @@ export function createMediaFetcher(open: PublicFetch["open"]): MediaFetcher {
   async function readInTurn(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
     if (!(await gate.enter(signal))) return busy();
     try {
+      call.opened += 1;
       return await read(link, call, signal);
     } catch (error) {
       return error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     } finally {
       gate.leave();
     }
+  }
+
+  /** Counts what a call's links have come to. */
+  function settle(call: CallMedia, account: string, served: boolean): void {
+    for (; !served && call.opened > 0; call.opened--, call.unpaid++) unpaid?.take(account, UNPAID_LINKS_MAX);
+    for (; served && call.unpaid > 0; call.unpaid--) unpaid?.giveBack(account);
+    call.opened = 0;
   }
 
   /** A link is known by its hash, so that a long address is kept once. What was left before it had answered can be asked for again. */
@@ -201,11 +232,16 @@ export function createMediaFetcher(open: PublicFetch["open"]): MediaFetcher {
   }
 
   return {
-    async fetch(links, { asked, sandbox, signal }) {
+    async fetch(links, { asked, account, sandbox, signal }) {
       const call = callOf(asked);
       if (call.holders === 0) heldBytes += call.bytes;
       call.holders += 1;
       if (sandbox) return new Map(links.map(({ url, kind }) => [url, PLAY[kind]]));
+      if (account !== null && unpaid?.peek(account, UNPAID_LINKS_MAX).allowed === false) {
+        return refused(
+          `is one of too many of this account, ${UNPAID_LINKS_MAX} in a minute, that were opened for nothing`,
+        );
+      }
       const stop = new AbortController();
       let late = false;
       const timer = setTimeout(() => {
@@ -219,8 +255,9 @@ export function createMediaFetcher(open: PublicFetch["open"]): MediaFetcher {
         clearTimeout(timer);
       }
     },
-    release(asked, served) {
+    release(asked, account, served) {
       const call = callOf(asked);
+      if (account !== null) settle(call, account, served);
       call.holders -= 1;
       if (call.holders > 0) return;
       heldBytes -= call.bytes;

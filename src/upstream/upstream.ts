@@ -21,7 +21,7 @@ import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
 import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
-import { createMediaFetcher } from "./fetch-media.ts";
+import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
@@ -58,6 +58,8 @@ export interface CandidateClocks {
 /** What a request to a model wants of a candidate. */
 export interface ModelOrder {
   readonly requestId: string;
+  /** Whose call it is, where somebody's: what it has opened for nothing is counted. */
+  readonly account?: string;
   readonly completionId: string;
   readonly createdS: number;
   readonly stream: boolean;
@@ -139,14 +141,15 @@ export interface RefusedKey {
 
 /**
  * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
- * cannot open are opened by `publicFetch`.
+ * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`.
  */
 export function createUpstream(
   clock: Clock,
   onRefusedKey: (refused: RefusedKey) => void = () => {},
   publicFetch: PublicFetch = createPublicFetch(),
+  unpaidLinks: UnpaidLinks | null = null,
 ): Upstream {
-  const mediaFetcher = createMediaFetcher(publicFetch.open);
+  const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const tokens = createAccessTokens(clock, dispatcher);
   const health = createRouteHealth(clock);
@@ -173,7 +176,7 @@ export function createUpstream(
 
   function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey" | "upstreamModel">>(
     offer: AnOffer,
-    order: Pick<ModelOrder, "requestId" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
+    order: Pick<ModelOrder, "requestId" | "account" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
     {
       lane,
       wire,
@@ -226,9 +229,10 @@ export function createUpstream(
         const { links = [] } = lane;
         if (links.length === 0 || asked === null) return attempt(sink);
         const sandbox = offer.adapter.isSandbox === true;
+        const { account = null } = order;
         const parts: FetchingParts = {
-          fetch: (signal) => mediaFetcher.fetch(links, { asked, sandbox, signal }),
-          release: (served) => mediaFetcher.release(asked, served),
+          fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
+          release: (served) => mediaFetcher.release(asked, account, served),
           open: (media, to) => attempt(to, media),
         };
         return openFetchingAttempt(parts, sink);

@@ -1,7 +1,7 @@
 // GET /api/catalog: everything that is sold, as one JSON: services with their actions, models and tiers.
-import type { Audience, Catalog } from "../catalog/catalog.ts";
+import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
-import type { CatalogAction } from "../run/action-catalog.ts";
+import { type CatalogAction, vendorsOf } from "../run/action-catalog.ts";
 import { descriptorOf, priceCentsMax, priceCentsMin } from "../run/descriptor.ts";
 import { requiredParams } from "../run/params-schema.ts";
 
@@ -19,7 +19,9 @@ export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceS
   const services = new Map<string, CatalogAction[]>();
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
   return [...services].map(([service, own]) => {
-    const adapters = new Set(own.flatMap(({ sold }) => sold?.offers.map(({ adapter }) => adapter) ?? [null]));
+    const adapters = new Set(
+      own.flatMap((action): readonly (Adapter | null)[] => (action.local === null ? vendorsOf(action) : [null])),
+    );
     const [only] = adapters.size === 1 ? adapters : [];
     const docs = only?.id === service && /^https?:/.test(only.spec.docs) ? only.spec.docs : null;
     return { service, name: only?.id === service ? only.spec.name : service, docs, actions: own };

@@ -91,4 +91,77 @@ describe("native actions", () => {
     const refused = await run("openai/chat", { model: "gpt-5.4-mini", messages }, api_key);
     expect([refused.status, refused.json.error]).toEqual([403, "key_not_allowed"]);
   });
+
+  it("stand in every list of what can be called, each with a call that works", async () => {
+    const names = ["anthropic/messages", "gemini/generate", "openai/chat", "openai/embeddings", "openai/image"];
+    const get = async (path: string) => {
+      const answer = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const index = JSON.parse((await get("/api/run")).text) as { data: { endpoint: string }[] };
+    const whole = (await get("/api/catalog")).text;
+    for (const name of [...names, "openrouter/chat"]) {
+      expect(index.data.map(({ endpoint }) => endpoint)).toContain(`/api/run/${name}`);
+      expect(whole).toContain(`/api/run/${name}"`);
+      const { data } = JSON.parse((await get(`/api/run/${name}`)).text) as {
+        data: { price: object; example: object; status: string };
+      };
+      const most = name === "openai/image" ? 5 : 100;
+      expect(data).toMatchObject({
+        status: "available",
+        category: "models",
+        price: { mode: "capped", max_cents: most },
+      });
+      const called = await run(name, data.example);
+      expect([name, called.status, called.json.ok]).toEqual([name, 200, true]);
+    }
+    expect((await get("/llms.txt")).text).toMatch(/- models: .*anthropic.*gemini.*openai.*openrouter/);
+    const found = await run("core/discover", { query: "generate an image from text" });
+    expect(JSON.stringify(found.json.data)).toContain("/api/run/openai/image");
+  });
+
+  it("can be on a key's list of services, by the action and by the vendor", async () => {
+    for (const services of [["openai/chat"], ["openai"]]) {
+      const made = await fetch(`${gateway.url}/api/v1/agents`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ label: services[0], services }),
+      });
+      expect([services, made.status]).toEqual([services, 201]);
+      const { api_key } = (await made.json()) as { api_key: string };
+      expect((await run("openai/chat", { model: "gpt-5.4-mini", messages }, api_key)).status).toBe(200);
+      expect((await run("gemini/generate", { model: "gemini-3.5-flash", messages }, api_key)).status).toBe(403);
+    }
+  });
+
+  describe("openai/image", () => {
+    const prompt = "A lighthouse in the fog";
+
+    it.each([
+      [{}, 200],
+      [{ model: "gpt-image-1.5" }, 200],
+      [{ model: "gpt-image-1-mini", size: "1536x1024" }, 200],
+      [{ model: "dall-e-3" }, 200],
+      [{ model: "gpt-image-2", quality: "low", n: 1 }, 200],
+      [{ model: "gpt-image-2", quality: "high" }, 400],
+      [{ model: "dall-e-3", quality: "hd" }, 400],
+      [{ n: 2 }, 400],
+      [{ stream: true }, 400],
+      [{ model: "google/gemini-2.5-flash-image" }, 400],
+    ])("%j is %d, and costs five cents at most", async (more, expected) => {
+      const { status, json, headers } = await run("openai/image", { prompt, ...more });
+      expect([status, json.ok]).toEqual([expected, expected === 200]);
+      expect(json.charged_cents).toBeLessThanOrEqual(5);
+      if (expected !== 200) return;
+      expect(json.charged_cents).toBeGreaterThan(0);
+      expect(json.data.data).toHaveLength(1);
+      const record = await gateway.record(headers.get("x-request-id"));
+      expect(record).toMatchObject({ provider: "openai" });
+    });
+
+    it("refuses a prompt that costs more than that in every quality", async () => {
+      const { status, json } = await run("openai/image", { prompt: "word ".repeat(6_000) });
+      expect([status, json.error, json.charged_cents]).toEqual([400, "bad_request", 0]);
+    });
+  });
 });

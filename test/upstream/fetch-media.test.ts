@@ -6,9 +6,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ChatWire, DialectName } from "../../src/catalog/adapter.ts";
 import type { Offer } from "../../src/catalog/catalog.ts";
 import { compilePrice } from "../../src/catalog/price.ts";
-import { systemClock } from "../../src/clock.ts";
+import { manualClock, systemClock } from "../../src/clock.ts";
+import { createRequestWindows } from "../../src/limits/request-windows.ts";
 import type { AttemptFailure, FinalPart } from "../../src/route.ts";
-import { CALL_BYTES_MAX, LINK_BYTES_MAX } from "../../src/upstream/fetch-media.ts";
+import { CALL_BYTES_MAX, LINK_BYTES_MAX, UNPAID_LINKS_MAX } from "../../src/upstream/fetch-media.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
 import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
@@ -23,6 +24,8 @@ const page =
   (response: ServerResponse) =>
     void response.writeHead(status, { "content-type": type }).end(bytes);
 
+/** What has been opened for nothing is counted by its minute. */
+const minutes = manualClock(Date.parse("2026-11-22T12:00:00Z"));
 let server: Server;
 let site: string;
 let vendor: VendorServer;
@@ -56,7 +59,7 @@ beforeAll(async () => {
   site = `http://127.0.0.1:${port}`;
   vendor = await startVendor();
   const publicFetch = createPublicFetch({ allowForTests: [`127.0.0.1:${port}`] });
-  upstream = createUpstream(systemClock, undefined, publicFetch);
+  upstream = createUpstream(systemClock, undefined, publicFetch, createRequestWindows({ clock: minutes }));
 });
 beforeEach(() => {
   opened.length = 0;
@@ -82,11 +85,12 @@ interface Asked {
   readonly fetches: ChatWire["fetches"];
   readonly dialect?: DialectName;
   readonly sandbox?: true;
+  readonly account?: string;
 }
 
 function candidate(
   asked: ReturnType<typeof asking>,
-  { fetches, dialect = "messages", sandbox }: Asked,
+  { fetches, dialect = "messages", sandbox, account = "acct_1" }: Asked,
 ): ModelCandidate | string {
   const offer: Offer = {
     adapter: {
@@ -111,7 +115,7 @@ function candidate(
     wire: fetches === undefined ? {} : { fetches },
   };
   const clocks = { firstTokenMsMax: 20_000, lastFirstTokenMsMax: 20_000, gapMsMax: 20_000 };
-  const ids = { requestId: "req_1", completionId: "c", createdS: 0, servedSlug: "vendor/m", stream: false };
+  const ids = { requestId: "req_1", completionId: "c", createdS: 0, servedSlug: "vendor/m", stream: false, account };
   const answers = chatAnswers({ id: "c", createdS: 0, model: "vendor/m" });
   return upstream.chatCandidate(offer, { asked, answers, ...ids, contextTokens: 1, outputTokensMax: 1, clocks });
 }
@@ -245,5 +249,38 @@ describe("what stands in the way of opening it", () => {
     const connections = () => new Promise<number>((done) => server.getConnections((_, count) => done(count)));
     await eventually(async () => ((await connections()) === 0 ? true : undefined), "the connection to be closed");
     expect([ended, vendor.asked]).toEqual([[], []]);
+  });
+});
+
+describe("links that are opened for nothing", () => {
+  const tryOne = (account: string, path: string) =>
+    ask(candidate(asking(image(`${site}${path}`)), { fetches: "https", account }));
+
+  it("are counted by account and minute, so that we are no free crawler", async () => {
+    minutes.advance(60_000);
+    for (let at = 0; at < UNPAID_LINKS_MAX; at++) await tryOne("acct_crawler", "/html");
+    expect(opened).toHaveLength(UNPAID_LINKS_MAX);
+    expect(await tryOne("acct_crawler", "/cat")).toMatchObject({
+      kind: "caller_unsupported",
+      message: expect.stringContaining("opened for nothing"),
+    });
+    expect(opened).toHaveLength(UNPAID_LINKS_MAX);
+    expect(await tryOne("acct_other", "/cat")).toMatchObject({ kind: "body" });
+    minutes.advance(60_000);
+    expect(await tryOne("acct_crawler", "/cat")).toMatchObject({ kind: "body" });
+  });
+
+  it("are those whose vendor then refused too, though they were there", async () => {
+    minutes.advance(60_000);
+    vendor.answers({ status: 500, body: { error: { message: "down" } } });
+    for (let at = 0; at < UNPAID_LINKS_MAX; at++) await tryOne("acct_unlucky", "/cat");
+    expect(await tryOne("acct_unlucky", "/cat")).toMatchObject({ kind: "caller_unsupported" });
+  });
+
+  it("do not count where the call was served", async () => {
+    minutes.advance(60_000);
+    for (let at = 0; at <= UNPAID_LINKS_MAX; at++) {
+      expect(await tryOne("acct_good", "/cat")).toMatchObject({ kind: "body" });
+    }
   });
 });

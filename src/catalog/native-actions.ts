@@ -1,0 +1,112 @@
+// What a vendor's own models are as actions: how each wire is described to those who look for one, and what a call of it may cost.
+import { z } from "zod";
+import type { ActionFacts, JsonObject, PriceSpec } from "./action.ts";
+import type { AdapterSpec, ModelEnd, NativeWire } from "./adapter.ts";
+
+/** The most that a call may cost, in cents: of an answer in words, and of an image. */
+export const NATIVE_CENTS_MAX = 100;
+export const IMAGE_CENTS_MAX = 5;
+
+/** The facts of a native action, with a call to copy. */
+export interface NativeFacts extends ActionFacts {
+  readonly example: { readonly params: JsonObject };
+}
+
+const model = z.string().min(1).max(200).describe("The vendor's own name of a model, or its slug");
+const messages = z.array(z.looseObject({ role: z.string() })).min(1);
+const tokens = z
+  .int()
+  .min(1)
+  .describe("The most that the answer may have; lowered to what the most of a call pays for");
+const asked = [{ role: "user", content: "Say hello." }];
+
+/** What differs from wire to wire. What else a body may hold is the wire's own matter, so the objects are open. */
+interface WireFacts {
+  readonly of: (vendor: string) => string;
+  readonly keywords: readonly string[];
+  readonly params: z.ZodType;
+  readonly cents: number;
+  readonly example: JsonObject;
+  /** The vendor's names of its models that stay, the preferred one first. */
+  models(spec: AdapterSpec): readonly string[];
+}
+
+/** Those of them whose end nobody knows. */
+function staying(models: Readonly<Record<string, { readonly retires?: ModelEnd }>> = {}): readonly string[] {
+  return Object.keys(models).filter((name) => models[name]?.retires === undefined);
+}
+
+const chatModels = (spec: AdapterSpec) => staying(spec.chat?.models);
+
+const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
+  "chat-completions": {
+    of: (vendor) => `Asks a model of ${vendor} in OpenAI's chat wire, whole, by the token, for a dollar at most.`,
+    keywords: ["language model", "LLM", "chat completion", "generate text"],
+    params: z.looseObject({
+      model,
+      messages: messages.describe("The whole conversation, as OpenAI's chat wire has it"),
+      max_tokens: tokens.optional(),
+    }),
+    cents: NATIVE_CENTS_MAX,
+    example: { messages: asked },
+    models: chatModels,
+  },
+  messages: {
+    of: (vendor) =>
+      `Asks a model of ${vendor} in Anthropic's messages wire, whole, by the token, for a dollar at most.`,
+    keywords: ["language model", "LLM", "messages", "generate text"],
+    params: z.looseObject({
+      model,
+      messages: messages.describe("The whole conversation, as Anthropic's messages wire has it"),
+      max_tokens: tokens,
+    }),
+    cents: NATIVE_CENTS_MAX,
+    example: { max_tokens: 200, messages: asked },
+    models: chatModels,
+  },
+  embeddings: {
+    of: (vendor) => `Turns texts into vectors by a model of ${vendor}, by the token, for a dollar at most.`,
+    keywords: ["embedding", "vector", "semantic similarity"],
+    params: z.looseObject({
+      model,
+      input: z.union([z.string().min(1), z.array(z.json()).min(1)]).describe("A text, or a list of texts or of tokens"),
+    }),
+    cents: NATIVE_CENTS_MAX,
+    example: { input: "Hello" },
+    models: (spec) => staying(spec.embeddings?.models),
+  },
+  images: {
+    of: (vendor) => `Makes one image from words by a model of ${vendor}, for five cents at most.`,
+    keywords: ["image generation", "text to image", "picture", "draw"],
+    params: z.looseObject({
+      model: model.optional(),
+      prompt: z.string().min(1).describe("What the image shows"),
+      size: z.string().optional().describe("Such as 1024x1024"),
+      quality: z.string().optional().describe("Unset, the best that five cents pay for"),
+      n: z.literal(1).optional().describe("One image a call"),
+    }),
+    cents: IMAGE_CENTS_MAX,
+    example: { prompt: "A lighthouse in the fog" },
+    models: ({ unitModels = {} }) => Object.keys(unitModels).filter((name) => unitModels[name]?.kind === "images"),
+  },
+};
+
+/** The model that examples name, and that a call without one gets where its wire allows that; undefined: the vendor has none that stays. */
+export function nativeModel(spec: AdapterSpec, wire: NativeWire): string | undefined {
+  return NATIVE_WIRES[wire].models(spec)[0];
+}
+
+/** How a native action of a vendor is described. */
+export function nativeFacts(spec: AdapterSpec, wire: NativeWire): NativeFacts {
+  const { of, keywords, params, cents, example } = NATIVE_WIRES[wire];
+  const price: PriceSpec = { mode: "capped", cents, minCents: 0, unit: wire === "images" ? "image" : "token" };
+  return {
+    description: of(spec.name),
+    category: "models",
+    keywords,
+    effect: "read",
+    params: params as ActionFacts["params"],
+    price,
+    example: { params: { model: nativeModel(spec, wire) ?? "", ...example } },
+  };
+}
