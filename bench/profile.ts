@@ -65,7 +65,8 @@ export async function profile(bench: Bench, load: string): Promise<string> {
   const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=250"];
   const name = bench.only?.has("bare") ? "bare" : "tollgate";
   const server = load === "redis" ? await startRedis({ dir: folder }) : null;
-  const settings: Record<string, string> = server === null ? {} : { REDIS_URL: server.url };
+  const settings: Record<string, string> =
+    server === null ? {} : { REDIS_URL: server.url, SIGNING_SECRET: "of-all-the-processes" };
   const subjects = await startSubjects(bench, [name], { nodeFlags, settings });
   const subject = subjects.get(name);
   if (subject === undefined) return "nothing to profile";

@@ -76,6 +76,13 @@ const port = whole(0, 65_535);
 const text = z.string().min(1);
 const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
+/** No secret has a comma in it, since those separate several. */
+const secretTexts = z
+  .string()
+  .regex(
+    /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
+    "must be at least 16 visible characters, or several such with commas between them, the newest first",
+  );
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** Every setting: the parser, `tollgate config --help` and the table of docs/settings.md are made from this. */
@@ -164,8 +171,8 @@ export const SETTINGS = {
   signingSecret: secret(
     optional(
       "SIGNING_SECRET",
-      secretText,
-      "Signs links to files and seals thoughts; without it one is made at the first start in DATA_DIR/signing.secret",
+      secretTexts,
+      "Signs links to files and seals thoughts; new,old: by the first, and what any of them made is good; without it one is made in DATA_DIR/signing.secret, which REDIS_URL forbids",
     ),
   ),
   filesS3Endpoint: optional(
@@ -296,6 +303,17 @@ function parse<T>(row: Setting<T>, env: Environment): T | null {
   if (result.success) return result.data;
   const shown = row.secret || hasPassword(raw) ? row.name : `${row.name}=${JSON.stringify(raw)}`;
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
+}
+
+/**
+ * What only a start asks of the settings: tools open the same stores without it. Throws ConfigError where they would make
+ * processes that refuse each other's links and seals.
+ */
+export function checkStart({ redisUrl, signingSecret }: Config): void {
+  if (redisUrl === null || signingSecret !== null) return;
+  throw new ConfigError(
+    "SIGNING_SECRET: is needed with REDIS_URL: one process must open what another has signed or sealed",
+  );
 }
 
 /** Reads the environment. Throws ConfigError naming the first setting that does not parse. */

@@ -21,6 +21,7 @@ import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
+import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
@@ -96,7 +97,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
 
   const catalog = await openCatalog(config);
-  const upstream = createUpstream(clock, logRefusedKeys(log), createPublicFetch(), createRequestWindows({ clock }));
+  const upstream = createUpstream(
+    clock,
+    logRefusedKeys(log),
+    createPublicFetch(),
+    createRequestWindows({ clock }),
+    tellUnpriced(log, () => observer),
+  );
   const counter = createTokenCounter();
   const url = createPublicUrl(config);
   const composites = openComposites({
@@ -143,7 +150,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
   const kinds = [...composites.jobKinds, ...jobKinds];
-  const chat = chatDeps({ config, catalog, upstream, counter });
+  const chat = chatDeps({ config, catalog, upstream, counter, observer });
   const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
   const { jobs, kernel, run } = openJobs(parts);
   observer.onScrape({ jobs: () => jobs.seen() });
@@ -162,7 +169,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   const unsold = unsoldIn({ catalog: catalog.current, actionCatalog: actionCatalog.actionCatalog });
-  const asked = { config, stores, catalog, actionCatalog, callers, upstream, counter, run, unsold, publicUrl: url.get };
+  const asked = {
+    config,
+    stores,
+    catalog,
+    actionCatalog,
+    callers,
+    upstream,
+    counter,
+    observer,
+    run,
+    unsold,
+    publicUrl: url.get,
+  };
   const endpoints = publicEndpoints(asked);
   // The parent speaks for all processes; any other one for itself.
   const { readiness, metricsText } =

@@ -135,6 +135,18 @@ describe("a setting that does not parse", () => {
     expect(message).not.toContain("secret");
   });
 
+  test("a secret for signing may be followed by those before it, none of them short", () => {
+    const both = "a-new-one-of-many-letters,an-old-one-of-many-letters";
+    expect(readConfig({ SIGNING_SECRET: both }).signingSecret).toBe(both);
+    for (const bad of [
+      "short",
+      "a-new-one-of-many-letters,",
+      ",a-new-one-of-many-letters",
+      "a-new-one-of-many-letters,x",
+    ])
+      expect(refusal({ SIGNING_SECRET: bad })).toMatch(/^SIGNING_SECRET: must be at least 16/);
+  });
+
   test("more than one process needs Redis", () => {
     expect(refusal({ WORKERS: "2" })).toMatch(/^REDIS_URL: is needed with WORKERS/);
     expect(readConfig({ WORKERS: "2", REDIS_URL: "redis://127.0.0.1:6379" }).workers).toBe(2);

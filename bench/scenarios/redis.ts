@@ -41,7 +41,13 @@ async function processRows(bench: Bench): Promise<Row[]> {
   const started: Subject[] = [];
   for (const name of ["alone", "first", "second"]) {
     const own = { ...ground, folder: join(folder, name) };
-    started.push(await startTollgate(own, "tollgate", ROOT, { REDIS_URL: server.url, ARCHIVE_URL: archive }));
+    started.push(
+      await startTollgate(own, "tollgate", ROOT, {
+        REDIS_URL: server.url,
+        ARCHIVE_URL: archive,
+        SIGNING_SECRET: "of-all-the-gateways",
+      }),
+    );
   }
   const [alone, ...two] = started as [Subject, Subject, Subject];
   const costs: { one: number[]; two: number[] } = { one: [], two: [] };

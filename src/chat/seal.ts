@@ -60,11 +60,26 @@ function unpacked(text: string): ReasoningBlock | null {
   };
 }
 
+function openedBy(
+  secrets: readonly string[],
+  text: string,
+  whose: { readonly payer: string; readonly maker: string },
+): ReasoningBlock | null {
+  const bytes = Buffer.from(text.slice(MARK.length), "base64url");
+  if (bytes.length <= SALT_BYTES + TAG_BYTES) return null;
+  for (const secret of secrets) {
+    const opened = decrypted(bytes, secret, whose);
+    if (opened !== null) return unpacked(opened);
+  }
+  return null;
+}
+
 /**
  * The seal of one payer's thoughts: AES-256-GCM (NIST SP 800-38D) under keys derived by HKDF-SHA256 (RFC 5869) from the first
  * secret; what was sealed under any other of them is opened still. The payer is part of the key, the maker is authenticated.
+ * `onUnopened` hears of each seal that looks like one of ours and does not open.
  */
-export function thoughtSeal(secrets: readonly string[], payer: string): ThoughtSeal {
+export function thoughtSeal(secrets: readonly string[], payer: string, onUnopened: () => void = () => {}): ThoughtSeal {
   const [newest] = secrets;
   if (newest === undefined) throw new Error("a seal needs a secret");
   return {
@@ -73,14 +88,10 @@ export function thoughtSeal(secrets: readonly string[], payer: string): ThoughtS
       return text.length > SEAL_CHARS_MAX ? null : text;
     },
     open(text, maker) {
-      if (text.length > SEAL_CHARS_MAX || !text.startsWith(MARK)) return null;
-      const bytes = Buffer.from(text.slice(MARK.length), "base64url");
-      if (bytes.length <= SALT_BYTES + TAG_BYTES) return null;
-      for (const secret of secrets) {
-        const opened = decrypted(bytes, secret, { payer, maker });
-        if (opened !== null) return unpacked(opened);
-      }
-      return null;
+      if (!text.startsWith(MARK)) return null;
+      const opened = text.length > SEAL_CHARS_MAX ? null : openedBy(secrets, text, { payer, maker });
+      if (opened === null) onUnopened();
+      return opened;
     },
   };
 }

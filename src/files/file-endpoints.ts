@@ -12,7 +12,8 @@ import { checkLink, type LinkMethod } from "./signed-links.ts";
 
 export interface FileEndpointParts {
   readonly files: Files;
-  readonly secret: string;
+  /** Those that links may be signed with. */
+  readonly secrets: readonly string[];
   readonly clock: Clock;
 }
 
@@ -92,7 +93,7 @@ export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
     const shape: EndpointShape = { method, path: "/files/{id}", auth: "none", bodyBytesMax };
     const stream = async (call: Call) => {
       const { params, query } = call.request;
-      const link = checkLink(parts.secret, { method, id: params.id ?? "", query }, parts.clock.epochMs());
+      const link = checkLink(parts.secrets, { method, id: params.id ?? "", query }, parts.clock.epochMs());
       if (link === "good") return serve(call, parts);
       return new GatewayError("link_invalid", { detail: { detail: BAD_LINK[link] } });
     };

@@ -12,7 +12,7 @@ import type { FileStore } from "./file-store.ts";
 import { createFiles, type Files } from "./files.ts";
 import type { OpenPublic } from "./from-url.ts";
 import { openS3Store } from "./s3-store.ts";
-import { ensureSigningSecret } from "./signed-links.ts";
+import { signingSecrets } from "./signed-links.ts";
 
 const LEFT_MS = 600_000;
 
@@ -53,11 +53,12 @@ function openStore(config: Config, clock: Clock): Promise<FileStore> {
 /** Rejects where the folder of files cannot be made. */
 export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   const { config, clock, openPublic } = options;
-  const secret = config.signingSecret ?? ensureSigningSecret(config.dataDir);
+  const secrets = signingSecrets(config.signingSecret, config.dataDir);
+  const [secret] = secrets;
   const files = createFiles({ ...options, store: await openStore(config, clock), secret });
   return {
     files,
     actions: filesActions({ files, openPublic }),
-    endpoints: fileEndpoints({ files, secret, clock }),
+    endpoints: fileEndpoints({ files, secrets, clock }),
   };
 }

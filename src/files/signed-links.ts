@@ -22,9 +22,9 @@ export function signedPath(secret: string, linked: Linked): string {
   return `/files/${linked.id}?exp=${linked.expiresAt}&sig=${signature(secret, linked)}`;
 }
 
-/** Whether a query is that of a link we signed for just this. Takes as long whatever the signature is. */
+/** Whether a query is that of a link we signed for just this, by any of our secrets. Takes as long whatever the signature is. */
 export function checkLink(
-  secret: string,
+  secrets: readonly string[],
   asked: { readonly method: LinkMethod; readonly id: string; readonly query: URLSearchParams },
   nowMs: number,
 ): "good" | "expired" | "wrong" {
@@ -32,12 +32,21 @@ export function checkLink(
   const sent = Buffer.from(asked.query.get("sig") ?? "");
   if (!/^[1-9]\d{0,11}$/.test(exp)) return "wrong";
   // Compared as it is written: a decoder passes over what it does not know, so that many texts would be one signature.
-  const wanted = Buffer.from(signature(secret, { method: asked.method, id: asked.id, expiresAt: Number(exp) }));
-  if (sent.length !== wanted.length || !timingSafeEqual(sent, wanted)) return "wrong";
+  const linked = { method: asked.method, id: asked.id, expiresAt: Number(exp) };
+  const isSigned = secrets.map((secret) => {
+    const wanted = Buffer.from(signature(secret, linked));
+    return sent.length === wanted.length && timingSafeEqual(sent, wanted);
+  });
+  if (!isSigned.includes(true)) return "wrong";
   return Number(exp) * 1_000 > nowMs ? "good" : "expired";
 }
 
-/** What signs the links of a data folder; the first start makes it. */
-export function ensureSigningSecret(dataDir: string): string {
+/** The secrets of a setting or, without one, of a data folder, for which the first start makes one. The newest is first. */
+export function signingSecrets(setting: string | null, dataDir: string): readonly [newest: string, ...older: string[]] {
+  const [newest = "", ...older] = (setting ?? ensureSigningSecret(dataDir)).split(",");
+  return [newest, ...older];
+}
+
+function ensureSigningSecret(dataDir: string): string {
   return ensureSecret(join(dataDir, "signing.secret"), () => randomBytes(32).toString("base64url"));
 }

@@ -16,9 +16,10 @@ import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
-import { ensureSigningSecret } from "../files/signed-links.ts";
+import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
+import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
 import { runEndpoints } from "../run/run-endpoints.ts";
@@ -40,6 +41,7 @@ export interface PublicEndpointsParts {
   readonly callers: OpenCallers;
   readonly upstream: Upstream;
   readonly counter: TokenCounter;
+  readonly observer: Observer;
   readonly run: RunDeps;
   readonly unsold: Unsold;
   readonly publicUrl: () => string;
@@ -69,26 +71,22 @@ function chatSettings(config: Config) {
   };
 }
 
-/** The newest secret first. */
-function sealSecrets({ signingSecret, dataDir }: Config): readonly string[] {
-  return (signingSecret ?? ensureSigningSecret(dataDir)).split(",");
-}
-
 /** What calls of models need, whoever makes them. */
 export function chatDeps({
   config,
   catalog,
   upstream,
   counter,
-}: Pick<PublicEndpointsParts, "config" | "catalog" | "upstream" | "counter">): ChatDeps {
-  const secrets = sealSecrets(config);
+  observer,
+}: Pick<PublicEndpointsParts, "config" | "catalog" | "upstream" | "counter" | "observer">): ChatDeps {
+  const secrets = signingSecrets(config.signingSecret, config.dataDir);
   return {
     catalog: catalog.current,
     upstream,
     counter,
     clock: systemClock,
     settings: chatSettings(config),
-    seals: (payer) => thoughtSeal(secrets, payer),
+    seals: (payer) => thoughtSeal(secrets, payer, observer.sealUnopened),
   };
 }
 

@@ -138,6 +138,18 @@ export const METRICS = {
     help: "Events of providers' streams that could not be parsed",
     labels: ["provider", "sandbox"],
   },
+  unpriced: {
+    type: "counter",
+    name: "tollgate_unpriced_usage_total",
+    help: "Answers whose usage counts what has no price here, such as server_tool_use; alarm above 0",
+    labels: ["provider", "counter", "sandbox"],
+  },
+  sealsUnopened: {
+    type: "counter",
+    name: "tollgate_seals_unopened_total",
+    help: "Sealed thoughts that came back and were left out: of another account, vendor, family of models or secret, or changed",
+    labels: [],
+  },
   build: {
     type: "gauge",
     name: "tollgate_build_info",

@@ -56,6 +56,10 @@ export interface Observer {
   end(record: RequestRecord): void;
   /** How long an operation of the ledger took, such as `reserve` or `post`, seen from the event loop. */
   ledgerTook(operation: string, ms: number): void;
+  /** An answer of a provider counts what has no price here. */
+  unpriced(provider: string, counter: string, sandbox: boolean): void;
+  /** A caller sent a sealed thought that does not open for where it would go. */
+  sealUnopened(): void;
   /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
   onScrape(source: ScrapeSource): void;
   /** Requests begun and not ended. */
@@ -141,6 +145,12 @@ export function createObserver(options: ObserverOptions): Observer {
         ledgerCells.set(operation, cell);
       }
       cell.observe(ms / 1000);
+    },
+    unpriced(provider, counter, sandbox) {
+      metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;
+    },
+    sealUnopened() {
+      metrics.sealsUnopened.cell({}).total += 1;
     },
     onScrape(source) {
       sources.push(source);

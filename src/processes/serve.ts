@@ -1,5 +1,5 @@
 // Runs the gateway as one process or as several, and obeys signals until it has left.
-import type { Config } from "../config.ts";
+import { type Config, checkStart } from "../config.ts";
 import { startGateway } from "../gateway.ts";
 import { type Processes, startProcesses } from "./parent.ts";
 import type { Patience } from "./supervisor.ts";
@@ -50,6 +50,7 @@ function obeySignals(gateway: Pick<Processes, "drain" | "reload">, { done, faile
 
 /** Starts what the settings say. Rejects with a sentence for the operator; `patience` replaces the usual one with children. */
 export async function serve(config: Config, patience?: Patience): Promise<void> {
+  checkStart(config);
   // A start reads everything anyway. Unheard, the signal would end the process, and a service manager takes such an end for a good one.
   process.on("SIGHUP", () => {});
   if (config.workers === 1) {

@@ -1,7 +1,9 @@
 // Reads a value out of parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
 
 // Who looks into JSON by pointers mostly has to know what is an object as well.
-export { isRecord } from "../json.ts";
+import { isRecord } from "../json.ts";
+
+export { isRecord };
 
 /** Pointers come from adapters and from this code, so there are few, and each is taken apart once. */
 const taken = new Map<string, readonly string[]>();
@@ -34,6 +36,16 @@ export function lastAt(json: unknown, pointers: readonly string[]): unknown {
 
 /** No answer has more tokens than this; a vendor that says so is not believed. */
 const COUNT_MAX = 1_000_000_000;
+
+/** Whether there is a count above zero anywhere in a small object of them. */
+export function holdsCount(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return countOf(value) > 0;
+  return Object.values(value).some((inner) => (isRecord(inner) ? Object.values(inner).some(isCount) : isCount(inner)));
+}
+
+function isCount(value: unknown): boolean {
+  return countOf(value) > 0;
+}
 
 /** A token count as vendors send it: anything but a finite number above zero counts as none. */
 export function countOf(value: unknown): number {

@@ -139,6 +139,13 @@ export interface RefusedKey {
   readonly failure: AttemptFailure;
 }
 
+/** An answer's usage counts something that has no price here. */
+export interface UnpricedUsage {
+  readonly adapter: Adapter;
+  /** The name of the counter. */
+  readonly counter: string;
+}
+
 /**
  * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
  * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`.
@@ -148,6 +155,7 @@ export function createUpstream(
   onRefusedKey: (refused: RefusedKey) => void = () => {},
   publicFetch: PublicFetch = createPublicFetch(),
   unpaidLinks: UnpaidLinks | null = null,
+  onUnpriced: (told: UnpricedUsage) => void = () => {},
 ): Upstream {
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
@@ -259,6 +267,7 @@ export function createUpstream(
         ...contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty }),
         seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
         passed: answers.passed,
+        unpriced: (counter) => onUnpriced({ adapter: offer.adapter, counter }),
       };
       // A vendor that speaks the caller's own wire is spoken to in it.
       const other = usesTools || offer.wire.toolsDialect === order.asked.wire ? offer.wire.toolsDialect : undefined;

@@ -362,3 +362,61 @@ describe("what is not sold", () => {
     expect(vendor.asked).toHaveLength(1);
   });
 });
+
+describe("what the vendor counts and nobody has priced", () => {
+  const passes = [
+    { type: "advisor_message", input_tokens: 1_000, output_tokens: 200 },
+    {
+      type: "message",
+      input_tokens: 7,
+      cache_read_input_tokens: 300,
+      cache_creation_input_tokens: 20,
+      output_tokens: 5,
+    },
+  ];
+  const usage = { ...WHOLE.usage, iterations: passes, server_tool_use: { web_search_requests: 2 } };
+  const counted = async (counter: string) => {
+    const { text } = await fetched("/metrics");
+    const line = new RegExp(`^tollgate_unpriced_usage_total\\{[^}]*counter="${counter}"[^}]*\\} (\\d+)$`, "m");
+    return Number(line.exec(text)?.[1] ?? 0);
+  };
+  const fetched = async (path: string) => {
+    const headers = { authorization: `Bearer ${gateway.adminToken}` };
+    return { text: await (await fetch(`${gateway.adminUrl}${path}`, { headers })).text() };
+  };
+  const warned = () => gateway.lines().filter((line) => line.includes("no price here"));
+
+  it.each([false, true])("is charged as far as it is tokens, counted, and told once (stream: %s)", async (stream) => {
+    const before = [await counted("iterations"), await counted("server_tool_use")];
+    if (stream) streams(events(START, ...TEXT, { ...END[0], type: "message_delta", usage }, { type: "message_stop" }));
+    else vendor.answers({ body: { ...WHOLE, usage } });
+    const { message } = await ask({ ...HELLO, stream, max_tokens: 1_000 });
+    expect(message.usage).toMatchObject({ input_tokens: 1_007, cache_read_input_tokens: 300, output_tokens: 205 });
+    // $5 and $25 for a million in and out, a tenth of that for what is read from the cache, a quarter more for what is written.
+    expect(message.usage.cost).toBeGreaterThan((1_007 * 5 + 205 * 25) / 1e6);
+    expect([await counted("iterations"), await counted("server_tool_use")]).toEqual(before.map((count) => count + 1));
+    expect(warned()).toHaveLength(2);
+  });
+
+  it("is nothing where all counters are zero and the one pass is the answer", async () => {
+    const before = await counted("server_tool_use");
+    vendor.answers({ body: { ...WHOLE, usage: { ...usage, iterations: passes.slice(1), server_tool_use: { n: 0 } } } });
+    const { message } = await ask(HELLO);
+    expect(message.usage).toMatchObject({ input_tokens: 7, output_tokens: 5 });
+    expect(await counted("server_tool_use")).toBe(before);
+  });
+
+  it("a seal that does not open is left out, and counted", async () => {
+    const unopened = async () =>
+      Number(/^tollgate_seals_unopened_total\{\} (\d+)$/m.exec((await fetched("/metrics")).text)?.[1] ?? 0);
+    const before = await unopened();
+    vendor.answers({ body: WHOLE });
+    const content = [
+      { type: "redacted_thinking", data: `tgs1_${"A".repeat(100)}` },
+      { type: "text", text: "so" },
+    ];
+    const messages = [...HELLO.messages, { role: "assistant", content }, { role: "user", content: "and?" }];
+    expect((await ask({ ...HELLO, messages })).status).toBe(200);
+    expect(await unopened()).toBe(before + 1);
+  });
+});

@@ -274,3 +274,19 @@ describe("headers", () => {
     expect(byteRange("bytes=-1", 0)).toBe("unsatisfiable");
   });
 });
+
+test("a link that the secret before this one has signed is good, one of another secret is not", async () => {
+  const [fresh, old] = ["the-secret-of-today", "the-secret-of-yesterday"];
+  const rotated = await startTestGateway({ SIGNING_SECRET: `${fresh},${old}` });
+  const own = await callerOf(rotated, await rotated.account({ kind: "personal" })).store({ filename: "a.txt" }, TEXT);
+  const expiresAt = Math.floor(Date.now() / 1_000) + 60;
+  const link = (secret: string) => rotated.url + signedPath(secret, { method: "GET", id: own.file_id, expiresAt });
+  const seen = await Promise.all(
+    [own.get_url, link(old), link("the-secret-of-others"), link("")].map((url) => fetched(url)),
+  );
+  expect(seen.map(({ status }) => status)).toEqual([200, 200, 403, 403]);
+  const signed = Number(new URL(own.get_url).searchParams.get("exp"));
+  const path = signedPath(fresh, { method: "GET", id: own.file_id, expiresAt: signed });
+  expect(own.get_url).toBe(`${rotated.url}${path}`);
+  await rotated.stop();
+});

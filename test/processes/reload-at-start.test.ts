@@ -1,4 +1,4 @@
-// A service manager may ask for a reload as soon as it has started the gateway.
+// What a start does with a signal that comes at once, and with a secret that is not there.
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -20,7 +20,8 @@ test.each(["1", "2"])("SIGHUP does not end a gateway of %s processes that is sti
   const port = address === null || typeof address === "string" ? 0 : address.port;
   const connected = once(silent, "connection");
   const redis = `redis://127.0.0.1:${port}`;
-  const child = main({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0", REDIS_URL: redis, WORKERS: workers });
+  const settings = { DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0", SIGNING_SECRET: "of-all-the-processes" };
+  const child = main({ ...settings, REDIS_URL: redis, WORKERS: workers });
   const closed = once(child, "close");
   let said = "";
   child.stderr.on("data", (text) => {
@@ -31,3 +32,16 @@ test.each(["1", "2"])("SIGHUP does not end a gateway of %s processes that is sti
   expect(await closed, said).toEqual([1, null]);
   expect(said).toContain("cannot be reached");
 });
+
+test.each(["1", "2"])(
+  "a start of %s processes with Redis and without SIGNING_SECRET ends with one line",
+  async (workers) => {
+    const child = main({ PORT: "0", ADMIN_PORT: "0", REDIS_URL: "redis://127.0.0.1:1", WORKERS: workers });
+    let said = "";
+    child.stderr.on("data", (text) => {
+      said += String(text);
+    });
+    expect(await once(child, "close"), said).toEqual([1, null]);
+    expect(said).toMatch(/^tollgate: SIGNING_SECRET: is needed with REDIS_URL: [^\n]+\n$/);
+  },
+);

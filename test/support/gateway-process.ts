@@ -56,7 +56,13 @@ export async function spawnGateway(
   signal?: AbortSignal,
   program: readonly string[] = ["src/main.ts"],
 ): Promise<GatewayProcess> {
-  const settings = { PORT: "0", ADMIN_PORT: "0", REDIS_COMMAND_MS: String(PATIENT_MS) };
+  const settings = {
+    PORT: "0",
+    ADMIN_PORT: "0",
+    REDIS_COMMAND_MS: String(PATIENT_MS),
+    // No start with Redis goes without.
+    ...(environment.REDIS_URL === undefined ? {} : { SIGNING_SECRET: "of-all-the-processes" }),
+  };
   const child = spawnNode(program, { ...settings, ...environment });
   child.stdout.resume();
   const exited = once(child, "exit").then(([code, by]) => ({ code, signal: by }) as Exit);

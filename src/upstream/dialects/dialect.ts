@@ -44,6 +44,8 @@ export interface ChatContext {
   readonly seal?: OwnSeal | undefined;
   /** What the caller's wire wants of an answer that passes; absent: nothing. */
   readonly passed?: (() => PassedAnswer) | undefined;
+  /** Hears of a counter in an answer's usage that has no price here. */
+  readonly unpriced?: ((counter: string) => void) | undefined;
 }
 
 export interface UpstreamBody {

@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
-import { COUNTS, emptyAnswer, failureInside, finishOf, mergeUsage, usageOf } from "./messages-wire.ts";
+import { COUNTS, emptyAnswer, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
 
 /** The text of a delta that a token count needs. */
 function textOf(delta: Json): string {
@@ -125,6 +125,7 @@ class MessagesPassingReader implements StreamReader {
     const failure = this.#bore ? null : emptyAnswer(finishOf(native), native, details.explanation);
     if (failure !== null) return this.#out.fail(failure);
     this.#finished = true;
+    tellUnpriced(this.#usage, this.#context);
     const { usage, ...told } = data;
     const more = Object.entries(isRecord(usage) ? usage : {}).filter(
       ([name]) => !COUNTS.includes(name) && name !== "cost",

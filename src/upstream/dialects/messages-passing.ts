@@ -5,7 +5,7 @@ import type { SentRequest } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { messagesPassingReader } from "./messages-passing-stream.ts";
-import { emptyAnswer, failureInside, finishOf, messagesError, usageOf } from "./messages-wire.ts";
+import { emptyAnswer, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
 
 /** Fields of the gateway's own, and those that are set here. */
 const OWN_FIELDS = ["max_cost_cents", "provider", "models"];
@@ -108,6 +108,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
     if (failure !== null) return failure;
   }
   const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
+  if (isRecord(json.usage)) tellUnpriced(json.usage, context);
   // The vendor's object is changed in place.
   json.id = context.completionId;
   json.model = context.servedSlug;

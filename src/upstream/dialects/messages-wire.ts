@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
-import { countOf } from "../json-pointer.ts";
+import { countOf, holdsCount } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
@@ -35,18 +35,46 @@ export const COUNTS: readonly string[] = [
   "output_tokens_details",
 ];
 
+/** What a vendor did of its own accord: passes of another model, or of its own, that the sums at the top leave out. */
+const PASSES = "iterations";
+const SERVER_TOOLS = "server_tool_use";
+const BUCKETS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
+
+function passesOf(usage: Json): readonly Json[] {
+  const passes = usage[PASSES];
+  return Array.isArray(passes) ? passes.filter(isRecord) : [];
+}
+
+/** All of what was counted: the sum of all passes, where that is more than what the top says. */
+function withPasses(usage: Json): Json {
+  const passes = passesOf(usage);
+  if (passes.length === 0) return usage;
+  const sums = BUCKETS.map((name) => {
+    const sum = passes.reduce((total, pass) => total + countOf(pass[name]), 0);
+    return [name, Math.max(sum, countOf(usage[name]))];
+  });
+  return { ...usage, ...Object.fromEntries(sums) };
+}
+
+/** Tells of the counters in a usage object that have no price here. */
+export function tellUnpriced(usage: Json, { unpriced }: ChatContext): void {
+  if (holdsCount(usage[SERVER_TOOLS])) unpriced?.(SERVER_TOOLS);
+  if (passesOf(usage).some(({ type }) => type !== "message")) unpriced?.(PASSES);
+}
+
 /**
  * Adds what one usage object says to what earlier ones said: counts are cumulative, and a later event names only some
  * of them. `input_tokens` does not include cached ones.
  */
 export function mergeUsage(known: Json, usage: unknown): Json {
   if (!isRecord(usage)) return known;
-  const told = COUNTS.filter((name) => usage[name] !== undefined && usage[name] !== null);
+  const told = [...COUNTS, PASSES, SERVER_TOOLS].filter((name) => usage[name] !== undefined && usage[name] !== null);
   return { ...known, ...Object.fromEntries(told.map((name) => [name, usage[name]])) };
 }
 
 /** The disjoint buckets; null where nothing was counted. */
-export function usageOf(usage: Json): TokenUsage | null {
+export function usageOf(told: Json): TokenUsage | null {
+  const usage = withPasses(told);
   const details = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
   const inputTokens = countOf(usage.input_tokens);
   const cacheReadTokens = countOf(usage.cache_read_input_tokens);

@@ -4,7 +4,7 @@ import type { PassedAnswer } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
 import { readError } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
-import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, usageOf } from "./responses-wire.ts";
+import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -127,6 +127,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   if (failure !== null) return failure;
   const output = json.output.map((item) => sealedItem(item, context));
   const usage = usageOf(json.usage);
+  tellUnpriced(json, context);
   return { body: adopted(json, output, context.passed?.()), usage, upstreamCostNano: null, text };
 }
 
@@ -275,6 +276,7 @@ class PassingReader implements StreamReader {
     const bore = this.#bore || hasCalls(items) || textIn(items) !== "";
     const failure = bore ? null : emptyAnswer(end.reason, end.native);
     if (failure !== null) return this.#out.fail(failure);
+    tellUnpriced(response, this.#context);
     this.#out.choice(0, true);
     const output = items.map((item) => this.#sealed(item));
     this.#tell(type, { ...data, response: adopted(response, output, this.#passed) }, "finish");

@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
-import { countOf } from "../json-pointer.ts";
+import { countOf, holdsCount } from "../json-pointer.ts";
 import { readError } from "./chat-completions-wire.ts";
 import type { ChatContext } from "./dialect.ts";
 
@@ -29,6 +29,14 @@ export function usageOf(usage: unknown): TokenUsage | null {
     outputTokens,
     reasoningTokens: Math.min(outputTokens, countOf(output.reasoning_tokens)),
   };
+}
+
+const TOOLS = "tool_usage";
+
+/** Tells of what a vendor's own tools have counted in a response: it has no price here. */
+export function tellUnpriced(response: Json, { unpriced }: ChatContext): void {
+  const usage = isRecord(response.usage) ? response.usage : {};
+  if (holdsCount(response[TOOLS]) || holdsCount(usage[TOOLS])) unpriced?.(TOOLS);
 }
 
 /** Why a response ended; null where it has not. */

@@ -1,0 +1,19 @@
+// Tells the operator that a vendor has counted something that has no price here: once in the log, and each time in the metrics.
+import type { Log } from "../observe/log.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { UnpricedUsage } from "../upstream/upstream.ts";
+
+/** The caller was charged for tokens by the list; what the vendor takes beside them is ours to bear, and to look at. */
+export function tellUnpriced({ logger }: Log, observer: () => Observer): (told: UnpricedUsage) => void {
+  const known = new Set<string>();
+  return ({ adapter: { id, isSandbox }, counter }) => {
+    observer().unpriced(id, counter, isSandbox === true);
+    const what = `${id} ${counter}`;
+    if (known.has(what)) return;
+    known.add(what);
+    logger.warn(
+      { provider: id, counter },
+      "a provider counts what has no price here: its bill may be higher than ours",
+    );
+  };
+}
