@@ -65,6 +65,8 @@ const azure = {
   ],
   deployments: true,
   alsoCalled: ["azure"],
+  // The list knows none of these models there yet: they are told as unknown, and held against it once it does.
+  pricedAs: "azure",
   otelName: "azure.ai.openai",
 } satisfies Partial<AdapterSpec>;
 const chat = {

@@ -18,6 +18,7 @@ const aws = {
     },
   ],
   alsoCalled: ["amazon-bedrock"],
+  pricedAs: "aws",
   otelName: "aws.bedrock",
 } satisfies Partial<AdapterSpec>;
 

@@ -1,5 +1,6 @@
 // Perplexity, first-hand: models that search the web before they answer, at the prices listed on 2026-09-23. Each call costs a fee for its
-// searches beside its tokens, by how much of what they find is read; the smallest is asked for. sonar-deep-research is not here: what its
+// searches beside its tokens, by how much of what they find is read; the smallest is asked for (others list the fee of the largest, 12 and 14
+// USD a thousand, so that the fee cannot be held against theirs). sonar-deep-research is not here: what its
 // searches and citations cost has no bound.
 import { bearer, defineAdapter } from "#adapter";
 

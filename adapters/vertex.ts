@@ -48,6 +48,7 @@ export default defineAdapters({
     auth,
     keyEnv,
     alsoCalled: ["google-vertex"],
+    pricedAs: "google",
     otelName: "gcp.vertex_ai",
     chat: {
       dialect: "generate-content",
@@ -95,6 +96,7 @@ export default defineAdapters({
     auth,
     keyEnv,
     alsoCalled: ["google-vertex"],
+    pricedAs: "google",
     otelName: "gcp.vertex_ai",
     chat: {
       dialect: "messages",
