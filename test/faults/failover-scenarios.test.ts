@@ -387,7 +387,7 @@ describe.concurrent.each(WAYS)("%s, asked in the wire of %s", (vendor, wire) => 
     async () => {
       const primary = alone("flap-60");
       // One conversation to the sandbox, and many to us: one that has moved stays where its prompt is cached.
-    const id = randomUUID();
+      const id = randomUUID();
       const startedMs = performance.now();
       const served: { atMs: number; model: string | null }[] = [];
       for (let at = 0; at < 24; at++) {
