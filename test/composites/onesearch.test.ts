@@ -63,7 +63,8 @@ describe("timeCritical", () => {
     stage.plays({ exa: () => "hangs", brave: () => braved({ url: B.url, title: "B" }) });
     const { evidence } = dataOf(await search({ query: "tea", facets: ["code"], timeCritical: true }));
     expect(evidence).toMatchObject([{ facet: "code", source: "brave" }]);
-    expect(stage.asked("exa")).toHaveLength(1);
+    // It may have lost before it was asked.
+    expect(stage.asked("exa").length).toBeLessThanOrEqual(1);
   });
 });
 
