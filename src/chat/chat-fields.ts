@@ -1,22 +1,6 @@
 // The allow-list of a chat body: every field that goes to a vendor, and those that are refused because they change the price.
 import { compilePlace, type PlaceSpec } from "./allow-list.ts";
-
-/** Steers the call; no model reads it. */
-const setting: PlaceSpec = {};
-const text: PlaceSpec = { read: true };
-/** JSON of the caller's own making that the model reads. */
-const json: PlaceSpec = { read: true, free: true, quoted: true };
-/** What a tool said becomes an object in some wires. */
-const quoted: PlaceSpec = { read: true, quoted: true };
-
-const refused = (why: string, neutral?: (value: unknown) => boolean): PlaceSpec => ({
-  refused: neutral === undefined ? { why } : { why, neutral },
-});
-
-const oneOf =
-  (...values: string[]) =>
-  (value: unknown) =>
-    typeof value === "string" && values.includes(value);
+import { json, oneOf, quoted, refused, setting, text } from "./places.ts";
 
 const cacheControl: PlaceSpec = { fields: { type: setting, ttl: setting } };
 
