@@ -45,6 +45,7 @@ export default defineAdapter({
       },
       state: {
         puts: {
+          "/user_id": "{user_id}",
           "/first_name": "{first_name}",
           "/last_name": "{last_name}",
           "/email": "{email}",
@@ -68,7 +69,7 @@ export default defineAdapter({
       },
       state: {
         uses: [ada],
-        puts: { "/created_at": "{now}" },
+        puts: { "/user_id": "{user_id}", "/thread_id": "{thread_id}", "/created_at": "{now}" },
         makes: [
           { kind: "thread", id: "{thread_id}", in: { user: "{user_id}" }, item: { user_id: "{user_id}" }, taken },
         ],

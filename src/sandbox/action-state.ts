@@ -89,11 +89,17 @@ function scopeOf({ place, reading, memory, used }: StateCall, answer: Json, each
   return each === undefined ? scope : { ...scope, each };
 }
 
+/** A number that came in a query is a number again where the example has one. */
+function asIs(present: Json | undefined, value: Json): Json {
+  const isNumber = typeof present === "number" && typeof value === "string" && Number.isFinite(Number(value));
+  return isNumber ? Number(value) : value;
+}
+
 function withPuts(body: Json, puts: StateSpec["puts"], scope: TemplateScope): Json {
   return Object.entries(puts ?? {}).reduce((sum, [at, given]) => {
     const choices: readonly Template[] = Array.isArray(given) ? given : [given];
     const value = choices.map((one) => filled(one, scope)).find((one) => one !== undefined);
-    return value === undefined ? sum : withValueAt(sum, at, value);
+    return value === undefined ? sum : withValueAt(sum, at, asIs(valueAt(sum, at), value));
   }, body);
 }
 
