@@ -19,7 +19,18 @@ export {
   together,
 } from "./params-rules.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
-export { argvOf, BoxGone, type BoxOutput, type SessionContext, shellWord } from "./session.ts";
+export {
+  argvOf,
+  type BoxCommand,
+  BoxGone,
+  type BoxOutput,
+  type Machines,
+  type SessionContext,
+  type SessionSpec,
+  type StandInAnswer,
+  type StandInRequest,
+  shellWord,
+} from "./session.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */

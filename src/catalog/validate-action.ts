@@ -254,6 +254,7 @@ export const sessionsSchema = z
     isOpen: fn,
     close: fn,
     closeLabelled: fn,
+    standIn: fn,
   })
   .refine((one) => one.centsPerHour >= one.upstreamCentsPerHour * COST_FACTOR_MIN, {
     path: ["centsPerHour"],
