@@ -95,6 +95,7 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
   action({
     ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
+    keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
     request: { method: "GET", path },
