@@ -4,20 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { JobKind } from "../../src/catalog/job-kind.ts";
-import type { InnerCalls, WantedCall } from "../../src/catalog/local-action.ts";
 import { onefindDeepJob } from "../../src/composites/onefind-deep.ts";
 import { RowPlaces } from "../../src/composites/row-places.ts";
 import { readConfig } from "../../src/config.ts";
 import { findJob } from "../../src/jobs/job-record.ts";
 import type { OuterCall } from "../../src/kernel/inner-call.ts";
-import type { Spending } from "../../src/kernel/parent-funds.ts";
 import { nano } from "../../src/money.ts";
 import { createJobRows, type JobRows } from "../../src/records/job-rows.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
-import { callsOf, moneyOf, openJobs } from "../jobs/stage.ts";
+import { moneyOf, openJobs } from "../jobs/stage.ts";
 import { CENT, newAccount } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
+import { type Vendor, vendorCalls } from "./deep-stage.ts";
 
 const spec = (await shippedCatalog({})).compositeTiers.get("onefind");
 if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
@@ -44,29 +43,13 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-/** A step costs us what its payer pays for it. */
-const CENTS: Readonly<Record<string, number>> = Object.fromEntries(
-  [...spec.enrich.email, ...spec.enrich.linkedin].map(({ action, cents }) => [action, cents]),
-);
-
-type Vendor = (wanted: WantedCall) => Promise<unknown>;
-
 /** The jobs of one process, whose vendor is asked as noted; null is a miss. */
 function process_(self: string, vendor: Vendor, asked: string[]) {
-  const innerCalls = (outer: OuterCall) => {
-    const calls = callsOf(outer, self, [], ({ action }) => nano((CENTS[action] ?? 1) * CENT));
-    const answered = (inner: InnerCalls) => async (wanted: WantedCall) => {
+  const innerCalls = (outer: OuterCall) =>
+    vendorCalls(outer, self, (wanted) => {
       asked.push(Object.values(wanted.params).join());
-      const data = await vendor(wanted);
-      const answer = await inner.call(wanted);
-      return answer.ok ? { ...answer, data, isMiss: data === null } : answer;
-    };
-    const paidBy = (spend: Spending) => {
-      const inner = calls.paidBy(spend);
-      return { ...inner, call: answered(inner) };
-    };
-    return { ...calls, call: answered(calls), paidBy };
-  };
+      return vendor(wanted);
+    });
   return openJobs(stores, self, [kind], { innerCalls });
 }
 
