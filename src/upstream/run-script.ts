@@ -1,6 +1,6 @@
 // An action whose requests are a function of its adapter's: what that is given, and what its end means.
 import { setImmediate } from "node:timers/promises";
-import type { AskSpec, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
+import type { AskSpec, Messages, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
 import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../route.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
@@ -13,6 +13,8 @@ export interface ScriptAsk {
   /** How many were asked before. */
   readonly at: number;
   readonly afterMs: number;
+  readonly msMax?: number | undefined;
+  readonly messages?: Messages | undefined;
 }
 
 export interface ScriptOptions {
@@ -45,9 +47,10 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
   let asked = 0;
   let ended = false;
 
-  async function ask(spec: RequestSpec, { values = {}, afterMs = 0, judged = true }: AskSpec): Promise<VendorAnswer> {
+  async function ask(spec: RequestSpec, how: AskSpec): Promise<VendorAnswer> {
+    const { values = {}, afterMs = 0, judged = true, msMax, messages } = how;
     try {
-      const answer = await options.ask({ spec, values, at: asked++, afterMs });
+      const answer = await options.ask({ spec, values, at: asked++, afterMs, msMax, messages });
       answers.push(answer);
       if (!judged) return answer;
       const { verdict, rule } = options.judge(answer);
