@@ -101,8 +101,6 @@ export interface RequestSpec<P = Params> {
   readonly pathAt?: string;
   /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. `connect`: JSON in one frame of the Connect protocol. */
   readonly send?: "query" | "json" | "form" | "connect" | "none";
-  /** Our key is not shown: whoever answers is not the vendor alone, such as a machine that a caller runs programs on. */
-  readonly withoutKey?: boolean;
   /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
   readonly names?: Readonly<Record<string, string | null>>;
   /** Sent with every call, by the vendor's names; a param of the same name wins. */
@@ -136,6 +134,8 @@ export interface AskSpec {
   readonly afterMs?: number;
   /** False: the rules are not asked, and whatever was answered is given back. */
   readonly judged?: boolean;
+  /** Statuses that are answers as good as any: no rule is asked about them. */
+  readonly accepts?: readonly number[];
   /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
   readonly msMax?: number;
   /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */

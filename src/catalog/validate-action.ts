@@ -59,7 +59,6 @@ const request = z
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
     pathAt: pointer.optional(),
     send: z.enum(["query", "json", "form", "connect", "none"]).optional(),
-    withoutKey: z.boolean().optional(),
     names: z.record(z.string(), z.string().nullable()).optional(),
     fixed: jsonObject.optional(),
     headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),

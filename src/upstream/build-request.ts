@@ -172,7 +172,8 @@ function credentials(auth: Auth, key: string): { headers: Record<string, string>
     Object.assign(headers, auth.fixed);
     if (key !== "") for (const [at, name] of auth.names.entries()) headers[name] = parts[at] ?? "";
   } else if (key !== "") {
-    if (auth.kind === "header") headers[auth.name] = auth.prefix + key;
+    // The other parts of such a key are for scripts.
+    if (auth.kind === "header") headers[auth.name] = auth.prefix + parts[0];
     if (auth.kind === "basic") headers.authorization = `Basic ${Buffer.from(parts.join(":")).toString("base64")}`;
     if (auth.kind === "query") query[auth.name] = key;
     if (auth.kind === "body") body[auth.field] = key;
@@ -195,7 +196,8 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
   const host = (isStep ? undefined : row?.origin) ?? spec.origin;
   const origin = host === undefined ? adapter.origin : (adapter.origins[host] ?? adapter.origin);
   const base = new URL(fillHost(origin, params, used));
-  const credential = credentials(adapter.spec.auth, spec.withoutKey ? "" : key);
+  const keyless = host !== undefined && adapter.spec.keylessOrigins?.includes(host) === true;
+  const credential = credentials(adapter.spec.auth, keyless ? "" : key);
   const nested = send === "json" || send === "connect";
   const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, nested)) };
   const fields = isStep ? own : { ...own, ...row?.fixed };

@@ -137,7 +137,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#over && status >= 200) this.#listener.head(status, headers);
   }
 
-  onRequestUpgrade(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders, socket: Duplex): void {
+  onRequestUpgrade(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
     this.#socket = socket;
     // One that is torn down says so by its error as well.
     socket.on("error", (error) => this.onResponseError(null, error));

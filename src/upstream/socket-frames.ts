@@ -15,7 +15,9 @@ const NORMAL = Buffer.from([0x03, 0xe8]);
 /** What a request adds to open a socket, and what the answer has to say to it (RFC 6455, 4.1). */
 export function handshake(): { readonly headers: Readonly<Record<string, string>>; readonly accept: string } {
   const key = randomBytes(16).toString("base64");
-  const accept = createHash("sha1").update(key + GUID).digest("base64");
+  const accept = createHash("sha1")
+    .update(key + GUID)
+    .digest("base64");
   return { headers: { "sec-websocket-key": key, "sec-websocket-version": "13" }, accept };
 }
 
@@ -106,7 +108,8 @@ export class SocketReader implements MessageCutter {
 
   #take(head: Head, payload: Buffer): CutOutcome {
     const { opcode, isLast } = head;
-    if (opcode >= CLOSE) return isLast && payload.length <= CONTROL_BYTES_MAX ? this.#control(opcode, payload) : "broken";
+    if (opcode >= CLOSE)
+      return isLast && payload.length <= CONTROL_BYTES_MAX ? this.#control(opcode, payload) : "broken";
     const continues = opcode === CONTINUATION;
     if (continues === (this.#opcode === CONTINUATION)) return "broken";
     if (!continues) this.#opcode = opcode;

@@ -137,7 +137,8 @@ export class VendorExchange implements ExchangeListener {
   /** A good answer's head has come, and its messages follow. */
   #listen(messages: Messages): void {
     const opened = this.#status === 101 && this.#headers["sec-websocket-accept"] === this.#accept;
-    if (this.#accept !== null && !opened) return this.#fail(failureOfKind("provider_malformed", "no web socket was opened"));
+    if (this.#accept !== null && !opened)
+      return this.#fail(failureOfKind("provider_malformed", "no web socket was opened"));
     if (this.#headers["content-encoding"] !== undefined) {
       return this.#fail(failureOfKind("provider_malformed", "the stream is encoded", this.#status));
     }
