@@ -99,8 +99,8 @@ export interface RequestSpec<P = Params> {
   readonly path: string;
   /** In a step or a script: the pointer, as in `path`, to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
   readonly pathAt?: string;
-  /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. */
-  readonly send?: "query" | "json" | "form" | "none";
+  /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. `connect`: JSON in one frame of the Connect protocol. */
+  readonly send?: "query" | "json" | "form" | "connect" | "none";
   /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
   readonly names?: Readonly<Record<string, string | null>>;
   /** Sent with every call, by the vendor's names; a param of the same name wins. */
@@ -134,6 +134,25 @@ export interface AskSpec {
   readonly afterMs?: number;
   /** False: the rules are not asked, and whatever was answered is given back. */
   readonly judged?: boolean;
+  /** Statuses that are answers as good as any: no rule is asked about them. */
+  readonly accepts?: readonly number[];
+  /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
+  readonly msMax?: number;
+  /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */
+  readonly messages?: Messages;
+}
+
+/** How an answer that is a stream is taken apart, and who hears it. */
+export interface Messages {
+  /** Lines of text, frames of the Connect protocol, or messages of a web socket (RFC 6455), which the request then opens. */
+  readonly form: "lines" | "connect" | "web-socket";
+  /** Said on a web socket as soon as it is open, each as a binary message. */
+  readonly said?: readonly Uint8Array[];
+  /**
+   * One message: `mark` is a frame's flags, a web socket's opcode (1 text, 2 binary), of a line 0. False: that is enough, and the
+   * answer is closed.
+   */
+  heard(bytes: Buffer, mark: number): boolean;
 }
 
 /** An answer, whole. */
@@ -144,6 +163,8 @@ export interface ScriptAnswer {
   readonly json: unknown;
   /** The body as text; "" of one that is not text. */
   readonly text: string;
+  /** Of messages: why no more of them are heard, although there may be more: that was enough, or `msMax` has passed. */
+  readonly cut?: "enough" | "late";
 }
 
 /** What a script is given. */

@@ -31,6 +31,7 @@ export {
   type StandInRequest,
   shellWord,
 } from "./session.ts";
+export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
@@ -334,6 +335,8 @@ export interface AdapterSpec {
   readonly contact?: "polite" | "required";
   /** Other hosts of the vendor by name, as `origin` is; `<ID>_<NAME>_BASE_URL` replaces one. `{param}` may stand in a host. */
   readonly origins?: Readonly<Record<string, string>>;
+  /** Those of `origins` that our key is not shown to, because the vendor is not alone there: a machine that callers run programs on. */
+  readonly keylessOrigins?: readonly string[];
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   readonly waitsFor?: string;
   /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */

@@ -58,7 +58,7 @@ const request = z
     origin: z.string().optional(),
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
     pathAt: pointer.optional(),
-    send: z.enum(["query", "json", "form", "none"]).optional(),
+    send: z.enum(["query", "json", "form", "connect", "none"]).optional(),
     names: z.record(z.string(), z.string().nullable()).optional(),
     fixed: jsonObject.optional(),
     headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),

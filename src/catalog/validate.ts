@@ -265,6 +265,7 @@ const adapter = z.strictObject({
     .optional(),
   contact: z.enum(["polite", "required"]).optional(),
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
+  keylessOrigins: z.array(z.string()).optional(),
   waitsFor: z.string().min(1).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
