@@ -5,7 +5,14 @@ import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 import { parseUnitPrice } from "./unit-price.ts";
-import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
+import {
+  actionsSchema,
+  actionTierSchema,
+  prepaidSchema,
+  rateSchema,
+  ruleSchema,
+  tableSchema,
+} from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
@@ -262,6 +269,7 @@ const adapter = z.strictObject({
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  prepaid: prepaidSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
