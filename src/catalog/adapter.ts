@@ -2,6 +2,7 @@
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
 import type { PrepaidSpec } from "./prepaid.ts";
+import type { SessionSpec } from "./session.ts";
 
 export { z } from "zod";
 export { action, type ScriptContext } from "./action.ts";
@@ -20,6 +21,18 @@ export {
 } from "./params-rules.ts";
 export type { PrepaidSpec } from "./prepaid.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
+export {
+  argvOf,
+  type BoxCommand,
+  BoxGone,
+  type BoxOutput,
+  type Machines,
+  type SessionContext,
+  type SessionSpec,
+  type StandInAnswer,
+  type StandInRequest,
+  shellWord,
+} from "./session.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
@@ -333,6 +346,8 @@ export interface AdapterSpec {
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   /** Time that callers pay before it passes, for the actions that say what they do with it. */
   readonly prepaid?: PrepaidSpec;
+  /** A machine of its that goes on between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
+  readonly sessions?: SessionSpec;
   /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */
   readonly nativeActions?: Readonly<Record<string, NativeWire>>;
   readonly chat?: ChatSpec;

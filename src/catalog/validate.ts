@@ -11,6 +11,7 @@ import {
   prepaidSchema,
   rateSchema,
   ruleSchema,
+  sessionsSchema,
   tableSchema,
 } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
@@ -270,6 +271,7 @@ const adapter = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
   prepaid: prepaidSchema.optional(),
+  sessions: sessionsSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
