@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { Retirement } from "../endpoint.ts";
 import type { FailureKind } from "../failures.ts";
+import type { PrepaidUse } from "./prepaid.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
@@ -172,6 +173,8 @@ export interface ScriptContext<P = Params> {
   readonly params: P;
   /** Our key, its parts separated by newlines; every `ask` shows it as `auth` says, so this is for what has to be signed. */
   readonly key: string;
+  /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
+  readonly label: string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   /**
@@ -294,6 +297,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   }[];
   /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
   readonly requires?: readonly { readonly kind: string; readonly param: string }[];
+  /** What it has to do with the adapter's `prepaid` time. */
+  readonly prepaid?: PrepaidUse;
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
   readonly callerIds?: readonly string[];
   /** The param of the table beside the adapter's file; the rest of the params are what its row says. */

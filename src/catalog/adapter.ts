@@ -1,10 +1,11 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
+import type { PrepaidSpec } from "./prepaid.ts";
 import type { SessionSpec } from "./session.ts";
 
 export { z } from "zod";
-export { action } from "./action.ts";
+export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
 export { localServer } from "./local-server.ts";
 export {
@@ -18,6 +19,7 @@ export {
   rule,
   together,
 } from "./params-rules.ts";
+export type { PrepaidSpec } from "./prepaid.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 export {
   argvOf,
@@ -345,6 +347,8 @@ export interface AdapterSpec {
   readonly rules?: readonly AnswerRule[];
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  /** Time that callers pay before it passes, for the actions that say what they do with it. */
+  readonly prepaid?: PrepaidSpec;
   /** A machine of its that goes on between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
   readonly sessions?: SessionSpec;
   /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */

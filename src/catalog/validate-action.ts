@@ -139,6 +139,15 @@ const answer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("bytes") }),
 ]);
 
+const prepaidUse = z.discriminatedUnion("does", [
+  z.strictObject({ does: z.literal("begins"), minutes: words }),
+  z.strictObject({ does: z.literal("extends"), id: words, minutes: words }),
+  z.strictObject({ does: z.literal("tells"), id: words }),
+  z.strictObject({ does: z.literal("ends"), id: words }),
+]);
+
+export const prepaidSchema = z.strictObject({ kind: words, minutesMax: count, endLabelled: fn });
+
 /** What says more about a request, and has no meaning where a script makes them all. */
 const OF_REQUESTS = ["steps", "answer", "table"] as const;
 
@@ -156,6 +165,7 @@ const action = z
     rules: z.array(ruleSchema).optional(),
     issues: ids({ at: pointer, days: count.optional(), poll: poll.optional() }),
     requires: ids({ param: words }),
+    prepaid: prepaidUse.optional(),
     callerIds: z.array(words).optional(),
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
     rate: rateSchema.optional(),

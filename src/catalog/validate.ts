@@ -8,6 +8,7 @@ import { parseUnitPrice } from "./unit-price.ts";
 import {
   actionsSchema,
   actionTierSchema,
+  prepaidSchema,
   rateSchema,
   ruleSchema,
   sessionsSchema,
@@ -270,6 +271,7 @@ const adapter = z.strictObject({
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  prepaid: prepaidSchema.optional(),
   sessions: sessionsSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
