@@ -85,6 +85,8 @@ export interface AnswerRule extends When {
   readonly messageAt?: string;
   /** The vendor is left alone for so long. */
   readonly restMs?: number;
+  /** What the operator has to do, where it is nothing about a key that the vendor refuses. */
+  readonly todo?: string;
 }
 
 /** One request of an action. Params that the path does not use are sent under their own names. */

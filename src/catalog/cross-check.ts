@@ -128,7 +128,15 @@ function actionProblems(files: CatalogFiles): readonly string[] {
       ),
     ),
   );
-  return [...tiers, ...composites, ...tables, ...rows, ...polls];
+  const selfHosted = [...files.adapters].flatMap(
+    ([id, { actions = {}, selfHosted: { lacks = [], actions: own = {} } = {} }]) =>
+      [...lacks, ...Object.keys(own)].flatMap((name) =>
+        actions[name] === undefined
+          ? [`adapters/${id}.ts: selfHosted names ${name}, which is none of its actions`]
+          : [],
+      ),
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...polls, ...selfHosted];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

@@ -5,7 +5,14 @@ import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 import { parseUnitPrice } from "./unit-price.ts";
-import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
+import {
+  actionsSchema,
+  actionTierSchema,
+  rateSchema,
+  ruleSchema,
+  selfHostedActions,
+  tableSchema,
+} from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
@@ -267,6 +274,9 @@ const adapter = z.strictObject({
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
+  selfHosted: z
+    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
+    .optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
