@@ -186,6 +186,8 @@ export interface TableEndpoint {
   readonly params: Readonly<Record<string, TableParam>>;
   /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
   readonly fixed?: JsonObject;
+  /** The vendor has ended it: it is listed no more, and whoever asks for it is told since when and what to ask for instead. */
+  readonly ended?: { readonly on: string; readonly successor?: string };
   /** The param whose value is the whole JSON body. */
   readonly body?: string;
   /** Default: the action's `price.cents`. */

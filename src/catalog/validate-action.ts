@@ -225,6 +225,7 @@ export const tableSchema = z.record(
       }),
     ),
     fixed: jsonObject.optional(),
+    ended: z.strictObject({ on: z.iso.date(), successor: words.optional() }).optional(),
     body: words.optional(),
     cents: cents.optional(),
     upstreamCents: cents.optional(),
