@@ -1,6 +1,7 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
+import type { SessionSpec } from "./session.ts";
 
 export { z } from "zod";
 export { action } from "./action.ts";
@@ -18,6 +19,18 @@ export {
   together,
 } from "./params-rules.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
+export {
+  argvOf,
+  type BoxCommand,
+  BoxGone,
+  type BoxOutput,
+  type Machines,
+  type SessionContext,
+  type SessionSpec,
+  type StandInAnswer,
+  type StandInRequest,
+  shellWord,
+} from "./session.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
@@ -341,6 +354,8 @@ export interface AdapterSpec {
   readonly rules?: readonly AnswerRule[];
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  /** A machine of its that goes on between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
+  readonly sessions?: SessionSpec;
   /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */
   readonly nativeActions?: Readonly<Record<string, NativeWire>>;
   readonly chat?: ChatSpec;

@@ -2,9 +2,12 @@
 import { z } from "zod";
 import { FAILURES } from "../failures.ts";
 import { CATEGORIES } from "./action.ts";
+import { SESSION_LANGUAGES } from "./session.ts";
 
 const DAY_MS = 86_400_000;
 const NOTICE_DAYS_MIN = 90;
+/** What is metered is sold at no less than so many times our cost; a little less for what rounding takes. */
+const COST_FACTOR_MIN = 1.0999;
 
 const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
 const count = z.int().positive();
@@ -239,3 +242,32 @@ export const tableSchema = z.record(
       .optional(),
   }),
 );
+
+const templateName = z.string().regex(/^[a-z0-9][a-z0-9._/-]{0,127}$/);
+
+/** What an adapter says of its metered sessions. */
+export const sessionsSchema = z
+  .strictObject({
+    description: words,
+    vcpus: z.number().positive(),
+    memoryGb: z.number().positive(),
+    metered: z.enum(["open", "busy"]),
+    centsPerHour: z.number().positive(),
+    upstreamCentsPerHour: cents,
+    minutesMax: count,
+    leaseMinutes: count,
+    templates: z.array(templateName).min(1).optional(),
+    languages: z.array(z.enum(SESSION_LANGUAGES)).min(1),
+    createMsMax: count.optional(),
+    create: fn,
+    run: fn,
+    extend: fn.optional(),
+    isOpen: fn,
+    close: fn,
+    closeLabelled: fn,
+    standIn: fn,
+  })
+  .refine((one) => one.centsPerHour >= one.upstreamCentsPerHour * COST_FACTOR_MIN, {
+    path: ["centsPerHour"],
+    message: "must be at least our cost and a tenth of it",
+  });

@@ -11,6 +11,7 @@ import {
   rateSchema,
   ruleSchema,
   selfHostedActions,
+  sessionsSchema,
   tableSchema,
 } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
@@ -269,6 +270,7 @@ const adapter = z.strictObject({
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  sessions: sessionsSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
