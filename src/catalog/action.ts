@@ -86,6 +86,8 @@ export interface AnswerRule extends When {
   readonly messageAt?: string;
   /** The vendor is left alone for so long. */
   readonly restMs?: number;
+  /** What the operator has to do, where it is nothing about a key that the vendor refuses. */
+  readonly todo?: string;
 }
 
 /** One request of an action. Params that the path does not use are sent under their own names. */
@@ -208,6 +210,8 @@ export interface TableEndpoint {
   readonly params: Readonly<Record<string, TableParam>>;
   /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
   readonly fixed?: JsonObject;
+  /** The vendor has ended it: it is listed no more, and whoever asks for it is told since when and what to ask for instead. */
+  readonly ended?: { readonly on: string; readonly successor?: string };
   /** The param whose value is the whole JSON body. */
   readonly body?: string;
   /** Default: the action's `price.cents`. */

@@ -296,6 +296,16 @@ export interface UnitModelSpec {
   readonly fillsIn?: boolean;
 }
 
+/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
+export interface SelfHostedSpec {
+  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
+  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
+  /** Actions that it does not have: they are listed as not configured. */
+  readonly lacks?: readonly string[];
+  /** What it takes and answers otherwise, by action. */
+  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
+}
+
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
@@ -328,6 +338,8 @@ export interface AdapterSpec {
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
+  /** Who has no key for it may run it himself: `<ID>_BASE_URL` alone turns it on, no key is sent, and a call costs us nothing. */
+  readonly selfHosted?: SelfHostedSpec;
   /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
   readonly several?: boolean;
   /** Reached only by sandbox accounts. */

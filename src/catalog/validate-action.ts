@@ -46,6 +46,7 @@ export const ruleSchema = z
     data: json.optional(),
     messageAt: pointer.optional(),
     restMs: count.optional(),
+    todo: words.optional(),
   })
   .refine(({ sample, matches }) => sample === undefined || matches?.test(sample) === true, {
     path: ["sample"],
@@ -192,6 +193,15 @@ const action = z
 
 export const actionsSchema = z.record(id, action);
 
+const otherwise = z.strictObject({
+  request: request.optional(),
+  content: z.array(pointer).min(1).optional(),
+  rules: z.array(ruleSchema).optional(),
+});
+
+/** What of its actions a vendor's own server has otherwise; its login is the adapter's to check. */
+export const selfHostedActions = { lacks: z.array(id).optional(), actions: z.record(id, otherwise).optional() };
+
 export const actionTierSchema = z.strictObject({
   ...facts,
   sells: z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, "must be <service>/<action>"),
@@ -228,6 +238,7 @@ export const tableSchema = z.record(
       }),
     ),
     fixed: jsonObject.optional(),
+    ended: z.strictObject({ on: z.iso.date(), successor: words.optional() }).optional(),
     body: words.optional(),
     cents: cents.optional(),
     upstreamCents: cents.optional(),

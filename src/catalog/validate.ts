@@ -11,6 +11,7 @@ import {
   prepaidSchema,
   rateSchema,
   ruleSchema,
+  selfHostedActions,
   sessionsSchema,
   tableSchema,
 } from "./validate-action.ts";
@@ -278,6 +279,9 @@ const adapter = z.strictObject({
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
+  selfHosted: z
+    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
+    .optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),
