@@ -3,6 +3,7 @@ import { z } from "zod";
 import { FAILURES } from "../failures.ts";
 import { CATEGORIES } from "./action.ts";
 import { SESSION_LANGUAGES } from "./session.ts";
+import { stateSchema } from "./validate-state.ts";
 
 const DAY_MS = 86_400_000;
 const NOTICE_DAYS_MIN = 90;
@@ -181,6 +182,7 @@ const action = z
         refusal: z.int().min(400).max(599).optional(),
       })
       .optional(),
+    state: stateSchema.optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],
