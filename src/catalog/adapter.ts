@@ -92,6 +92,10 @@ export interface ChatTakes {
   readonly efforts?: readonly string[];
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */
+  readonly cachePoints?: readonly ("system" | "messages" | "tools")[];
+  /** In the wire `converse`: the field that the model's maker has for effort. Default: none, so that no effort is asked for. */
+  readonly effortField?: "reasoning_effort" | "reasoningConfig";
 }
 
 /** Where the calls of a model go, if not to the wire's own path; `{model}` is the vendor's name of it, others are of the adapter's settings. */
@@ -104,14 +108,14 @@ export interface ModelPaths {
 
 /** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
 export interface ChatWire {
-  /** What is taken of OpenAI's chat wire. */
+  /** What is taken of OpenAI's chat wire, and of the wire `converse` as far as it has the like. */
   readonly takes?: ChatTakes;
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   readonly answersInParts?: boolean;
   /**
    * Which links of images and documents the vendor opens itself: any at `https`, those at `https` whose ending names a type (`https-typed`),
    * or none. The others are opened by us and sent as what stands there. Default: in the wires `messages` and `generate-content` the first and
-   * the second, in the others all.
+   * the second, in `converse` none, in the others all.
    */
   readonly fetches?: "https" | "https-typed" | "none";
   /** Requests with tools go in this wire in place of the vendor's other one. */

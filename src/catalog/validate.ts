@@ -79,6 +79,8 @@ const takes = z.strictObject({
   formats: z.literal("json_object").optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
+  effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });
 const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
 const wire = {
