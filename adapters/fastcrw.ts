@@ -82,6 +82,7 @@ export default defineAdapter({
   origin: "https://api.fastcrw.com/v1",
   auth: bearer,
   keyEnv: ["CRW_API_KEY", "FASTCRW_API_KEY"],
+  selfHosted: {},
   rules: [
     { status: 429, header: "x-fastcrw-credits-available", means: "provider_billing" },
     { at: "/success", is: false, means: "provider_server_error" },

@@ -124,6 +124,8 @@ export default defineAdapter({
   docs: "https://docs.firecrawl.dev/api-reference/v2-introduction",
   origin: "https://api.firecrawl.dev/v2",
   auth: bearer,
+  // One's own server has the same wire; the better addresses are the vendor's alone.
+  selfHosted: { lacks: ["unblock"] },
   rules: [...OF_THE_PAGE, { at: "/success", is: false, means: "provider_server_error" }],
   actions: {
     scrape: action({

@@ -13,6 +13,7 @@ export default defineAdapter({
   docs: "https://docs.letta.com/api-reference",
   origin: "https://api.letta.com",
   auth: bearer,
+  selfHosted: {},
   actions: {
     "agent-create": action({
       ...common,

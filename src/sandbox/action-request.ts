@@ -64,7 +64,9 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
   };
   if (step === null && action.table !== undefined) {
     const { method } = action.table;
-    const rows = Object.values(vendor.table ?? {}).filter((row) => method === undefined || row.method === method);
+    const rows = Object.values(vendor.table ?? {}).filter(
+      (row) => row.ended === undefined && (method === undefined || row.method === method),
+    );
     return rows.map(({ method: own, origin = request.origin, path, body }) => {
       return { method: own, origin, templates: [path], send: sendOf(own), isWhole: body !== undefined };
     });
