@@ -24,6 +24,7 @@ import { nextWords, startWords } from "./gateway/start-words.ts";
 import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
+import { createUnpaidCosts } from "./limits/unpaid-costs.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
@@ -148,11 +149,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
   const onBroken = logInternalErrors(log);
-  const { keptBytesMax } = config;
+  const { keptBytesMax, unpaidCostNano } = config;
+  const unpaid = createUnpaidCosts({ clock: systemClock, freeNano: unpaidCostNano > 0 ? unpaidCostNano : null });
   const kinds = [...composites.jobKinds, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
   const parts = {
     stores,
+    unpaid,
     kinds,
     owner,
     catalog: catalog.current,
@@ -170,6 +173,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...callers.doors,
     observer,
     ledger: stores.ledger,
+    unpaid,
     leases,
     leaseMs: LEASE_MS,
     owner,

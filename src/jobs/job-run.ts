@@ -304,7 +304,10 @@ export class JobRun implements RunningJob {
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
     const { chargedCents: before } = this.job;
-    const cents = await payJob(this.job, this.#deps.ledger);
+    const { ledger, unpaid } = this.#deps;
+    const cents = await payJob(this.job, ledger);
+    const { hold, legs, payer, end } = this.job;
+    if (!payer.sandbox) unpaid?.note(hold.accountId, cents === null ? ZERO : (end?.chargeNano ?? ZERO), legs);
     // What nobody pays for is given to nobody.
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });
