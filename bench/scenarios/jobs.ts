@@ -11,7 +11,7 @@ import {
   stopSubjects,
   told,
 } from "../bench.ts";
-import { watchResident } from "../measure.ts";
+import { cpuMs, watchResident } from "../measure.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
 import { postText, requestText } from "../workload.ts";
@@ -89,7 +89,9 @@ export async function jobs(bench: Bench): Promise<Row[]> {
   const [one] = await launch(subject, 1, 50);
   const lone = await pollMs(client, subject, one);
 
-  const watch = watchResident(subject.pid ?? 0);
+  const pid = subject.pid ?? 0;
+  const watch = watchResident(pid);
+  const cpuBefore = cpuMs(pid);
   const fromMs = performance.now();
   const launched = await launch(subject, JOBS, bench.quick ? 20 : 50);
   bench.say(`  ${NAME}: launched in ${Math.round(performance.now() - fromMs)} ms`);
@@ -98,6 +100,7 @@ export async function jobs(bench: Bench): Promise<Row[]> {
   const rows = await allEnded(subject, launched);
   const minutes = (performance.now() - fromMs) / 60_000;
   const peakMb = watch.stop();
+  const cpu = cpuMs(pid) - cpuBefore;
   // Before and after, so that a machine that others load more from minute to minute is not taken for the jobs.
   alone.push(await firstToken(client, subject, ms));
   await stopSubjects(bench, subjects);
@@ -108,6 +111,7 @@ export async function jobs(bench: Bench): Promise<Row[]> {
     atMost(NAME, "resident at the most", peakMb, 600, " MB"),
     atMost(NAME, "first token p99 beside them over that without", beside / without, 1.2, "x"),
     atMost(NAME, "core/result of a job that runs alone, p50, one at a time", lone, 1, " ms"),
+    told(NAME, "CPU a row, with what chat took meanwhile", `${(cpu / rows).toFixed(2)} ms`),
     told(NAME, "core/result of one beside 199, p50", `${poll.toFixed(2)} ms`),
   ];
 }
