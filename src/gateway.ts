@@ -155,8 +155,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { keptBytesMax } = config;
   const kinds = [...composites.jobKinds, sessions.kind, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
-  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
-  const { jobs, kernel, run } = openJobs(parts);
+  const parts = {
+    stores,
+    kinds,
+    owner,
+    catalog: catalog.current,
+    actionCatalog,
+    upstream,
+    chat,
+    keptBytesMax,
+    onBroken,
+  };
+  const { jobs, paidTimes, kernel, run } = openJobs(parts);
   observer.onScrape({
     jobs: () => jobs.seen(),
     sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
@@ -214,11 +224,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   if (role?.kind !== "parent") {
     await jobs.start();
     sessions.start();
+    paidTimes.start();
   }
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
     await sessions.stop();
+    await paidTimes.stop();
     await composites.close();
     actionCatalog.close();
     await leases.stop();

@@ -55,6 +55,12 @@ export class NoLongerPaid extends Error {
   }
 }
 
+/** Calls of a piece of work that is done again from its start where the process dies before it has ended. */
+export interface JobPart extends InnerCalls {
+  /** It is done: what its calls have cost counts in the next `save`. Before that it is our own, should it have to be done again. */
+  end(): void;
+}
+
 /** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
 export interface RunningJob extends InnerCalls {
   readonly id: string;
@@ -75,6 +81,8 @@ export interface RunningJob extends InnerCalls {
    * pay. Rejects with LeaseLost or NoLongerPaid.
    */
   beforePaidStep(): Promise<void>;
+  /** For pieces of work that run side by side, each saved when it is done. */
+  part(): JobPart;
   /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */
   save(progress: unknown): Promise<void>;
   /**

@@ -5,6 +5,7 @@ import {
   type Holding,
   type JobEnd,
   type JobKind,
+  type JobPart,
   LeaseLost,
   NoLongerPaid,
   type NotHeld,
@@ -12,7 +13,7 @@ import {
   type Served,
   type Stopped,
 } from "../catalog/job-kind.ts";
-import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
+import type { InnerAnswer, InnerCalls, WantedCall } from "../catalog/local-action.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
@@ -36,6 +37,7 @@ export class JobRun implements RunningJob {
   readonly #kind: JobKind;
   readonly #deps: JobsDeps;
   readonly #calls: CountedCalls;
+  readonly #own: InnerCalls;
   readonly #stop = new AbortController();
   readonly #proven: ProvenJob;
   /** Why its next step would not be paid; null: it would. */
@@ -69,6 +71,7 @@ export class JobRun implements RunningJob {
       sandboxFault: job.sandboxFault,
       legs: job.legs,
     });
+    this.#own = this.#provenFirst(this.#calls);
   }
 
   /** As it is known here. */
@@ -125,19 +128,39 @@ export class JobRun implements RunningJob {
     this.#proven.note({ movedAtMs: Math.floor(clock.epochMs()) });
   }
 
-  async call(wanted: WantedCall): Promise<InnerAnswer> {
-    await this.beforePaidStep();
-    return this.#calls.call(wanted);
+  call(wanted: WantedCall): Promise<InnerAnswer> {
+    return this.#own.call(wanted);
   }
 
-  async ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.beforePaidStep();
-    return this.#calls.ladder(wanted);
+  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#own.ladder(wanted);
   }
 
-  async race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.beforePaidStep();
-    return this.#calls.race(wanted);
+  race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#own.race(wanted);
+  }
+
+  part(): JobPart {
+    const spend = this.spend.part();
+    return { ...this.#provenFirst(this.#calls.paidBy(spend)), end: spend.end };
+  }
+
+  /** The same calls, each a paid step. */
+  #provenFirst(calls: InnerCalls): InnerCalls {
+    return {
+      call: async (wanted) => {
+        await this.beforePaidStep();
+        return calls.call(wanted);
+      },
+      ladder: async (wanted) => {
+        await this.beforePaidStep();
+        return calls.ladder(wanted);
+      },
+      race: async (wanted) => {
+        await this.beforePaidStep();
+        return calls.race(wanted);
+      },
+    };
   }
 
   async beforePaidStep(): Promise<void> {
@@ -157,7 +180,7 @@ export class JobRun implements RunningJob {
 
   async save(progress: unknown): Promise<void> {
     this.#moved();
-    this.#proven.note({ progress, spentNano: this.spend.spentNano });
+    this.#proven.note({ progress, spentNano: this.spend.finishedNano });
     await this.#proven.prove();
   }
 

@@ -106,6 +106,7 @@ export function createMachineRoom(): MachineRoom {
           return machine;
         },
         find: (idOrName) => known.get(idOrName) ?? [...known.values()].find(({ name }) => name === idOrName) ?? null,
+        all: () => [...known.values()],
         end: ({ id }) => void known.delete(id),
         run,
       };

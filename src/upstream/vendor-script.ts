@@ -39,7 +39,7 @@ export async function runVendorScript<T>(
   order: ScriptOrder,
   { dispatcher, clock, ringOf, restKey, limiter }: ActionCandidateParts,
 ): Promise<T> {
-  const { adapter, msMax, signal } = order;
+  const { adapter, requestId, msMax, signal } = order;
   const { rules = [], rate } = adapter.spec;
   const key = ringOf(adapter).take();
   const client = new VendorClient({
@@ -66,16 +66,16 @@ export async function runVendorScript<T>(
   signal.addEventListener("abort", stop, { once: true });
   let came: { readonly value: T } | null = null;
   try {
-    const counted = { params: {}, key, msMax, signal, judge: judged };
+    const counted = { params: {}, key, callId: requestId, msMax, signal, judge: judged };
     const all: Script = async (context) => {
       came = { value: await script(context) };
       return {};
     };
     await runScript(all, {
       ...counted,
-      ask: ({ spec, values, at, afterMs }) => {
+      ask: ({ spec, values, at, ...how }) => {
         const redirectsMax = spec.redirectsMax ?? 0;
-        return client.ask({ build: () => request(spec, at, values), redirectsMax, afterMs, splice: null });
+        return client.ask({ ...how, build: () => request(spec, at, values), redirectsMax, splice: null });
       },
     });
     if (came === null) throw new VendorFailure(failureOfKind("provider_malformed", "the vendor found nothing"));
