@@ -47,9 +47,9 @@ function wordsOf(arrival: Arrival, vendors: Vendors, room: MachineRoom): VendorW
   const { headers, url } = target;
   const request = { method, origin, path, query: url.searchParams, headers, body, json: jsonOf(body) };
   const answer = spec.sessions.standIn(request, room.of(adapter));
-  const isText = answer.body instanceof Uint8Array || answer.body === undefined;
-  const said = answer.body instanceof Uint8Array ? Buffer.from(answer.body) : (answer.body ?? "");
-  return { status: answer.status, headers: answer.headers ?? {}, body: said as VendorWords["body"], isText };
+  const { status, headers: told = {}, body: said } = answer;
+  if (said instanceof Uint8Array) return { status, headers: told, body: "", isText: true, bytes: Buffer.from(said) };
+  return { status, headers: told, body: said ?? "", isText: said === undefined };
 }
 
 /** Decides the answer. What the vendor would refuse is refused, whatever fault was asked for. */
