@@ -13,7 +13,6 @@ import {
   type SessionContext,
   type StandInAnswer,
   type StandInRequest,
-  shellWord,
   z,
 } from "#adapter";
 
@@ -38,7 +37,9 @@ const LAST_FRAME = 2;
 /** As a shell tells of a command that a signal has ended. */
 const KILLED = 137;
 /** What is given to the daemon to end a command by itself before we do it. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 1_000;
+/** A program of bash that becomes the one that its arguments are. */
+const AS_GIVEN = 'exec "$0" "$@"';
 
 function boxOf(box: Readonly<Record<string, unknown>>): Box {
   return box as unknown as Box;
@@ -73,7 +74,7 @@ async function kill(context: SessionContext, box: Box, pid: number): Promise<voi
 async function run(context: SessionContext, box: Box, command: BoxCommand) {
   const output = new HeardOutput();
   const heard: { pid?: number; exitCode?: number; error?: ProcessEvent["error"]; flooded?: true } = {};
-  const line = command.language === null ? command.text : argvOf(command).map(shellWord).join(" ");
+  const args = command.language === null ? [command.text] : [AS_GIVEN, ...argvOf(command)];
   const answer = await context.ask(
     {
       method: "POST",
@@ -87,7 +88,7 @@ async function run(context: SessionContext, box: Box, command: BoxCommand) {
       },
     },
     {
-      values: { process: { cmd: "/bin/bash", args: ["-l", "-c", line] }, stdin: false },
+      values: { process: { cmd: "/bin/bash", args: ["-l", "-c", ...args] }, stdin: false },
       judged: false,
       msMax: command.timeoutMs + GRACE_MS,
       messages: {
@@ -173,9 +174,11 @@ function daemon({ method, path, headers, body, json }: StandInRequest, machines:
   const asked = start.safeParse(framed(body));
   if (!asked.success)
     return frames([[LAST_FRAME, { error: { code: "invalid_argument", message: "unmarshal message" } }]]);
-  const text = asked.data.process.args.at(-1) ?? "";
+  const { args } = asked.data.process;
+  const text = args.at(-1) ?? "";
+  const language = args[3] === "python3" ? "python" : args[3] === "node" ? "javascript" : null;
   const timeoutMs = Number(headers["connect-timeout-ms"] ?? 60_000);
-  const ran = machines.run(machine, { language: null, text, timeoutMs });
+  const ran = machines.run(machine, { language, text, timeoutMs });
   const base64 = (one: string) => Buffer.from(one).toString("base64");
   const told: [number, unknown][] = [[0, { event: { start: { pid: 412 } } }]];
   if (ran.stdout !== "") told.push([0, { event: { data: { stdout: base64(ran.stdout) } } }]);

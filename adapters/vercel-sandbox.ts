@@ -16,7 +16,7 @@ import {
 
 const MINUTE_MS = 60_000;
 /** What the vendor is given to end a command by itself before we do it. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 1_000;
 const KILL = 9;
 const KILLED = 137;
 /** It has stopped, or is about to. */
@@ -234,7 +234,7 @@ export default defineAdapter({
       if (status !== 200 || !known.success) throw new BoxGone("the vendor does not know it");
       const { timeout, startedAt: sinceMs } = known.data.session;
       const nowMs = Date.parse(String(headers.date));
-      const leftMs = sinceMs === undefined || Number.isNaN(nowMs) ? 0 : sinceMs + timeout - nowMs;
+      const leftMs = sinceMs === undefined || Number.isNaN(nowMs) ? 0 : Math.max(0, sinceMs + timeout - nowMs);
       const duration = Math.round(minutes * MINUTE_MS - leftMs);
       if (duration < MINUTE_MS) return;
       const { status: extended } = await context.ask(EXTEND, about(context, id, { duration }));
