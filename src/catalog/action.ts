@@ -2,6 +2,8 @@
 import type { z } from "zod";
 import type { Retirement } from "../endpoint.ts";
 import type { FailureKind } from "../failures.ts";
+import type { StateSpec } from "./action-state.ts";
+import type { PrepaidUse } from "./prepaid.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
@@ -85,6 +87,8 @@ export interface AnswerRule extends When {
   readonly messageAt?: string;
   /** The vendor is left alone for so long. */
   readonly restMs?: number;
+  /** What the operator has to do, where it is nothing about a key that the vendor refuses. */
+  readonly todo?: string;
 }
 
 /** One request of an action. Params that the path does not use are sent under their own names. */
@@ -172,6 +176,8 @@ export interface ScriptContext<P = Params> {
   readonly params: P;
   /** Our key, its parts separated by newlines; every `ask` shows it as `auth` says, so this is for what has to be signed. */
   readonly key: string;
+  /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
+  readonly label: string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   /**
@@ -205,6 +211,8 @@ export interface TableEndpoint {
   readonly params: Readonly<Record<string, TableParam>>;
   /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
   readonly fixed?: JsonObject;
+  /** The vendor has ended it: it is listed no more, and whoever asks for it is told since when and what to ask for instead. */
+  readonly ended?: { readonly on: string; readonly successor?: string };
   /** The param whose value is the whole JSON body. */
   readonly body?: string;
   /** Default: the action's `price.cents`. */
@@ -294,6 +302,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   }[];
   /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
   readonly requires?: readonly { readonly kind: string; readonly param: string }[];
+  /** What it has to do with the adapter's `prepaid` time. */
+  readonly prepaid?: PrepaidUse;
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
   readonly callerIds?: readonly string[];
   /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
@@ -308,11 +318,13 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
   /** It reads pages: the sandbox's are read, and what they say is put into the example's answer. */
   readonly readsPages?: ReadsPages;
+  /** What the vendor keeps of such calls, for the sandbox. */
+  readonly state?: StateSpec;
 }
 
 /** How an action that reads pages tells what they say. */
 export interface ReadsPages {
-  /** The param that has the address, or the addresses. */
+  /** The param that has the address, or the addresses; or a template of what is kept, as `{crawl:/url}`. */
   readonly param: string;
   /** Points to the list that has an item for each page; without it the answer is of one. */
   readonly each?: string;

@@ -8,8 +8,10 @@ import { parseUnitPrice } from "./unit-price.ts";
 import {
   actionsSchema,
   actionTierSchema,
+  prepaidSchema,
   rateSchema,
   ruleSchema,
+  selfHostedActions,
   sessionsSchema,
   tableSchema,
 } from "./validate-action.ts";
@@ -77,6 +79,8 @@ const takes = z.strictObject({
   formats: z.literal("json_object").optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
+  effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });
 const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
 const wire = {
@@ -270,12 +274,16 @@ const adapter = z.strictObject({
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  prepaid: prepaidSchema.optional(),
   sessions: sessionsSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
+  selfHosted: z
+    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
+    .optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),

@@ -171,6 +171,7 @@ export function failureOf(
     retryAfterMs: rule?.restMs ?? retryAfterMs,
     mayHaveRun: mayHaveRun(answer.status, kind),
     ...(rule?.restMs === undefined ? {} : { restMs: rule.restMs }),
+    ...(rule?.todo === undefined ? {} : { todo: rule.todo }),
     ...(told ? { vendorBody: answer.json === undefined ? answer.text : answer.json } : {}),
   };
 }

@@ -1,4 +1,5 @@
 // An action whose requests are a function of its adapter's: what that is given, and what its end means.
+import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AskSpec, Messages, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
 import type { FailureKind } from "../failures.ts";
@@ -20,12 +21,19 @@ export interface ScriptAsk {
 export interface ScriptOptions {
   readonly params: Params;
   readonly key: string;
+  /** Of the call, for its label. */
+  readonly callId: string;
   readonly msMax: number;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   readonly ask: (ask: ScriptAsk) => Promise<VendorAnswer>;
   /** Throws VendorFailure where the answer is a failure. */
   readonly judge: (answer: VendorAnswer) => Judgement;
+}
+
+/** What a vendor knows a call of ours by: it says nothing about who called, and nobody can guess another's. */
+export function labelOf(callId: string): string {
+  return `tg-${hash("sha256", callId).slice(0, 24)}`;
 }
 
 /** How a script leaves from any depth where nothing was found. */
@@ -67,6 +75,9 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
   const context: ScriptContext = {
     params,
     key,
+    get label() {
+      return labelOf(options.callId);
+    },
     signal,
     ask(spec, how = {}) {
       const answer = ask(spec, how);
