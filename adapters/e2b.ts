@@ -21,15 +21,17 @@ interface Box {
   readonly token: string;
 }
 
-/** What a message of a running command says (envd's process.Process/Start), as far as it is read. */
-interface ProcessEvent {
-  readonly event?: {
-    readonly start?: { readonly pid?: number };
-    readonly data?: { readonly stdout?: string; readonly stderr?: string };
-    readonly end?: { readonly exitCode?: number };
-  };
-  readonly error?: { readonly code?: string; readonly message?: string };
-}
+/** What a message of a running command says (envd's process.Process/Start), as far as it is read. Whoever has the machine may have written it. */
+const processEvent = z.object({
+  event: z
+    .object({
+      start: z.object({ pid: z.int() }).optional(),
+      data: z.object({ stdout: z.string().optional(), stderr: z.string().optional() }).optional(),
+      end: z.object({ exitCode: z.int().min(-256).max(256).default(0) }).optional(),
+    })
+    .optional(),
+  error: z.object({ code: z.string().optional(), message: z.string().optional() }).optional(),
+});
 
 const ONE = { method: "GET", path: "/sandboxes/{id}" } as const;
 const DAEMON_PORT = "49983";
@@ -73,7 +75,12 @@ async function kill(context: SessionContext, box: Box, pid: number): Promise<voi
 
 async function run(context: SessionContext, box: Box, command: BoxCommand) {
   const output = new HeardOutput();
-  const heard: { pid?: number; exitCode?: number; error?: ProcessEvent["error"]; flooded?: true } = {};
+  const heard: {
+    pid?: number;
+    exitCode?: number;
+    error?: { code?: string | undefined; message?: string | undefined };
+    flooded?: true;
+  } = {};
   const args = command.language === null ? [command.text] : [AS_GIVEN, ...argvOf(command)];
   const answer = await context.ask(
     {
@@ -94,9 +101,9 @@ async function run(context: SessionContext, box: Box, command: BoxCommand) {
       messages: {
         form: "connect",
         heard(bytes, mark) {
-          const { event = {}, error } = JSON.parse(bytes.toString("utf8")) as ProcessEvent;
+          const { event = {}, error } = processEvent.parse(JSON.parse(bytes.toString("utf8")));
           if (event.start?.pid !== undefined) heard.pid = event.start.pid;
-          if (event.end !== undefined) heard.exitCode = event.end.exitCode ?? 0;
+          if (event.end !== undefined) heard.exitCode = event.end.exitCode;
           if (error !== undefined) heard.error = error;
           const { stdout = "", stderr = "" } = event.data ?? {};
           const more = output.stdout(Buffer.from(stdout, "base64")) && output.stderr(Buffer.from(stderr, "base64"));

@@ -23,11 +23,11 @@ const KILLED = 137;
 const GONE = [404, 410, 422];
 
 /** A line of a command's answer. */
-interface Line {
-  readonly command?: { readonly id?: string; readonly exitCode?: number | null; readonly durationMs?: number };
-  readonly stream?: "stdout" | "stderr" | "error";
-  readonly data?: string | { readonly code?: string; readonly message?: string };
-}
+const answerLine = z.object({
+  command: z.object({ id: z.string(), exitCode: z.int().nullish(), durationMs: z.number().optional() }).optional(),
+  stream: z.enum(["stdout", "stderr", "error"]).optional(),
+  data: z.union([z.string(), z.object({ code: z.string().optional() })]).optional(),
+});
 
 /** Our key is a token, the team and the project. */
 function scope({ key }: SessionContext): { readonly team: string; readonly projectId: string } {
@@ -72,7 +72,7 @@ async function run(context: SessionContext, id: string, command: BoxCommand) {
     messages: {
       form: "lines",
       heard(bytes) {
-        const { command: told, stream, data } = JSON.parse(bytes.toString("utf8")) as Line;
+        const { command: told, stream, data } = answerLine.parse(JSON.parse(bytes.toString("utf8")));
         if (told?.id !== undefined) heard.id = told.id;
         if (typeof told?.exitCode === "number") {
           heard.exitCode = told.exitCode;

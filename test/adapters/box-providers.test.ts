@@ -1,11 +1,6 @@
 // Four vendors of machines, each spoken to over real sockets in its own wire: what a command comes to, what may go wrong, and what is refused.
-import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import e2b from "../../adapters/e2b.ts";
 import runloop from "../../adapters/runloop.ts";
@@ -13,110 +8,33 @@ import sprites from "../../adapters/sprites.ts";
 import vercel from "../../adapters/vercel-sandbox.ts";
 import type { JsonObject } from "../../src/catalog/action.ts";
 import type { AdapterSpec } from "../../src/catalog/adapter.ts";
-import type { Adapter } from "../../src/catalog/catalog.ts";
-import {
-  type BoxCommand,
-  BoxGone,
-  type BoxOutput,
-  type SessionContext,
-  type SessionSpec,
-} from "../../src/catalog/session.ts";
-import { systemClock } from "../../src/clock.ts";
-import { buildRequest } from "../../src/upstream/build-request.ts";
+import { BoxGone } from "../../src/catalog/session.ts";
 import { connectFrame } from "../../src/upstream/connect-frames.ts";
-import { failureOf, judge } from "../../src/upstream/read-answer.ts";
-import { runScript } from "../../src/upstream/run-script.ts";
-import { VendorClient } from "../../src/upstream/vendor-client.ts";
 import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
-import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
-import { type BoxVendor, socketFrame, startBoxVendor } from "../support/box-vendor.ts";
+import { type BoxBench, KEY, openBoxBench } from "../support/box-bench.ts";
+import { socketFrame } from "../support/box-vendor.ts";
 
-const KEY = "e2b_0123456789abcdef";
 const SECRET = "a-word-of-the-caller";
 const specs: Readonly<Record<string, AdapterSpec>> = { e2b, runloop, sprites, "vercel-sandbox": vercel };
 const ids = Object.keys(specs);
-
-interface Bench {
-  readonly adapter: Adapter;
-  readonly sessions: SessionSpec;
-  readonly vendor: BoxVendor;
-}
-
-const benches = new Map<string, Bench>();
-const dispatcher = new Agent();
+const benches = new Map<string, BoxBench>();
 
 beforeAll(async () => {
-  for (const [id, spec] of Object.entries(specs)) {
-    if (spec.sessions === undefined) throw new Error(`${id} has no sessions`);
-    const vendor = await startBoxVendor(spec.sessions);
-    const base = id.replace("-", "_").toUpperCase();
-    const keys = spec.keyParts ?? [spec.keyEnv?.[0] ?? `${base}_API_KEY`];
-    const env = {
-      ...Object.fromEntries(keys.map((name, at) => [name, at === 0 ? KEY : `part-${at}`])),
-      [`${base}_BASE_URL`]: vendor.url,
-      [`${base}_SANDBOX_BASE_URL`]: `${vendor.url}/~sandbox`,
-    };
-    const adapter = catalogOf({ adapters: { [id]: spec } }, { env })
-      .adapters(LIVE)
-      .get(id);
-    if (adapter === undefined) throw new Error(`${id} is not configured`);
-    benches.set(id, { adapter, sessions: spec.sessions, vendor });
-  }
+  for (const [id, spec] of Object.entries(specs)) benches.set(id, await openBoxBench(id, spec));
 });
 afterAll(async () => {
-  for (const { vendor } of benches.values()) await vendor.close();
-  await dispatcher.destroy();
+  for (const one of benches.values()) await one.close();
 });
 
-function bench(id: string): Bench {
+function bench(id: string): BoxBench {
   const found = benches.get(id);
   if (found === undefined) throw new Error(`no ${id}`);
   return found;
 }
 
-/** Runs one script of a vendor's sessions as the gateway does; what it throws is thrown. */
-async function scripted<T>(
-  { adapter }: Bench,
-  script: (context: SessionContext) => Promise<T>,
-  msMax = 10_000,
-): Promise<T> {
-  const key = adapter.keys[0] ?? "";
-  const acquire = () => ({ waitMs: 0, valid: () => true, cancel() {} });
-  const client = new VendorClient({ adapter, acquire, msMax, dispatcher, clock: systemClock });
-  const results: T[] = [];
-  await runScript(
-    async (context) => {
-      results.push(await script(context));
-      return {};
-    },
-    {
-      params: {},
-      key,
-      msMax,
-      signal: new AbortController().signal,
-      ask: ({ spec, values, at, ...how }) => {
-        const build = () => buildRequest({ adapter, spec, params: values, key, row: null, soFar: undefined });
-        return client.ask({ ...how, build, redirectsMax: 0, splice: null });
-      },
-      judge(answer) {
-        const judged = judge(answer, { rules: adapter.spec.rules ?? [], wantsJson: false, errorFails: false });
-        if (judged.verdict === "success" || judged.verdict === "miss") return judged;
-        throw new VendorFailure(failureOf(answer, judged.verdict, judged.rule, null));
-      },
-    },
-  );
-  return results[0] as T;
-}
-
 let boxes = 0;
-function create(at: Bench, envs: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
-  const label = `tg-${String(++boxes).padStart(24, "0")}`;
-  const template = at.sessions.templates?.[0] ?? null;
-  return scripted(at, (context) => at.sessions.create(context, { template, envs, minutes: 10, label }));
-}
-
-function run(at: Bench, box: JsonObject, text: string, more: Partial<BoxCommand> = {}): Promise<BoxOutput> {
-  return scripted(at, (context) => at.sessions.run(context, box, { language: null, timeoutMs: 60_000, text, ...more }));
+function create(at: BoxBench, envs: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
+  return at.create(`tg-${String(++boxes).padStart(24, "0")}`, envs);
 }
 
 async function thrownBy(asked: Promise<unknown>): Promise<unknown> {
@@ -165,13 +83,13 @@ describe.each(ids)("a machine of %s", (id) => {
     const at = bench(id);
     at.vendor.prints("hello", { stdout: "hello\n" });
     const box = await create(at, { TOKEN: "it's" });
-    expect(await run(at, box, `echo hello ${SECRET}`)).toEqual({ stdout: "hello\n", stderr: "", exit_code: 0 });
+    expect(await at.run(box, `echo hello ${SECRET}`)).toEqual({ stdout: "hello\n", stderr: "", exit_code: 0 });
     expect(at.vendor.commands.at(-1)).toMatchObject({ language: null, text: `echo hello ${SECRET}` });
-    expect(await scripted(at, (context) => at.sessions.isOpen(context, box))).toBe(true);
-    await scripted(at, async (context) => at.sessions.extend?.(context, box, 20));
-    for (const _ of [1, 2]) await scripted(at, (context) => at.sessions.close(context, box));
-    expect(await scripted(at, (context) => at.sessions.isOpen(context, box))).toBe(false);
-    expect(await thrownBy(run(at, box, "ls"))).toBeInstanceOf(BoxGone);
+    expect(await at.scripted((context) => at.sessions.isOpen(context, box))).toBe(true);
+    await at.scripted(async (context) => at.sessions.extend?.(context, box, 20));
+    for (const _ of [1, 2]) await at.scripted((context) => at.sessions.close(context, box));
+    expect(await at.scripted((context) => at.sessions.isOpen(context, box))).toBe(false);
+    expect(await thrownBy(at.run(box, "ls"))).toBeInstanceOf(BoxGone);
   });
 
   it.each([
@@ -181,7 +99,7 @@ describe.each(ids)("a machine of %s", (id) => {
   ] as const)("runs code of %s as it was written", async (language, text) => {
     const at = bench(id);
     const box = await create(at);
-    await run(at, box, text, { language });
+    await at.run(box, text, { language });
     const expected = language === "bash" ? [null, "bash"] : [language];
     expect(at.vendor.commands.at(-1)?.text).toContain(text);
     expect(expected).toContain(at.vendor.commands.at(-1)?.language);
@@ -190,7 +108,7 @@ describe.each(ids)("a machine of %s", (id) => {
   it("tells an exit code that is none of success, and both streams", async () => {
     const at = bench(id);
     at.vendor.prints("false", { stdout: "out", stderr: "no such file", exit_code: 3 });
-    expect(await run(at, await create(at), "false")).toEqual({ stdout: "out", stderr: "no such file", exit_code: 3 });
+    expect(await at.run(await create(at), "false")).toEqual({ stdout: "out", stderr: "no such file", exit_code: 3 });
   });
 
   it("is found by its label where the answer to its creation was lost", async () => {
@@ -198,7 +116,7 @@ describe.each(ids)("a machine of %s", (id) => {
     await create(at);
     const label = `tg-${String(boxes).padStart(24, "0")}`;
     expect(at.vendor.machines.find(label)).not.toBeNull();
-    for (const _ of [1, 2]) await scripted(at, (context) => at.sessions.closeLabelled(context, label));
+    for (const _ of [1, 2]) await at.scripted((context) => at.sessions.closeLabelled(context, label));
     expect(at.vendor.machines.find(label)).toBeNull();
   });
 
@@ -219,10 +137,10 @@ describe.each(ids)("a machine of %s", (id) => {
     const box = await create(at);
     for (const status of [401, 500]) {
       at.vendor.next(path, { status, body: {} });
-      expect(await kindOf(run(at, box, "ls"))).toMatch(/^provider_/);
+      expect(await kindOf(at.run(box, "ls"))).toMatch(/^provider_/);
     }
     for (const machine of at.vendor.machines.all()) at.vendor.machines.end(machine);
-    expect(await thrownBy(run(at, box, "ls"))).toBeInstanceOf(BoxGone);
+    expect(await thrownBy(at.run(box, "ls"))).toBeInstanceOf(BoxGone);
   });
 
   it("never has a command, or our key, in an address", () => {
@@ -252,7 +170,7 @@ describe.each(streaming)("a stream of %s", (id) => {
       };
       pour();
     });
-    const output = await run(at, await create(at), "yes");
+    const output = await at.run(await create(at), "yes");
     expect(output).toMatchObject({ exit_code: 137, truncated: true });
     expect(output.stdout).toHaveLength(1024 * 1024);
     // 16 MiB are heard; what the sockets hold besides is a few MiB.
@@ -267,7 +185,7 @@ describe.each(streaming)("a stream of %s", (id) => {
       to.write(Buffer.concat(Array.from({ length: 20_000 }, () => piece(Buffer.from("y")))), () => to.destroy());
     });
     // What was said is not the whole of it: it broke off.
-    expect(await kindOf(run(at, await create(at), "yes"))).toMatch(
+    expect(await kindOf(at.run(await create(at), "yes"))).toMatch(
       /^provider_(connection_failed|malformed|server_error)$/,
     );
   });
@@ -285,7 +203,7 @@ describe.each(streaming)("a stream of %s", (id) => {
       };
       to.end(ends[id] ?? "");
     });
-    const output = await run(at, await create(at), "cat /dev/urandom");
+    const output = await at.run(await create(at), "cat /dev/urandom");
     expect(output.stdout).toBe("a\ufffd\ufffdb");
   });
 
@@ -298,7 +216,7 @@ describe.each(streaming)("a stream of %s", (id) => {
       begin(to);
       to.write(piece(Buffer.from("begun")));
     });
-    const output = await run(at, await create(at), "sleep infinity", { timeoutMs: 100 });
+    const output = await at.run(await create(at), "sleep infinity", { timeoutMs: 100 });
     expect(output).toEqual({ stdout: "begun", stderr: "", exit_code: 124, timed_out: true });
     await closed.promise;
     // Where a lost connection does not end a command, it is killed.
@@ -315,7 +233,7 @@ describe.each(streaming)("a stream of %s", (id) => {
         Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]), Buffer.alloc(4096, 0xff), Buffer.from("\n")]),
       );
     });
-    expect(await kindOf(run(at, await create(at), "ls"))).toBe("provider_malformed");
+    expect(await kindOf(at.run(await create(at), "ls"))).toBe("provider_malformed");
   });
 });
 
@@ -323,7 +241,7 @@ describe("a time that is over", () => {
   it.each(["e2b", "runloop", "vercel-sandbox"])("is told by %s itself", async (id) => {
     const at = bench(id);
     at.vendor.prints("forever", { stdout: "a", exit_code: 137, timed_out: true });
-    const output = await run(at, await create(at), "forever", { timeoutMs: 1_000 });
+    const output = await at.run(await create(at), "forever", { timeoutMs: 1_000 });
     expect(output).toMatchObject({ exit_code: 124, timed_out: true });
     const asked = at.vendor.requests.map(
       ({ url, headers, body }) => `${url} ${headers["connect-timeout-ms"]} ${Buffer.from(body)}`,
@@ -343,7 +261,7 @@ describe("the vendor's own deadline", () => {
     const box = await create(at);
     const session = { id: "box", status: "running", timeout: 300_000, startedAt: Date.now() - 60_000 };
     at.vendor.next(/sessions\/[^/]+\?/, { status: 200, body: { session, routes: [] } });
-    await scripted(at, async (context) => at.sessions.extend?.(context, box, 20));
+    await at.scripted(async (context) => at.sessions.extend?.(context, box, 20));
     const { url = "", json } = at.vendor.requests.at(-1) ?? {};
     expect(url).toContain("/extend-timeout");
     // The vendor's clock tells seconds.
@@ -354,7 +272,7 @@ describe("the vendor's own deadline", () => {
 describe("our key", () => {
   it("is never shown to the daemon inside of a machine, where the one who has the machine can listen", async () => {
     const at = bench("e2b");
-    await run(at, await create(at), "ls");
+    await at.run(await create(at), "ls");
     const inside = at.vendor.requests.filter(({ origin }) => origin === "sandbox");
     expect(inside.length).toBeGreaterThan(0);
     for (const { headers, url, body } of inside) {
@@ -363,6 +281,21 @@ describe("our key", () => {
     }
     const outside = at.vendor.requests.filter(({ origin }) => origin !== "sandbox");
     expect(outside.every(({ headers }) => headers["x-api-key"] === KEY)).toBe(true);
+  });
+
+  it("does not rest because of what that daemon says, and what it tells is not believed", async () => {
+    const at = bench("e2b");
+    const box = await create(at);
+    for (const status of [401, 402, 403, 429]) {
+      at.vendor.next(/Process\/Start/, { status, headers: { "retry-after": "9999" }, body: { code: "no" } });
+      expect(await kindOf(at.run(box, "ls"))).toBe("provider_server_error");
+    }
+    for (const event of ['{"start":{"pid":{}}}', '{"end":{"exitCode":"0"}}', '{"data":{"stdout":7}}', "[]"]) {
+      at.vendor.next(/Process\/Start/, (to) => {
+        headed(to, "application/connect+json").write(connectFrame(`{"event":${event}}`));
+      });
+      expect(await kindOf(at.run(box, "ls"))).toBe("provider_malformed");
+    }
   });
 
   it("is one of three parts at Vercel: a token, the team, the project", async () => {
@@ -379,7 +312,7 @@ describe("a web socket", () => {
     const at = bench("sprites");
     const box = await create(at);
     at.vendor.next(/\/exec/, { status: 503, body: { error: "busy" } });
-    expect(await kindOf(run(at, box, "ls"))).toBe("provider_overloaded");
+    expect(await kindOf(at.run(box, "ls"))).toBe("provider_overloaded");
     const pong = Promise.withResolvers<boolean>();
     at.vendor.next(/\/exec/, (to) => {
       let heard = Buffer.alloc(0);
@@ -394,26 +327,8 @@ describe("a web socket", () => {
       });
       to.write(socketFrame("are you there", 9));
     });
-    expect(await run(at, box, "ls")).toEqual({ stdout: "abc", stderr: "", exit_code: 4 });
+    expect(await at.run(box, "ls")).toEqual({ stdout: "abc", stderr: "", exit_code: 4 });
     expect(await pong.promise).toBe(true);
-  });
-
-  it("carries a program that a real shell runs, with the variables that were kept", async () => {
-    const at = bench("sprites");
-    const home = mkdtempSync(join(tmpdir(), "sprite-"));
-    const box = await create(at, { GREETING: 'it\'s "$HOME"' });
-    await run(at, box, "printf '%s' \"$GREETING\"; exit 5");
-    const asked = at.vendor.requests.filter(({ said }) => said !== undefined).slice(-2);
-    const bash = ({ query, said = [] }: (typeof asked)[number]) => {
-      const input = Buffer.concat(said.filter(([stream]) => stream === 0).map((one) => one.subarray(1)));
-      const [command = "", ...args] = query.getAll("cmd");
-      return execFileSync(command, args, { input, env: { PATH: process.env.PATH, HOME: home } }).toString();
-    };
-    const [kept, ran] = asked;
-    if (kept === undefined || ran === undefined) throw new Error("two commands were to be asked");
-    bash(kept);
-    const failed: unknown = await thrownBy((async () => bash(ran))());
-    expect(failed).toMatchObject({ status: 5, stdout: Buffer.from('it\'s "$HOME"') });
   });
 });
 
