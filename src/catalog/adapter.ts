@@ -7,6 +7,7 @@ import type { SessionSpec } from "./session.ts";
 export { z } from "zod";
 export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export {
   exactlyOne,
@@ -26,6 +27,7 @@ export {
   type BoxCommand,
   BoxGone,
   type BoxOutput,
+  type Machine,
   type Machines,
   type SessionContext,
   type SessionSpec,
