@@ -151,8 +151,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { keptBytesMax } = config;
   const kinds = [...composites.jobKinds, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
-  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
-  const { jobs, kernel, run } = openJobs(parts);
+  const parts = {
+    stores,
+    kinds,
+    owner,
+    catalog: catalog.current,
+    actionCatalog,
+    upstream,
+    chat,
+    keptBytesMax,
+    onBroken,
+  };
+  const { jobs, paidTimes, kernel, run } = openJobs(parts);
   observer.onScrape({ jobs: () => jobs.seen() });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
@@ -204,10 +214,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.
-  if (role?.kind !== "parent") await jobs.start();
+  if (role?.kind !== "parent") {
+    await jobs.start();
+    paidTimes.start();
+  }
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
+    await paidTimes.stop();
     await composites.close();
     actionCatalog.close();
     await leases.stop();

@@ -1,9 +1,11 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
+import type { PrepaidSpec } from "./prepaid.ts";
+import type { SessionSpec } from "./session.ts";
 
 export { z } from "zod";
-export { action } from "./action.ts";
+export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
 export { localServer } from "./local-server.ts";
 export {
@@ -17,7 +19,21 @@ export {
   rule,
   together,
 } from "./params-rules.ts";
+export type { PrepaidSpec } from "./prepaid.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
+export {
+  argvOf,
+  type BoxCommand,
+  BoxGone,
+  type BoxOutput,
+  type Machines,
+  type SessionContext,
+  type SessionSpec,
+  type StandInAnswer,
+  type StandInRequest,
+  shellWord,
+} from "./session.ts";
+export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
@@ -290,6 +306,16 @@ export interface UnitModelSpec {
   readonly fillsIn?: boolean;
 }
 
+/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
+export interface SelfHostedSpec {
+  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
+  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
+  /** Actions that it does not have: they are listed as not configured. */
+  readonly lacks?: readonly string[];
+  /** What it takes and answers otherwise, by action. */
+  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
+}
+
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
@@ -322,6 +348,8 @@ export interface AdapterSpec {
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
+  /** Who has no key for it may run it himself: `<ID>_BASE_URL` alone turns it on, no key is sent, and a call costs us nothing. */
+  readonly selfHosted?: SelfHostedSpec;
   /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
   readonly several?: boolean;
   /** Reached only by sandbox accounts. */
@@ -331,6 +359,8 @@ export interface AdapterSpec {
   readonly contact?: "polite" | "required";
   /** Other hosts of the vendor by name, as `origin` is; `<ID>_<NAME>_BASE_URL` replaces one. `{param}` may stand in a host. */
   readonly origins?: Readonly<Record<string, string>>;
+  /** Those of `origins` that our key is not shown to, because the vendor is not alone there: a machine that callers run programs on. */
+  readonly keylessOrigins?: readonly string[];
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   readonly waitsFor?: string;
   /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */
@@ -339,6 +369,10 @@ export interface AdapterSpec {
   readonly rules?: readonly AnswerRule[];
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  /** Time that callers pay before it passes, for the actions that say what they do with it. */
+  readonly prepaid?: PrepaidSpec;
+  /** A machine of its that goes on between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
+  readonly sessions?: SessionSpec;
   /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */
   readonly nativeActions?: Readonly<Record<string, NativeWire>>;
   readonly chat?: ChatSpec;

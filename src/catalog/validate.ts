@@ -5,7 +5,16 @@ import type { AdapterTable } from "./adapter.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 import { parseUnitPrice } from "./unit-price.ts";
-import { actionsSchema, actionTierSchema, rateSchema, ruleSchema, tableSchema } from "./validate-action.ts";
+import {
+  actionsSchema,
+  actionTierSchema,
+  prepaidSchema,
+  rateSchema,
+  ruleSchema,
+  selfHostedActions,
+  sessionsSchema,
+  tableSchema,
+} from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
@@ -263,15 +272,21 @@ const adapter = z.strictObject({
     .optional(),
   contact: z.enum(["polite", "required"]).optional(),
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
+  keylessOrigins: z.array(z.string()).optional(),
   waitsFor: z.string().min(1).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  prepaid: prepaidSchema.optional(),
+  sessions: sessionsSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
+  selfHosted: z
+    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
+    .optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),

@@ -1,5 +1,6 @@
 // Makes a Plan from an action and its params, whoever asks for it: its quote, its candidates, and what must be kept of its answer.
 
+import type { ActionOffer } from "../catalog/catalog.ts";
 import { jobIdOf } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
@@ -60,15 +61,17 @@ async function careFor(
 }
 
 async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
-  const { sold, row, payer } = call;
+  const { sold, params, row, payer } = call;
   const offered = offeredCalls(call);
   if (offered instanceof GatewayError) return offered;
-  for (const { offer, params } of offered) {
+  for (const { offer, params: own } of offered) {
     if (offer.spec.requires === undefined) continue;
-    const foreign = await foreignId(offer, params, { payer, records: deps.records });
-    if (foreign !== null) return foreign;
+    const foreign = await foreignId(offer, own, { payer, records: deps.records });
+    const refused = foreign ?? (await deps.paidTimes.refusal(offer, own, payer));
+    if (refused !== null) return refused;
   }
-  const byCandidate = candidatesOf(offered, call, { ...order, upstream: deps.upstream });
+  const around = (offer: ActionOffer) => deps.paidTimes.around(offer, params, { payer, callId: order.id });
+  const byCandidate = candidatesOf(offered, call, { ...order, around, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
@@ -79,7 +82,7 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
     wholeMsMax: offered.reduce((sum, { offer }) => sum + actionMsMax(offer), WHOLE_MS_MORE),
     whenCallerLeaves: "finish",
     upstreamNanoMax: () =>
-      offered.map(({ offer, params }) => nanoFromCents(upstreamCentsOf(offer.spec, params, row))).reduce(add, ZERO),
+      offered.map(({ offer, params: own }) => nanoFromCents(upstreamCentsOf(offer.spec, own, row))).reduce(add, ZERO),
     prepare: offered.some((one) => needsCare(one, servedAs))
       ? async (final, served, reading) => {
           const one = offeredBy(served);
