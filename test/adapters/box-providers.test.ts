@@ -255,6 +255,28 @@ describe("a time that is over", () => {
   });
 });
 
+describe("an answer of Runloop that is too long", () => {
+  it("is not kept: fewer lines are asked for, and a line that is longer still ends the command", async () => {
+    const at = bench("runloop");
+    at.vendor.prints("lines", { stdout: "the last lines" });
+    const box = await create(at);
+    const long = {
+      status: "completed",
+      devbox_id: "d",
+      execution_id: "e",
+      stdout: "x".repeat(3 * 1024 * 1024),
+      exit_status: 0,
+    };
+    at.vendor.next(/wait_for_status/, { status: 200, body: long });
+    expect(await at.run(box, "lines")).toMatchObject({ stdout: "the last lines", exit_code: 0 });
+    expect(at.vendor.requests.slice(-2).map(({ query }) => query.get("last_n"))).toEqual(["10000", "100"]);
+    at.vendor.next(/wait_for_status/, { status: 200, body: long });
+    at.vendor.next(/wait_for_status/, { status: 200, body: long });
+    expect(await at.run(box, "lines")).toEqual({ stdout: "", stderr: "", exit_code: 137, truncated: true });
+    expect(at.vendor.requests.at(-1)?.url).toContain("/kill");
+  });
+});
+
 describe("the vendor's own deadline", () => {
   it("is pushed at Vercel by as much as is missing, in milliseconds", async () => {
     const at = bench("vercel-sandbox");
