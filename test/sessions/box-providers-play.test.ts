@@ -33,7 +33,10 @@ describe.each(["e2b", "runloop", "vercel-sandbox", "sprites"])("a session of %s 
     expect(await data({ command: "cat note" })).toEqual({ stdout: "hello ada\n", stderr: "", exit_code: 0 });
     expect(await data({ code: "print(6 * 7)" })).toMatchObject({ stdout: "42\n", exit_code: 0 });
     expect(await data({ code: "console.log('it is')", language: "javascript" })).toMatchObject({ stdout: "it is\n" });
-    expect(await data({ command: "nonsense" })).toMatchObject({ stderr: "bash: nonsense: command not found\n", exit_code: 127 });
+    expect(await data({ command: "nonsense" })).toMatchObject({
+      stderr: "bash: nonsense: command not found\n",
+      exit_code: 127,
+    });
     expect(await data({ command: "yes" })).toMatchObject({ truncated: true });
     const failed = await run(`${id}/session`, { session_id, command: "echo" }, { "x-tollgate-sandbox-fault": "500" });
     expect(failed).toMatchObject({ ok: false, error: "upstream_error" });
