@@ -22,6 +22,7 @@ import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
 import { resultAction } from "../src/run/result-action.ts";
+import { sessionActions } from "../src/sessions/session-actions.ts";
 import { fullPriceWords } from "../src/web/words.ts";
 import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
@@ -82,7 +83,12 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
   const ours = [discoverAction(unused), resultAction(unused), cancelAction(unused), ...filesActions(unused)];
   const pages = [onescrapeAction(unused), ...onesearchActions(unused)];
   const composites = [...pages, onefind(unused), onefindDeep(unused), consultAction(unused)];
-  const actionCatalog = openActionCatalog(() => catalog, [...ours, ...composites]);
+  const sessions = { deps: unused, vendor: unused, commands: unused };
+  const actionCatalog = openActionCatalog(
+    () => catalog,
+    [...ours, ...composites],
+    (adapter) => sessionActions(adapter, sessions),
+  );
   return actionCatalog.all({ sandbox: false });
 }
 
@@ -90,8 +96,8 @@ function actionRow(action: CatalogAction): readonly string[] {
   const { price, description } = descriptorOf(action);
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
-  const keys = new Set(action.local === null ? vendorsOf(action).map((one) => keyWords(one, action.action)) : ["none"]);
-  return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ")];
+  const keys = new Set(vendorsOf(action).map((one) => keyWords(one, action.action)));
+  return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ") || "none"];
 }
 
 async function catalogTables() {
