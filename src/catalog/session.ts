@@ -1,0 +1,153 @@
+// A metered session: a vendor's machine that goes on between calls. What an adapter says of one, as data and five small scripts.
+import type { Json, JsonObject, ScriptContext } from "./action.ts";
+
+export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
+/** What each adapter with sessions sells, as `<adapter id>/<name>`. */
+export const SESSION_ACTIONS = ["create_session", "session", "close"] as const;
+export type SessionLanguage = (typeof SESSION_LANGUAGES)[number];
+
+/**
+ * What the scripts of a session are given: `ask` at the vendor's pace and within the script's time, each answer held against the
+ * adapter's rules unless it is asked with `judged: false`. A failure is thrown by `ask` and by `end`, and told as any action's is.
+ */
+export type SessionContext = Pick<ScriptContext, "key" | "signal" | "ask" | "end">;
+
+/** What is ordered. */
+export interface NewBox {
+  /** One of `templates`; null where the vendor has none. */
+  readonly template: string | null;
+  readonly envs: Readonly<Record<string, string>>;
+  /** How long the vendor is to let it live if it hears no more of us: `leaseMinutes`. */
+  readonly minutes: number;
+  /**
+   * `tg-` and 24 hexadecimal digits, of no other box: it goes to the vendor as the box's name, or as its label, so that a box whose
+   * answer was lost is found by `closeLabelled`.
+   */
+  readonly label: string;
+}
+
+/** What a session is asked to run. */
+export interface BoxCommand {
+  /** Of `code` its language, and of a command null: a line for a shell. */
+  readonly language: SessionLanguage | null;
+  readonly text: string;
+  /** The vendor is to end it after so long; it is asked for a little longer. */
+  readonly timeoutMs: number;
+}
+
+/** What came of it. Texts may be as long as the vendor's answer: they are cut, and made UTF-8, by whoever asked. */
+export interface BoxOutput {
+  readonly stdout: string;
+  /** "" where the vendor does not keep the two apart. */
+  readonly stderr: string;
+  readonly exit_code: number;
+  /** The vendor ended it because its time was over. Its exit code is then 124, as that of timeout(1) is. */
+  readonly timed_out?: true;
+  /** Not all of what it printed is there. */
+  readonly truncated?: true;
+}
+
+/** What we order is always the same, so its price is. */
+export interface SessionSpec {
+  /** One sentence on what the machine is, without its size and its price. */
+  readonly description: string;
+  readonly vcpus: number;
+  readonly memoryGb: number;
+  /** `open`: each started minute from create to close. `busy`: only while a command runs, and never less than a minute in all. */
+  readonly metered: "open" | "busy";
+  /** The sale price of this size, in cents: vCPUs x 5, or our cost x 1.1 where that is more. */
+  readonly centsPerHour: number;
+  /** What the vendor takes from us, in cents. */
+  readonly upstreamCentsPerHour: number;
+  /** The longest that the vendor lets it live, or that we do. */
+  readonly minutesMax: number;
+  /** How far ahead the vendor's own deadline is set at create and by `extend`, so that a gateway that dies leaves nothing running for long. */
+  readonly leaseMinutes: number;
+  /** The first is the default. Absent: the vendor has none, and callers name none. */
+  readonly templates?: readonly string[];
+  /** What `code` may be of; the first is the default. */
+  readonly languages: readonly [SessionLanguage, ...SessionLanguage[]];
+  /** For create, in milliseconds. Default 60,000. */
+  readonly createMsMax?: number;
+  /** Answers once the box can run commands, with what the other scripts need: ids and tokens. They are kept and never logged. */
+  create(context: SessionContext, wanted: NewBox): Promise<JsonObject>;
+  /** A box that is gone throws BoxGone. */
+  run(context: SessionContext, box: JsonObject, command: BoxCommand): Promise<BoxOutput>;
+  /** Pushes the vendor's own deadline to `minutes` from now. Absent: it has none that can be pushed. */
+  extend?(context: SessionContext, box: JsonObject, minutes: number): Promise<void>;
+  isOpen(context: SessionContext, box: JsonObject): Promise<boolean>;
+  /** Ends it. One that the vendor does not know any more is closed. */
+  close(context: SessionContext, box: JsonObject): Promise<void>;
+  /** Ends whatever a create has made under this label whose answer never came; nothing is there: it is closed. */
+  closeLabelled(context: SessionContext, label: string): Promise<void>;
+  /** The vendor's side of all this, for the sandbox: it refuses what the vendor refuses. */
+  standIn(request: StandInRequest, machines: Machines): StandInAnswer;
+}
+
+/** A request as it comes to a vendor's place in the sandbox. Key and method of showing it have been checked. */
+export interface StandInRequest {
+  readonly method: string;
+  /** Which of the adapter's `origins` was asked; undefined: its own. */
+  readonly origin: string | undefined;
+  /** Below that origin, decoded, without a query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+  /** The body as JSON; undefined where it is none. */
+  readonly json: unknown;
+  /** The request opens a web socket, and these are the messages that were said on it until now. */
+  readonly said?: readonly Uint8Array[];
+}
+
+/** Bytes go out as they are, under `content-type` of the headers; anything else as JSON; undefined is no body. */
+export interface StandInAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json | Uint8Array;
+  /** Of status 101, which opens a web socket: what is said, texts as texts, before it is closed. Without it more is listened to. */
+  readonly messages?: readonly (string | Uint8Array)[];
+}
+
+/** A machine of the sandbox. It keeps its files, as texts by their paths. */
+export interface Machine {
+  readonly id: string;
+  readonly name: string;
+  readonly envs: Readonly<Record<string, string>>;
+  readonly files: Map<string, string>;
+  /** What the stand-in wants to remember of it. */
+  readonly notes: JsonObject;
+}
+
+/** The machines that the sandbox keeps for one vendor. They run nothing: a few commands and one-line programs have an answer. */
+export interface Machines {
+  make(given: Pick<Machine, "name" | "envs" | "notes">): Machine;
+  /** By id or by name; null: there is none, or it has ended. */
+  find(idOrName: string): Machine | null;
+  /** Those that have not ended. */
+  all(): readonly Machine[];
+  end(machine: Machine): void;
+  run(machine: Machine, command: BoxCommand): BoxOutput;
+}
+
+/** The vendor has no such box any more: the session is over. */
+export class BoxGone extends Error {}
+
+const QUOTE = /'/g;
+
+/** A word of a shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return `'${text.replace(QUOTE, `'\\''`)}'`;
+}
+
+const INTERPRETERS = {
+  python: ["python3", "-c"],
+  javascript: ["node", "-e"],
+  typescript: ["node", "--experimental-strip-types", "--input-type=module-typescript", "-e"],
+  bash: ["bash", "-c"],
+} as const satisfies Record<SessionLanguage, readonly string[]>;
+
+/** The argv of a command for a machine that has bash, python3 and node: code is given to its interpreter as it is. */
+export function argvOf({ language, text }: Pick<BoxCommand, "language" | "text">): readonly string[] {
+  return language === null ? ["bash", "-c", text] : [...INTERPRETERS[language], text];
+}
