@@ -34,6 +34,7 @@ export {
   shellWord,
 } from "./session.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
+export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
 type RatesSpec = Omit<TokenPriceSpec, "since" | "steps" | "hours">;
@@ -342,6 +343,11 @@ export interface AdapterSpec {
   readonly rate?: { readonly requests: number; readonly perMs: number };
   /** What the vendor's answers mean, for all of its actions. */
   readonly rules?: readonly AnswerRule[];
+  /**
+   * It has no HTTP: requests of its actions go to a process that runs this file, `adapters/<id>.helper.ts`, unless `<ID>_BASE_URL` names a
+   * server that takes them. An address, from `import.meta.resolve`.
+   */
+  readonly sidecar?: string;
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   /** Time that callers pay before it passes, for the actions that say what they do with it. */

@@ -269,6 +269,7 @@ const adapter = z.strictObject({
   waitsFor: z.string().min(1).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
+  sidecar: z.string().startsWith("file:").optional(),
   actions: actionsSchema.optional(),
   prepaid: prepaidSchema.optional(),
   sessions: sessionsSchema.optional(),

@@ -10,6 +10,7 @@ import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from 
 import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, runSteps } from "./run-steps.ts";
+import type { Sidecar } from "./sidecar/sidecar.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
@@ -52,6 +53,8 @@ export interface ActionAttemptOptions {
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
+  /** The process that is asked in the vendor's place; null: the vendor is asked. */
+  readonly sidecar: Sidecar | null;
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
