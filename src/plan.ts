@@ -98,6 +98,18 @@ export interface KeptHoldSpec {
   /** What the caller has called it. */
   readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
+  /** Work that may go on beyond this hold, in others after it under the same parent: what those are placed with. */
+  readonly chain?: HoldChain;
+}
+
+/** What every hold of one piece of work has in common. */
+export interface HoldChain {
+  /** The first of them, which the others have as their parent. */
+  readonly firstId: string;
+  readonly keyId: string;
+  readonly asked: string;
+  readonly slots: readonly Slot[];
+  readonly onExpire: KeptHoldSpec["onExpire"];
 }
 
 /** What a call did cost: the caller, and us. */

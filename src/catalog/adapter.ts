@@ -33,6 +33,7 @@ export {
   type StandInRequest,
   shellWord,
 } from "./session.ts";
+export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
 
@@ -92,6 +93,10 @@ export interface ChatTakes {
   readonly efforts?: readonly string[];
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */
+  readonly cachePoints?: readonly ("system" | "messages" | "tools")[];
+  /** In the wire `converse`: the field that the model's maker has for effort. Default: none, so that no effort is asked for. */
+  readonly effortField?: "reasoning_effort" | "reasoningConfig";
 }
 
 /** Where the calls of a model go, if not to the wire's own path; `{model}` is the vendor's name of it, others are of the adapter's settings. */
@@ -104,14 +109,14 @@ export interface ModelPaths {
 
 /** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
 export interface ChatWire {
-  /** What is taken of OpenAI's chat wire. */
+  /** What is taken of OpenAI's chat wire, and of the wire `converse` as far as it has the like. */
   readonly takes?: ChatTakes;
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   readonly answersInParts?: boolean;
   /**
    * Which links of images and documents the vendor opens itself: any at `https`, those at `https` whose ending names a type (`https-typed`),
    * or none. The others are opened by us and sent as what stands there. Default: in the wires `messages` and `generate-content` the first and
-   * the second, in the others all.
+   * the second, in `converse` none, in the others all.
    */
   readonly fetches?: "https" | "https-typed" | "none";
   /** Requests with tools go in this wire in place of the vendor's other one. */
@@ -296,6 +301,16 @@ export interface UnitModelSpec {
   readonly fillsIn?: boolean;
 }
 
+/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
+export interface SelfHostedSpec {
+  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
+  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
+  /** Actions that it does not have: they are listed as not configured. */
+  readonly lacks?: readonly string[];
+  /** What it takes and answers otherwise, by action. */
+  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
+}
+
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
@@ -328,6 +343,8 @@ export interface AdapterSpec {
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
+  /** Who has no key for it may run it himself: `<ID>_BASE_URL` alone turns it on, no key is sent, and a call costs us nothing. */
+  readonly selfHosted?: SelfHostedSpec;
   /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
   readonly several?: boolean;
   /** Reached only by sandbox accounts. */
@@ -337,6 +354,8 @@ export interface AdapterSpec {
   readonly contact?: "polite" | "required";
   /** Other hosts of the vendor by name, as `origin` is; `<ID>_<NAME>_BASE_URL` replaces one. `{param}` may stand in a host. */
   readonly origins?: Readonly<Record<string, string>>;
+  /** Those of `origins` that our key is not shown to, because the vendor is not alone there: a machine that callers run programs on. */
+  readonly keylessOrigins?: readonly string[];
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   readonly waitsFor?: string;
   /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */

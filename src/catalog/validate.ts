@@ -11,6 +11,7 @@ import {
   prepaidSchema,
   rateSchema,
   ruleSchema,
+  selfHostedActions,
   sessionsSchema,
   tableSchema,
 } from "./validate-action.ts";
@@ -78,6 +79,8 @@ const takes = z.strictObject({
   formats: z.literal("json_object").optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
+  effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });
 const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
 const wire = {
@@ -266,6 +269,7 @@ const adapter = z.strictObject({
     .optional(),
   contact: z.enum(["polite", "required"]).optional(),
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
+  keylessOrigins: z.array(z.string()).optional(),
   waitsFor: z.string().min(1).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
@@ -278,6 +282,9 @@ const adapter = z.strictObject({
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
+  selfHosted: z
+    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
+    .optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),

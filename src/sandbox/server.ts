@@ -174,7 +174,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     callLog,
     scriptedFaults: createScriptedFaults(clock),
     vendors,
-    memory: createActionMemory(),
+    memory: createActionMemory(() => clock.epochMs()),
   };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {

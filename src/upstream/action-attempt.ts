@@ -122,25 +122,24 @@ class ActionAttempt implements Attempt {
         callId,
         msMax,
         signal: this.#ending.signal,
-        ask: ({ spec: request, values, at, afterMs }) => this.#ask(request, { at, values }, afterMs),
+        ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
         judge: (answer) => this.#judge(answer, null),
       });
     }
     return runSteps({
       spec,
-      ask: ({ spec: request, at, soFar, afterMs }) => this.#ask(request, { at, soFar }, afterMs),
+      ask: ({ spec: request, at, soFar, afterMs }) => this.#ask(request, { at, soFar }, { afterMs }),
       judge: (answer, step) => this.#judge(answer, step),
     });
   }
 
-  #ask(request: RequestSpec, parts: BuildParts, afterMs: number): Promise<VendorAnswer> {
-    const question: Question = {
-      build: () => this.#options.build(request, parts),
-      redirectsMax: request.redirectsMax ?? 0,
-      afterMs,
-      splice: this.#splice,
-    };
-    return this.#client.ask(question);
+  #ask(
+    request: RequestSpec,
+    parts: BuildParts,
+    how: Pick<Question, "afterMs" | "msMax" | "messages">,
+  ): Promise<VendorAnswer> {
+    const build = () => this.#options.build(request, parts);
+    return this.#client.ask({ ...how, build, redirectsMax: request.redirectsMax ?? 0, splice: this.#splice });
   }
 
   /** What an answer means. Throws VendorFailure where it is a failure. */

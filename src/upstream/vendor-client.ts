@@ -1,5 +1,6 @@
 // Asks a vendor on behalf of one call: each exchange waits for a permit and comes back as a whole answer, all by one deadline.
 import type { Dispatcher } from "undici";
+import type { Messages } from "../catalog/action.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
@@ -23,6 +24,10 @@ export interface Question {
   readonly afterMs: number;
   /** Takes a long answer over; null: the answer is wanted whole. */
   readonly splice: Splice | null;
+  /** Hears a good answer's messages instead of it being kept. Default: nobody does. */
+  readonly messages?: Messages;
+  /** The most that this exchange may take, in milliseconds. Default: what is left of the whole. */
+  readonly msMax?: number;
 }
 
 export interface VendorClientOptions {
@@ -152,12 +157,13 @@ export class VendorClient {
 
   async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
     const { adapter, dispatcher, clock, sidecar = null } = this.#options;
-    const { redirectsMax, splice } = question;
+    const { redirectsMax, splice, messages = null, msMax = Number.POSITIVE_INFINITY } = question;
     const leftMs = () => this.#leftMs;
+    const options = { adapter, dispatcher, clock, redirectsMax, splice, messages, msMax, leftMs };
     const exchange =
       sidecar === null
-        ? new VendorExchange({ adapter, dispatcher, clock, redirectsMax, splice, leftMs })
-        : new SidecarExchange(sidecar, Math.max(1, this.#leftMs));
+        ? new VendorExchange(options)
+        : new SidecarExchange(sidecar, Math.max(1, Math.min(msMax, this.#leftMs)));
     this.#running.add(exchange);
     try {
       const answer = await exchange.run(request);

@@ -28,8 +28,15 @@ export class LedgerState {
     this.#loadHolds();
   }
 
+  /** Writes what the transaction has changed in memory, and counts its postings. */
+  flush(): void {
+    this.accounts.flush();
+    this.entries.flush();
+  }
+
   /** Forgets what is in memory and reads it again. */
   reload(): void {
+    this.entries.reload();
     this.accounts.clear();
     this.holds.clear();
     this.#loadHolds();

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ChatTakes, ChatWire } from "../../catalog/adapter.ts";
 import { isRecord, type Json, stringOf } from "../../json.ts";
+import { jsonBySchema } from "./json-words.ts";
 
 /** What every vendor takes in a message. */
 const MESSAGE_FIELDS = new Set(["role", "content", "tool_calls", "tool_call_id"]);
@@ -86,16 +87,8 @@ function fitMessages(messages: readonly unknown[], takes: ChatTakes): readonly u
   return copy ?? messages;
 }
 
-/** What tells a model that can only be asked for some JSON which JSON it is. */
-function schemaMessage(schema: unknown): Json {
-  return {
-    role: "system",
-    content: `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`,
-  };
-}
-
 /** The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. */
-function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearestEffort(word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return word;
   const at = EFFORT_WORDS.indexOf(word);
   // Whoever wants no thinking does not want the least of it.
@@ -110,7 +103,7 @@ function effortOf(body: Json, known: readonly string[]): string | undefined {
   const told = isRecord(body.reasoning) ? body.reasoning : {};
   const word =
     stringOf(body.reasoning_effort) ?? stringOf(told.effort) ?? (told.enabled === false ? "none" : undefined);
-  return word === undefined ? undefined : nearest(word, known);
+  return word === undefined ? undefined : nearestEffort(word, known);
 }
 
 /** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
@@ -133,7 +126,7 @@ export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   if (formats === "json_object" && isRecord(format) && format.type === "json_schema") {
     const schema = isRecord(format.json_schema) ? format.json_schema.schema : {};
     fitted.response_format = { type: "json_object" };
-    fitted.messages = [schemaMessage(schema), ...messages];
+    fitted.messages = [{ role: "system", content: jsonBySchema(schema) }, ...messages];
   }
   if (efforts !== undefined && (body.reasoning !== undefined || body.reasoning_effort !== undefined)) {
     fitted.reasoning = undefined;
