@@ -129,7 +129,10 @@ async function create(client: Client, asked: Asked, signal: AbortSignal): Promis
 async function exec(sandbox: Sandbox, { command, timeout }: Asked): Promise<SidecarReply> {
   if ((await sandbox.poll()) !== null) return refused(409, "the sandbox has ended");
   const timeoutMs = timeout * 1_000;
-  const startedMs = performance.now();
+  let isOver = false;
+  const timer = setTimeout(() => {
+    isOver = true;
+  }, timeoutMs);
   const running = await sandbox.exec(command, { mode: "binary", stdout: "pipe", stderr: "pipe", timeoutMs });
   const said = Promise.all([textOf(running.stdout), textOf(running.stderr)]);
   said.catch(() => {});
@@ -137,7 +140,8 @@ async function exec(sandbox: Sandbox, { command, timeout }: Asked): Promise<Side
     timeoutMs + END_MS,
     running.wait().catch((error: unknown) => lateOr(error)),
   );
-  const hasTimedOut = code === null || (code !== 0 && performance.now() - startedMs >= timeoutMs);
+  clearTimeout(timer);
+  const hasTimedOut = code === null || (code !== 0 && isOver);
   const none = { text: "", isCut: true };
   const [stdout, stderr] = (await within(END_MS, said).catch(() => null)) ?? [none, none];
   return {

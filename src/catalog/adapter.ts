@@ -362,10 +362,7 @@ export interface AdapterSpec {
   readonly rate?: { readonly requests: number; readonly perMs: number };
   /** What the vendor's answers mean, for all of its actions. */
   readonly rules?: readonly AnswerRule[];
-  /**
-   * It has no HTTP: requests of its actions go to a process that runs this file, `adapters/<id>.helper.ts`, unless `<ID>_BASE_URL` names a
-   * server that takes them. An address, from `import.meta.resolve`.
-   */
+  /** It has no HTTP: a process that runs this file, `adapters/<id>.helper.ts` by `import.meta.resolve`, takes its actions' requests. */
   readonly sidecar?: string;
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;

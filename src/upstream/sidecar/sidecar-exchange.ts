@@ -16,7 +16,7 @@ export class SidecarExchange {
 
   /** Rejects with VendorFailure. */
   async run({ path, body }: WireRequest): Promise<VendorAnswer> {
-    const { answer, cancel } = this.#sidecar.ask(path, body ?? "null");
+    const { answer, cancel } = this.#sidecar.ask(path, String(body ?? "null"));
     this.#cancel = cancel;
     const late = { ...failureOfKind("provider_timeout", "the sidecar did not answer in time"), mayHaveRun: true };
     const timer = setTimeout(() => cancel(new VendorFailure(late)), this.#msMax);
