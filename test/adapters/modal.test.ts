@@ -202,6 +202,11 @@ describe("through a gateway", () => {
     const made = await run(play, "create");
     const params = { sandbox_id: made.data.sandbox_id, command: "echo hello" };
     expect((await run(play, "exec", params)).data).toMatchObject({ returncode: 0 });
+    const own = { sandbox_id: made.data.sandbox_id };
+    expect((await run(play, "status", own)).data).toMatchObject({ status: "running" });
+    expect((await run(play, "terminate", own)).status).toBe(200);
+    expect((await run(play, "status", own)).data).toMatchObject({ status: "failed" });
+    expect(await run(play, "exec", params)).toMatchObject({ status: 409, cents: 0 });
     expect((await run(play, "status", { sandbox_id: SANDBOX })).status).toBe(404);
   });
 

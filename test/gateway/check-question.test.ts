@@ -9,20 +9,9 @@ import { shippedCatalog } from "../support/shipped-catalog.ts";
 const LIVE = { sandbox: false };
 /** Whose actions all have an effect, need what another one made, cost more than a cent, or are rows of a table. */
 const NOT_ASKED = [
-  ...[
-    "2captcha",
-    "agentmail",
-    "allium",
-    "browserbase",
-    "coingecko",
-    "fal",
-    "icypeas",
-    "letta",
-    "modal",
-    "nansen",
-    "nyne",
-  ],
-  ...["primary-sources", "rentcast", "strale", "tikhub", "trends"],
+  ...["2captcha", "agentmail", "allium", "browserbase", "coingecko", "e2b", "fal", "icypeas", "letta", "modal"],
+  ...["nansen", "nyne", "primary-sources", "rentcast", "runloop", "sprites", "strale", "tikhub", "trends"],
+  "vercel-sandbox",
 ];
 
 /** What stands in a variable, by its last word. */
