@@ -47,11 +47,13 @@ const gptOss = {
   takes: { effortField: "reasoning_effort", efforts: ["low", "medium", "high"] },
 } as const;
 
+/** What only Anthropic's own address knows. */
+const elsewhere = ["cache_control", "context_management"];
 const claude = {
   contextTokens: 1_000_000,
   outputTokensMax: 128_000,
   parts: { imageTokensMax: 4_784, fileTokensMax: 1_000_000 },
-  dropFields: ["temperature", "top_p", "top_k"],
+  dropFields: ["temperature", "top_p", "top_k", ...elsewhere],
   reasoning: "effort" as const,
 };
 const older = {
@@ -98,6 +100,9 @@ export default defineAdapters({
     docs: "https://docs.anthropic.com/en/api/claude-on-amazon-bedrock",
     chat: {
       dialect: "messages",
+      dropFields: elsewhere,
+      // It opens no links.
+      fetches: "none",
       // A thought that it has signed is one of Claude's, wherever it comes back.
       reasoningFormat: "anthropic-claude-v1",
       extraFields: { anthropic_version: "bedrock-2023-05-31" },

@@ -160,7 +160,11 @@ function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
   if (rest.endsWith("/kill")) return { status: 200, body: { ...about, status: "completed", exit_status: 137 } };
   const wait = newWait.safeParse(json);
   if (!wait.success) return refusal(400, "invalid wait");
-  const ran = machines.run(machine, { language: null, text, timeoutMs: wait.data.timeout_seconds * 1_000 });
+  const [, program, code = ""] = /^'(python3|node)' '-[ce]' '([\s\S]*)'$/.exec(text) ?? [];
+  const language = program === "python3" ? "python" : program === "node" ? "javascript" : null;
+  const timeoutMs = wait.data.timeout_seconds * 1_000;
+  const asIs = code.replaceAll("'\\''", "'");
+  const ran = machines.run(machine, { language, text: language === null ? text : asIs, timeoutMs });
   if (ran.timed_out) return refusal(408, "the execution has not completed");
   const { stdout, stderr, exit_code: exit_status } = ran;
   return { status: 200, body: { ...about, status: "completed", stdout, stderr, exit_status } };

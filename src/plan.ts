@@ -17,6 +17,10 @@ export interface AccountPayer extends Payer {
   readonly keyId: string;
 }
 
+export function isAccountPayer(payer: Payer): payer is AccountPayer {
+  return "accountId" in payer;
+}
+
 /** What a credential may call; null: everything. */
 export interface Allowed {
   readonly services: readonly string[] | null;

@@ -7,6 +7,7 @@ import type { SessionSpec } from "./session.ts";
 export { z } from "zod";
 export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export {
   exactlyOne,
@@ -26,6 +27,7 @@ export {
   type BoxCommand,
   BoxGone,
   type BoxOutput,
+  type Machine,
   type Machines,
   type SessionContext,
   type SessionSpec,
@@ -83,16 +85,22 @@ export interface ChatTakes {
   readonly messageFields?: readonly string[];
   /** What messages of role `developer` are sent as. */
   readonly developerRole?: "system";
-  /** Ids of tool calls are nine letters and digits. */
-  readonly toolIds?: "nine";
+  /** Ids of tool calls are nine letters and digits; or calls and results have none, in a wire where their names do as well. */
+  readonly toolIds?: "nine" | "none";
   /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
   readonly thoughtsWithCalls?: "reasoning_content";
-  /** The most that an answer's form can be asked for: a schema goes into the prompt. */
-  readonly formats?: "json_object";
+  /** The one form of an answer that can be asked for: a schema goes into the prompt, or the wish for any JSON object does. */
+  readonly formats?: "json_object" | "json_schema";
   /** Its words for `reasoning_effort`, of none, minimal, low, medium, high, xhigh and max; none of them: it takes no effort. */
   readonly efforts?: readonly string[];
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** What it does not do, and an answer depends on: a request that uses it (`n` above 1) is none for it. */
+  readonly refuses?: readonly ("tools" | "n")[];
+  /** User and assistant take turns, after all that is the system's. Default: in any order. */
+  readonly turns?: "alternate";
+  /** `none`: tools may not say whether their arguments must fit their schema exactly. */
+  readonly strictTools?: "none";
   /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */
   readonly cachePoints?: readonly ("system" | "messages" | "tools")[];
   /** In the wire `converse`: the field that the model's maker has for effort. Default: none, so that no effort is asked for. */

@@ -74,11 +74,14 @@ const prices = z
 const takes = z.strictObject({
   messageFields: z.array(z.string()).optional(),
   developerRole: z.literal("system").optional(),
-  toolIds: z.literal("nine").optional(),
+  toolIds: z.enum(["nine", "none"]).optional(),
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
-  formats: z.literal("json_object").optional(),
+  formats: z.enum(["json_object", "json_schema"]).optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  refuses: z.array(z.enum(["tools", "n"])).optional(),
+  turns: z.literal("alternate").optional(),
+  strictTools: z.literal("none").optional(),
   cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
   effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });

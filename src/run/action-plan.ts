@@ -6,7 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Audience, HoldSpec, Payer, Plan, Quote, Slot } from "../plan.ts";
+import { type Audience, type HoldSpec, isAccountPayer, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
 import type { CatalogAction } from "./action-catalog.ts";
@@ -95,12 +95,13 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
 function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
-  const candidate = localCandidate(local, params, { ...order, payer, msMax: LOCAL_MS_MAX }, deps);
+  const { msMax = LOCAL_MS_MAX } = local;
+  const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
   return {
     candidates: [candidate],
     offeredBy: () => null,
     route: retrying(candidate),
-    wholeMsMax: LOCAL_MS_MAX + WHOLE_MS_MORE,
+    wholeMsMax: msMax + WHOLE_MS_MORE,
     whenCallerLeaves: "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
@@ -118,18 +119,24 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 }
 
 /** What it launches goes on with its hold; what is free needs none. */
-function holdOf({ action, params }: CheckedCall, { id, sandboxFault, tags = [] }: ActionOrder): HoldSpec {
+function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Payer): HoldSpec {
+  const { id, sandboxFault, maxCostNano, tags = [] } = order;
   const launches = action.local?.launches;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
+  const { onExpire = "void" } = launches;
+  const isChained = launches.chained === true && isAccountPayer(payer);
   return {
     kind: "kept",
     owner: `job:${jobIdOf(id)}`,
     leaseMs: KEPT_LEASE_MS,
-    onExpire: "void",
+    onExpire,
     job: launches.job,
-    start: params,
+    start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
+    ...(isChained
+      ? { chain: { firstId: id, keyId: payer.keyId, asked: action.id, slots: slotsOf(action), onExpire } }
+      : {}),
   };
 }
 
@@ -164,7 +171,7 @@ export async function actionPlan(
     streamed: false,
     effect,
     quote: quoteOf(quoteNano, upstreamNanoMax),
-    hold: holdOf(call, order),
+    hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano: order.maxCostNano,
     slots: slotsOf(action),
