@@ -9,7 +9,19 @@ import { shippedCatalog } from "../support/shipped-catalog.ts";
 const LIVE = { sandbox: false };
 /** Whose actions all have an effect, need what another one made, cost more than a cent, or are rows of a table. */
 const NOT_ASKED = [
-  ...["2captcha", "agentmail", "allium", "browserbase", "coingecko", "e2b", "fal", "icypeas", "letta", "modal"],
+  ...[
+    "2captcha",
+    "agentmail",
+    "allium",
+    "browserbase",
+    "coingecko",
+    "daytona",
+    "e2b",
+    "fal",
+    "icypeas",
+    "letta",
+    "modal",
+  ],
   ...["nansen", "nyne", "primary-sources", "rentcast", "runloop", "sprites", "strale", "tikhub", "trends"],
   "vercel-sandbox",
 ];
