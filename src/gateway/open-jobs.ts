@@ -111,6 +111,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     records,
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
+    linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
     chatPlan: innerChat(chat),
   });
   return { jobs, kernel, run };

@@ -1,5 +1,6 @@
 // Reads one request of an action and decides how it will be answered in the vendor's place, before anything is written.
 import type { Json } from "../catalog/action.ts";
+import { textsNamed } from "../json.ts";
 import { refusalBody, type VendorWords } from "./action-body.ts";
 import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
 import { ACTION_FAULTS, type ActionConduct, actionConductOf, type ResponseScript, USUAL } from "./action-faults.ts";
@@ -86,8 +87,8 @@ function withExampleFor(place: ActionPlace, reading: ActionReading): ActionPlace
 
 function strangeId(place: ActionPlace, reading: ActionReading, memory: ActionMemory): string | undefined {
   const { adapter, action, step } = place;
-  for (const { kind, param } of action.requires ?? []) {
-    const ids = sentAs(param, step ?? action, reading);
+  for (const { kind, param, inside } of action.requires ?? []) {
+    const ids = inside === undefined ? sentAs(param, step ?? action, reading) : [...textsNamed(reading.fields, inside)];
     const strange = ids.find((id) => !memory.isIssued(adapter, kind, id));
     if (strange !== undefined) return strange;
   }
