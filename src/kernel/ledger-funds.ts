@@ -215,6 +215,8 @@ export class LedgerFunds implements Funds {
       asked: plan.asked,
       effect: plan.effect,
       idempotency: this.#idempotency(plan),
+      // A call ends with its process; what it has not been charged for by then is never charged.
+      unwritten: kept === null,
       nowMs: clock.epochMs(),
       ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : {}),
     };

@@ -11,11 +11,13 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { ActionCatalog } from "./action-catalog.ts";
 import type { KeepBytes } from "./binary-answer.ts";
 import type { LinkFile } from "./linked-files.ts";
+import type { PaidTimes } from "./paid-times.ts";
 
 export interface RunDeps {
   readonly actionCatalog: ActionCatalog;
   readonly upstream: Upstream;
   readonly records: Records;
+  readonly paidTimes: PaidTimes;
   /** For the calls that functions of ours make. */
   readonly kernel: KernelDeps;
   /** Null: large binary answers go into the envelope. */

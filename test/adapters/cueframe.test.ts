@@ -240,7 +240,10 @@ describe("the sandbox", () => {
   it("plays it from a file to its end, and knows no id that it has not given", async () => {
     const file = await fileOf(play, "play");
     const { data: media } = await run(play, "cueframe/upload", upload(file));
+    const walk = await run(play, "cueframe/media_status", { media_id: media.media_id });
+    expect(walk.data).toMatchObject({ status: "complete", name: "walk.mp4" });
     const { data: project } = await run(play, "cueframe/create_project", { name: "Play" });
+    expect(project.name).toBe("Play");
     const source = { kind: "media", mediaId: media.media_id };
     const params = { project_id: project.id, v: 1, format: FORMAT, tracks: tracks(clip(0, 4, source)) };
     expect((await run(play, "cueframe/put_composition", params)).data).toEqual({ stored: true });

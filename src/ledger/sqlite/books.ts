@@ -9,6 +9,8 @@ import type { AccountBook, BookIdempotency, BookKey, BookSource, BookTarget } fr
 import { legsIn, legsText } from "../model/legs.ts";
 import { inferenceScope, keyScope } from "../model/state.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
+import { LEDGER_TABLES } from "../usage/sums.ts";
+import { UsageTally } from "../usage/tally.ts";
 import { type LedgerOperations, openUnit } from "./unit.ts";
 
 const BATCH = 500;
@@ -176,6 +178,7 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
   database.exec("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
   const links: Links = { seqs: new Map(), days: new Map() };
   const sql = prepareWrites(database);
+  const tally = new UsageTally(database, LEDGER_TABLES);
 
   function take(posting: NumberedPosting): void {
     const { accountId, keyId } = posting;
@@ -191,6 +194,7 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
       tagsText(posting.tags),
     );
     const seq = Number(lastInsertRowid);
+    tally.add(posting, seq);
     links.seqs.set(accountId, seq);
     if (key === null || posting.day === null) return;
     links.seqs.set(key, seq);
@@ -225,7 +229,10 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
   }
 
   return {
-    takePostings: async (postings) => postings.forEach(take),
+    async takePostings(postings) {
+      postings.forEach(take);
+      tally.flush();
+    },
     takeAccount: async (book) => takeBook(book),
     async finish() {
       for (const { scope, day, spent, last, absorbed } of links.days.values()) {

@@ -7,6 +7,8 @@ import type { HoldState, KeyFate } from "../model/ledger.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
+import { LEDGER_TABLES } from "../usage/sums.ts";
+import { UsageTally } from "../usage/tally.ts";
 
 /** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
 export interface PostingPlace {
@@ -84,9 +86,21 @@ const TOMBSTONES_PRUNED_MAX = 5_000;
 
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
+  readonly #tally: UsageTally;
 
   constructor(database: DatabaseSync) {
     this.#sql = prepare(database);
+    this.#tally = new UsageTally(database, LEDGER_TABLES);
+  }
+
+  /** Counts the transaction's postings in their sums; to be called before the commit. */
+  flush(): void {
+    this.#tally.flush();
+  }
+
+  /** The transaction was rolled back, and its postings with it. */
+  reload(): void {
+    this.#tally.forget();
   }
 
   holds(): HoldSql[] {
@@ -145,7 +159,9 @@ export class EntryTables {
       ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
       ...[legsText(row.legs), tagsText(row.tags)],
     );
-    return Number(lastInsertRowid);
+    const number = Number(lastInsertRowid);
+    this.#tally.add(row, number);
+    return number;
   }
 
   posting(transactionId: string): PostingRow | null {

@@ -157,4 +157,8 @@ export const LEDGER_SCHEMA: readonly string[] = [
   CREATE INDEX posting_by_time ON posting (created_at);
   ${sqliteSums(LEDGER_TABLES)}
   `,
+  `
+  -- The sums of postings grow once a commit, not once a posting.
+  DROP TRIGGER usage_of_posting;
+  `,
 ];

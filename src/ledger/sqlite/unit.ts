@@ -29,7 +29,8 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   return {
     operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
     admissions: ["reserve", "openAccount", "createKey"],
-    flush: () => accounts.flush(),
+    flush: () => state.flush(),
+    committed: () => state.committed(),
     reload: () => state.reload(),
   };
 }
@@ -98,7 +99,7 @@ function examination(state: LedgerState, doctor: Doctor) {
   return {
     examine({ begin, file }: { begin: boolean; file: boolean }): { done: boolean; seen: Examination } {
       // Rows are compared with memory, so what the batch has changed so far must be in them.
-      state.accounts.flush();
+      state.flush();
       if (begin || visit === null) {
         seen = { accounts: 0, holds: 0, postings: 0, findings: [] };
         visit = doctor.examine(seen, file);

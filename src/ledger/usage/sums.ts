@@ -1,5 +1,5 @@
-// The daily sums of postings: their tables, and the triggers by which a database adds to them in the posting's own transaction,
-// whoever writes it. Reports are read from these, never from all postings.
+// The daily sums of postings: their tables, and what adds to them in the posting's own transaction: triggers, whoever writes it, and where
+// the ledger writes many at once its tally. Reports are read from these, never from all postings.
 import { DAY_MS } from "../model/windows.ts";
 import { type Dialect, tagsOf } from "./statement.ts";
 
@@ -47,8 +47,8 @@ export function postingExpressions(row: string, day = `${row}created_at / ${DAY_
   };
 }
 
-const INPUT = ["inputTokens", "cacheReadTokens", "cacheWriteTokens"] as const;
-const OUTPUT = ["outputTokens"] as const;
+export const INPUT = ["inputTokens", "cacheReadTokens", "cacheWriteTokens"] as const;
+export const OUTPUT = ["outputTokens"] as const;
 
 /** What one posting adds to each sum. `tokens` reads a count out of its usage. */
 function posted(row: string, tokens: (name: string) => string): Record<(typeof SUMS)[number], string> {
@@ -87,7 +87,7 @@ function onConflict(tables: SumTables, table: SumTable): string {
   return `ON CONFLICT (${KEPT_BY[table].join(", ")}) DO UPDATE SET ${added.join(", ")}`;
 }
 
-type Counted = Exclude<SumTable, "usage_tag">;
+export type Counted = Exclude<SumTable, "usage_tag">;
 
 /** Adds up postings of `source` into a table. */
 function build(tables: SumTables, table: Counted, source: string, dialect: Dialect): string {
@@ -114,6 +114,16 @@ function countOne(tables: SumTables, table: Counted): string {
   const values = [...KEPT_BY[table].map((name) => by[name as keyof typeof by]), ...SUMS.map((sum) => sums[sum])];
   if (table === "usage_day") values.push(`new.${tables.number}`);
   return `INSERT INTO ${sumTable(tables, table)} VALUES (${values.join(", ")}) ${onConflict(tables, table)};`;
+}
+
+/**
+ * Adds to a row of sums what a transaction's postings came to: by what it is kept, the sums, and in an account's day the last number.
+ * A bound number comes as a real one, which beyond 2^53 would no longer be exact.
+ */
+export function tallyStatement(tables: SumTables, table: Counted): string {
+  const by = KEPT_BY[table].map(() => "?");
+  const sums = [...SUMS, ...(table === "usage_day" ? ["last"] : [])].map(() => "CAST(? AS INTEGER)");
+  return `INSERT INTO ${sumTable(tables, table)} VALUES (${[...by, ...sums].join(", ")}) ${onConflict(tables, table)}`;
 }
 
 /** Under which of a day's tags a pair is counted: its own, or the one for all further pairs. */

@@ -42,7 +42,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
   return {
     reports: ledger,
     prefix: "",
-    // As the storage thread does, whose tables count for themselves.
+    // As the storage thread does, which counts before each commit.
     async add(more) {
       const database = new DatabaseSync(file);
       database.exec("PRAGMA foreign_keys = OFF");
@@ -52,6 +52,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
         const beforeOfAccount = before?.last == null ? null : Number(before.last);
         entries.insertPosting({ ...one, beforeOfAccount, beforeOfKey: null });
       }
+      entries.flush();
       database.close();
     },
     // Without accounts there is more that the doctor finds.
