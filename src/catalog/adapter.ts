@@ -2,6 +2,7 @@
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
 import type { PrepaidSpec } from "./prepaid.ts";
+import type { SelfHostedSpec } from "./self-hosted.ts";
 import type { SessionSpec } from "./session.ts";
 
 export { z } from "zod";
@@ -306,16 +307,6 @@ export interface UnitModelSpec {
   readonly audioTokensPerSecond?: number;
   /** Of a completion: it fills in the middle. */
   readonly fillsIn?: boolean;
-}
-
-/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
-export interface SelfHostedSpec {
-  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
-  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
-  /** Actions that it does not have: they are listed as not configured. */
-  readonly lacks?: readonly string[];
-  /** What it takes and answers otherwise, by action. */
-  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
 }
 
 export interface AdapterSpec {
