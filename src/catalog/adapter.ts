@@ -2,6 +2,7 @@
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
 import type { PrepaidSpec } from "./prepaid.ts";
+import type { SelfHostedSpec } from "./self-hosted.ts";
 import type { SessionSpec } from "./session.ts";
 import type { TokenPriceSpec } from "./token-price.ts";
 import type { UnitModelSpec } from "./unit-model.ts";
@@ -196,16 +197,6 @@ export interface AddressSetting {
   readonly fallback?: string;
   /** Values for which the whole address is another. */
   readonly origins?: Readonly<Record<string, string>>;
-}
-
-/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
-export interface SelfHostedSpec {
-  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
-  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
-  /** Actions that it does not have: they are listed as not configured. */
-  readonly lacks?: readonly string[];
-  /** What it takes and answers otherwise, by action. */
-  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
 }
 
 export interface AdapterSpec {
