@@ -98,7 +98,7 @@ export default defineAdapter({
       description:
         "Says whether a captcha is solved, and the solution. Ask again after five seconds while it is processing.",
       category: "scraping",
-      keywords: ["captcha", "solution", "token", "poll"],
+      keywords: ["captcha", "solution", "answer to a captcha", "token", "poll"],
       effect: "read",
       params: z.strictObject({ taskId: z.int().positive().describe("The taskId of 2captcha/create-task") }),
       price: { mode: "fixed", cents: 0 },
@@ -110,6 +110,19 @@ export default defineAdapter({
         params: { taskId },
         answers: [
           { errorId: 0, status: "ready", solution: { token: "0.zrSnRHO7h0HwSjSCU8oyzbjEtD8p" }, cost: "0.00299" },
+        ],
+      },
+      state: {
+        uses: [
+          {
+            kind: "task",
+            param: "taskId",
+            unknown: {
+              status: 200,
+              body: { errorId: 16, errorCode: "ERROR_NO_SUCH_CAPCHA_ID", errorDescription: "There is no such task." },
+            },
+            early: { "": { errorId: 0, status: "processing" } },
+          },
         ],
       },
     }),

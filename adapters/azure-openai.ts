@@ -69,6 +69,13 @@ const azure = {
   pricedAs: "azure",
   otelName: "azure.ai.openai",
 } satisfies Partial<AdapterSpec>;
+// No dated version that is not a preview knows the role `developer`.
+const dated = Object.fromEntries(
+  Object.entries(older).map(([id, model]) => [
+    id,
+    { ...model, takes: { ...model.takes, developerRole: "system" as const } },
+  ]),
+);
 const chat = {
   dialect: "chat-completions" as const,
   hidesReasoning: true,
@@ -127,12 +134,14 @@ export default defineAdapters({
     },
     chat: {
       ...chat,
+      // They came after the dated versions.
+      dropFields: [...dropFields, "store", "verbosity", "prompt_cache_key", "safety_identifier"],
       paths: {
         whole: "/deployments/{model}/chat/completions?api-version={version}",
         stream: "/deployments/{model}/chat/completions?api-version={version}",
         without: ["model"],
       },
-      models: older,
+      models: dated,
     },
   },
 });

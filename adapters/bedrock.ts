@@ -1,6 +1,6 @@
 // Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. BEDROCK_REGION turns it on, together
 // with AWS's keys (and the token of a session, where there is one) or an API key of Bedrock. Of Claude the global profiles are asked,
-// because regional ones cost a tenth more. Unsure: which regions have which models.
+// because regional ones cost a tenth more. Unsure: which regions have which models, and the most tokens of an image (twice the most in its list).
 import { type AdapterSpec, bearer, defineAdapters } from "#adapter";
 
 const since = "2026-09-23";
@@ -28,11 +28,32 @@ const sold = (slug: string, contextTokens: number, input: string, output: string
   prices: [{ since, input, output, cacheRead }],
 });
 
+/** Amazon's own: marks of the cache, except on tools; a schema in words alone, because none of them is held to one. */
+const nova = {
+  outputTokensMax: 10_000,
+  takes: { efforts: [], formats: "json_object", cachePoints: ["system", "messages"] },
+} as const;
+const seeing = (contextTokens: number) => ({ parts: { imageTokensMax: 5_200, fileTokensMax: contextTokens } });
+/**
+ * It thinks out of sight. Its `high` is refused together with a bound on output, without which no call can be held.
+ */
+const thinking = {
+  outputTokensMax: 64_000,
+  hidesReasoning: true,
+  takes: { ...nova.takes, effortField: "reasoningConfig", efforts: ["none", "low", "medium"] },
+} as const;
+const gptOss = {
+  tokenizer: "o200k",
+  takes: { effortField: "reasoning_effort", efforts: ["low", "medium", "high"] },
+} as const;
+
+/** What only Anthropic's own address knows. */
+const elsewhere = ["cache_control", "context_management"];
 const claude = {
   contextTokens: 1_000_000,
   outputTokensMax: 128_000,
   parts: { imageTokensMax: 4_784, fileTokensMax: 1_000_000 },
-  dropFields: ["temperature", "top_p", "top_k"],
+  dropFields: ["temperature", "top_p", "top_k", ...elsewhere],
   reasoning: "effort" as const,
 };
 const older = {
@@ -49,19 +70,27 @@ export default defineAdapters({
     docs: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html",
     chat: {
       dialect: "converse",
+      // The wire has no word for it; as elsewhere the model may then call several at once.
+      dropFields: ["parallel_tool_calls"],
       models: {
-        "global.amazon.nova-2-lite-v1:0": sold("amazon/nova-2-lite-v1", 1_000_000, "0.3", "2.5", "0.075"),
-        "amazon.nova-pro-v1:0": sold("amazon/nova-pro-v1", 300_000, "0.8", "3.2", "0.2"),
-        "amazon.nova-lite-v1:0": sold("amazon/nova-lite-v1", 300_000, "0.06", "0.24", "0.015"),
-        "amazon.nova-micro-v1:0": sold("amazon/nova-micro-v1", 128_000, "0.035", "0.14", "0.00875"),
-        "openai.gpt-oss-120b-1:0": {
-          ...sold("openai/gpt-oss-120b", 128_000, "0.15", "0.6"),
-          tokenizer: "o200k",
+        "global.amazon.nova-2-lite-v1:0": {
+          ...sold("amazon/nova-2-lite-v1", 1_000_000, "0.3", "2.5", "0.075"),
+          ...seeing(1_000_000),
+          ...thinking,
         },
-        "openai.gpt-oss-20b-1:0": {
-          ...sold("openai/gpt-oss-20b", 128_000, "0.07", "0.3"),
-          tokenizer: "o200k",
+        "amazon.nova-pro-v1:0": {
+          ...sold("amazon/nova-pro-v1", 300_000, "0.8", "3.2", "0.2"),
+          ...seeing(300_000),
+          ...nova,
         },
+        "amazon.nova-lite-v1:0": {
+          ...sold("amazon/nova-lite-v1", 300_000, "0.06", "0.24", "0.015"),
+          ...seeing(300_000),
+          ...nova,
+        },
+        "amazon.nova-micro-v1:0": { ...sold("amazon/nova-micro-v1", 128_000, "0.035", "0.14", "0.00875"), ...nova },
+        "openai.gpt-oss-120b-1:0": { ...sold("openai/gpt-oss-120b", 128_000, "0.15", "0.6"), ...gptOss },
+        "openai.gpt-oss-20b-1:0": { ...sold("openai/gpt-oss-20b", 128_000, "0.07", "0.3"), ...gptOss },
       },
     },
   },
@@ -71,6 +100,9 @@ export default defineAdapters({
     docs: "https://docs.anthropic.com/en/api/claude-on-amazon-bedrock",
     chat: {
       dialect: "messages",
+      dropFields: elsewhere,
+      // It opens no links.
+      fetches: "none",
       // A thought that it has signed is one of Claude's, wherever it comes back.
       reasoningFormat: "anthropic-claude-v1",
       extraFields: { anthropic_version: "bedrock-2023-05-31" },

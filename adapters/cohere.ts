@@ -24,9 +24,10 @@ export default defineAdapter({
     // Hints that an answer does not depend on. Unsure: which of its models think, and at which words of effort.
     dropFields: [
       ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
+      ...["parallel_tool_calls", "logit_bias", "top_logprobs", "service_tier"],
       ...["output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_k", "top_a", "min_p"],
     ],
-    takes: { messageFields: ["name"], efforts: [] },
+    takes: { messageFields: ["name"], efforts: [], refuses: ["n"], strictTools: "none" },
     models: {
       "command-a-03-2025": { ...sold(256_000, "2.5", "10"), slug: "cohere/command-a" },
       "command-r-08-2024": sold(128_000, "0.15", "0.6"),

@@ -1,4 +1,7 @@
-// fal: images, videos, speech and music by some fifty models; the table beside this file has their params and prices.
+// fal: images, videos, speech and music by some seventy models; the table beside this file has their params and prices.
+// Ids and prices are those of its pages between 2026-08 and 2026-11, held against notes of those who read its list of prices. From memory:
+// the params of wan-3's images and of seedream-5-pro beside the prompt, and how the longest video is bounded.
+// Where a resolution, sound or a length makes the price, it is fixed by the row; what fal has ended stands there with its successor.
 import { action, defineAdapter, z } from "#adapter";
 
 const request_id = "764cabcf-b745-4b3e-ae38-1200304cf45b";
@@ -84,7 +87,7 @@ export default defineAdapter({
           .max(100)
           .describe("Key of the model, such as flux-schnell; its own params go beside it"),
       }),
-      price: { mode: "ranged", cents: 600, minCents: 0.4, unit: "image, second, megapixel or 1,000 characters" },
+      price: { mode: "ranged", cents: 813, minCents: 0.4, unit: "image, second, megapixel or 1,000 characters" },
       // Rows of the table say what each model costs us.
       upstreamCents: 0,
       table: { param: "model" },

@@ -43,10 +43,16 @@ const [url, id] = ["https://example.com", "3f6b2c1d-8a47-4f0e-9a55-2d1c7e8b9a10"
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", sourceURL: url, statusCode: 200 } };
 const results = [{ url, status: "completed", data: { title: "Example Domain" } }];
 
-const status = (kind: string, answer: z.core.util.JSONType) =>
+interface Listed {
+  readonly each: string;
+  readonly puts: Readonly<Record<string, "url" | "title" | "markdown">>;
+}
+
+const status = (kind: string, answer: z.core.util.JSONType, { each, puts }: Listed) =>
   action({
     ...reads,
     description: `Says how far a job of fastcrw/${kind} is, and what it has found. A failed job is free.`,
+    keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job") }),
     upstreamCents: 0,
     request: { method: "GET", path: `/${kind}/{id}` },
@@ -54,8 +60,11 @@ const status = (kind: string, answer: z.core.util.JSONType) =>
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
+    // Its pages are those of the call that launched it.
+    readsPages: { param: `{${kind}:/asked}`, each, puts },
+    state: { uses: [{ kind, param: "id", early: { "/status": "processing", [each]: [] } }] },
   });
-const launch = (kind: string) => {
+const launch = (kind: string, asked: string) => {
   const poll = {
     action: `${kind}-status`,
     param: "id",
@@ -63,7 +72,8 @@ const launch = (kind: string) => {
     done: ["completed"],
     failed: ["failed", "cancelled"],
   };
-  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
+  const state = { makes: [{ kind, id: "{/id}", item: { asked } }] };
+  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }], state } as const;
 };
 
 export default defineAdapter({
@@ -72,6 +82,7 @@ export default defineAdapter({
   origin: "https://api.fastcrw.com/v1",
   auth: bearer,
   keyEnv: ["CRW_API_KEY", "FASTCRW_API_KEY"],
+  selfHosted: {},
   rules: [
     { status: 429, header: "x-fastcrw-credits-available", means: "provider_billing" },
     { at: "/success", is: false, means: "provider_server_error" },
@@ -95,7 +106,7 @@ export default defineAdapter({
       },
     }),
     crawl: action({
-      ...launch("crawl"),
+      ...launch("crawl", "{url}"),
       description: "Reads up to 100 pages of a whole site, following links. Returns an id for fastcrw/crawl-status.",
       params: z.strictObject({
         url: page.describe("Where to begin; only pages of the same site are read"),
@@ -107,9 +118,13 @@ export default defineAdapter({
       request: { method: "POST", path: "/crawl" },
       example: { params: { url, maxPages: 20 }, answers: [{ success: true, id }] },
     }),
-    "crawl-status": status("crawl", { success: true, status: "completed", total: 1, completed: 1, data: [read] }),
+    "crawl-status": status(
+      "crawl",
+      { success: true, status: "completed", total: 1, completed: 1, data: [read] },
+      { each: "/data", puts: { "/markdown": "markdown", "/metadata/title": "title", "/metadata/sourceURL": "url" } },
+    ),
     extract: action({
-      ...launch("extract"),
+      ...launch("extract", "{urls}"),
       description: "Takes structured data out of pages, with evidence. Returns an id for fastcrw/extract-status.",
       params: extract,
       price: { mode: "fixed", cents: 5 },
@@ -136,6 +151,10 @@ export default defineAdapter({
       content: ["/data"],
       example: { params: { query: "example" }, answers: [{ success: true, data: [{ url, title: "Example Domain" }] }] },
     }),
-    "extract-status": status("extract", { success: true, id, status: "completed", results, creditsUsed: 5 }),
+    "extract-status": status(
+      "extract",
+      { success: true, id, status: "completed", results, creditsUsed: 5 },
+      { each: "/results", puts: { "/url": "url", "/data/title": "title" } },
+    ),
   },
 });

@@ -11,7 +11,13 @@ const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optio
 const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);
-const place = z.strictObject({ country: z.string().length(2), languages: list.optional() });
+const place = z.strictObject({
+  country: z
+    .string()
+    .toUpperCase()
+    .regex(/^[A-Z]{2}$/, "must be two letters"),
+  languages: list.optional(),
+});
 const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary", "json"]);
 /** One of these is in every page that was read. */
 const READ = format.options.map((name) => `/data/${name}`);
@@ -71,6 +77,7 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
+const PAGE = { "/markdown": "markdown", "/metadata/title": "title", "/metadata/statusCode": "status" } as const;
 const readsPages = {
   param: "url",
   puts: {
@@ -88,6 +95,7 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
   action({
     ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
+    keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
     request: { method: "GET", path },
@@ -95,8 +103,11 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
+    // Its pages are those of the call that launched it.
+    readsPages: { param: `{${kind}:/asked}`, each: "/data", puts: { ...PAGE, "/metadata/sourceURL": "url" } },
+    state: { uses: [{ kind, param: "id", early: { "/status": "scraping", "/completed": 0, "/data": [] } }] },
   });
-const launch = (kind: string) => {
+const launch = (kind: string, asked: string) => {
   const poll = {
     action: `${kind}-status`,
     param: "id",
@@ -104,7 +115,8 @@ const launch = (kind: string) => {
     done: ["completed"],
     failed: ["failed", "cancelled"],
   };
-  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
+  const state = { makes: [{ kind, id: "{/id}", item: { asked } }] };
+  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }], state } as const;
 };
 
 export default defineAdapter({
@@ -112,6 +124,8 @@ export default defineAdapter({
   docs: "https://docs.firecrawl.dev/api-reference/v2-introduction",
   origin: "https://api.firecrawl.dev/v2",
   auth: bearer,
+  // One's own server has the same wire; the better addresses are the vendor's alone.
+  selfHosted: { lacks: ["unblock"] },
   rules: [...OF_THE_PAGE, { at: "/success", is: false, means: "provider_server_error" }],
   actions: {
     scrape: action({
@@ -145,7 +159,7 @@ export default defineAdapter({
       readsPages,
     }),
     crawl: action({
-      ...launch("crawl"),
+      ...launch("crawl", "{url}"),
       description: "Reads the pages of a whole site, following its links. Returns an id for firecrawl/crawl-status.",
       params: z.strictObject({
         url: page.describe("Where to begin"),
@@ -195,7 +209,7 @@ export default defineAdapter({
       example: { params: { query: "example" }, answers: [{ success: true, data: { web: [{ url }] }, creditsUsed: 2 }] },
     }),
     extract: action({
-      ...launch("extract"),
+      ...launch("extract", "{urls}"),
       description:
         "Takes structured data out of pages, by prompt or schema. Returns an id for firecrawl/extract-status.",
       params: extract,

@@ -49,8 +49,8 @@ export default defineAdapter({
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",
-    // Several calls at once cannot be forbidden; whoever asked for that is told that it was not sent.
-    dropFields: ["parallel_tool_calls"],
+    // Several calls at once cannot be forbidden, and penalties are not enabled for its newer models; whoever asked is told that they were not sent.
+    dropFields: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",
     models: {

@@ -1,6 +1,6 @@
 // mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, nobody but the payer can tell.
 // The wire is that of its specification, but for the body of an error, which is from memory, as is what it costs us.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, keyHeader, z } from "#adapter";
 
 /** From memory: what an operation takes in its smallest plan. */
 const CALL_CENTS = 0.1;
@@ -12,12 +12,21 @@ const user_id = z
   .describe("Your own id of the user; only you can reach what is kept under it");
 const common = { category: "memory", price: { mode: "fixed", cents: 1 }, upstreamCents: CALL_CENTS } as const;
 const callerIds = ["user_id"];
+const MEMORIES = { kind: "memory", in: { user: "{user_id}" } } as const;
 
 export default defineAdapter({
   name: "mem0",
   docs: "https://docs.mem0.ai/api-reference",
   origin: "https://api.mem0.ai",
   auth: { kind: "header", name: "authorization", prefix: "Token " },
+  // The server of its open source has paths of its own, and has drawn the facts by the time it answers: often there are none.
+  selfHosted: {
+    login: { auth: keyHeader("x-api-key"), keyEnv: ["MEM0_SERVER_API_KEY"] },
+    actions: {
+      add: { request: { method: "POST", path: "/memories" }, content: ["/results"], rules: [] },
+      search: { request: { method: "POST", path: "/search", names: { user_id: "filters/user_id" } } },
+    },
+  },
   actions: {
     add: action({
       ...common,
@@ -47,6 +56,23 @@ export default defineAdapter({
       example: {
         params: { messages: [{ role: "user", content: "I do not eat meat." }], user_id: "ada" },
         answers: [{ status: "PENDING", event_id: "2c4d1f44-4f7b-4b2f-9f6e-7b5b4f5a1234" }],
+      },
+      state: {
+        makes: [
+          { kind: "event", id: "{/event_id}" },
+          {
+            ...MEMORIES,
+            each: "messages",
+            idAt: "/id",
+            item: {
+              memory: "{each/content}",
+              user_id: "{user_id}",
+              score: 0.83,
+              metadata: "{metadata}",
+              created_at: "{now}",
+            },
+          },
+        ],
       },
     }),
     search: action({
@@ -80,6 +106,7 @@ export default defineAdapter({
           },
         ],
       },
+      state: { lists: [{ ...MEMORIES, at: "/results", by: "query", limit: "top_k" }] },
     }),
   },
 });

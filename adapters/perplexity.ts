@@ -19,7 +19,14 @@ export default defineAdapter({
       ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "seed", "stop"],
       ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format", "logit_bias"],
     ],
-    takes: { messageFields: [], developerRole: "system", efforts: [] },
+    takes: {
+      messageFields: [],
+      developerRole: "system",
+      efforts: [],
+      formats: "json_schema",
+      refuses: ["tools", "n"],
+      turns: "alternate",
+    },
     extraFields: { web_search_options: { search_context_size: "low" } },
     // It says itself what a call cost, searches included.
     costUsdAt: "/cost/total_cost",

@@ -21,11 +21,13 @@ const flash = [
   { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
 ];
 
+/** What only Anthropic's own address knows. */
+const elsewhere = ["cache_control", "context_management"];
 const claude = {
   contextTokens: 1_000_000,
   outputTokensMax: 128_000,
   parts: { imageTokensMax: 4_784, fileTokensMax: 1_000_000 },
-  dropFields: ["temperature", "top_p", "top_k"],
+  dropFields: ["temperature", "top_p", "top_k", ...elsewhere],
   reasoning: "effort" as const,
 };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
@@ -52,6 +54,9 @@ export default defineAdapters({
     otelName: "gcp.vertex_ai",
     chat: {
       dialect: "generate-content",
+      dropFields: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
+      // It refuses ids of calls as fields that it does not know, where the same models at Google's other address take them.
+      takes: { toolIds: "none" },
       hidesReasoning: true,
       reasoningFormat: "google-gemini-v1",
       models: {
@@ -100,6 +105,9 @@ export default defineAdapters({
     otelName: "gcp.vertex_ai",
     chat: {
       dialect: "messages",
+      dropFields: elsewhere,
+      // It opens no links.
+      fetches: "none",
       // A thought that it has signed is one of Claude's, wherever it comes back.
       reasoningFormat: "anthropic-claude-v1",
       extraFields: { anthropic_version: "vertex-2023-10-16" },

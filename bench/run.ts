@@ -9,9 +9,11 @@ import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
 import { actions } from "./scenarios/actions.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
+import { pages } from "./scenarios/pages.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
@@ -28,6 +30,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   actions,
   spliced,
   catalog,
+  pages,
+  jobs,
   redis,
   micro,
 };

@@ -56,8 +56,8 @@ async function settings(): Promise<string> {
   return lines.join("\n");
 }
 
-/** What must be set for an adapter to be configured. */
-function keyWords({ id, spec }: Adapter): string {
+/** What must be set for an adapter to be configured, or for one of its actions. */
+function keyWords({ id, spec }: Adapter, action = ""): string {
   const names =
     spec.keyParts?.map(code).join(" and ") ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or ");
   if (spec.waitsFor !== undefined) return "cannot be paid yet";
@@ -68,7 +68,11 @@ function keyWords({ id, spec }: Adapter): string {
   const named = spec.deployments === true ? ` and ${code(envName(id, "DEPLOYMENTS"))}` : "";
   const address = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
   const parts = address.map(({ env }) => ` and ${code(env[0] ?? "")}`).join("");
+  if (spec.local === true && spec.actions !== undefined) return code(envName(id, "BASE_URL"));
   if (spec.auth.kind === "none") return contact;
+  const { selfHosted } = spec;
+  if (selfHosted !== undefined && !selfHosted.lacks?.includes(action))
+    return `${names}, or ${code(envName(id, "BASE_URL"))}`;
   return spec.keyOptional === true ? `${names}, optional` : [names, ...logins].join(", or ") + parts + named;
 }
 
@@ -86,7 +90,7 @@ function actionRow(action: CatalogAction): readonly string[] {
   const { price, description } = descriptorOf(action);
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
-  const keys = new Set(action.local === null ? vendorsOf(action).map(keyWords) : ["none"]);
+  const keys = new Set(action.local === null ? vendorsOf(action).map((one) => keyWords(one, action.action)) : ["none"]);
   return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ")];
 }
 

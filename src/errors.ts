@@ -207,6 +207,12 @@ export const ERRORS = {
     message: "The gateway stopped while this request was running, and running it twice could repeat its effect.",
     hint: "Check with the vendor whether it happened; use a new Idempotency-Key to run again.",
   },
+  session_closed: {
+    status: 409,
+    retry: false,
+    message: "The session is closed: {detail}.",
+    hint: "create_session opens another one.",
+  },
   conflict: {
     status: 409,
     retry: false,
@@ -265,6 +271,12 @@ export const ERRORS = {
     status: 429,
     retry: true,
     message: "{limit} calls of this account are already in flight.",
+    hint: "Wait for one of them to end.",
+  },
+  session_busy: {
+    status: 429,
+    retry: true,
+    message: "{limit} commands of this session are already running.",
     hint: "Wait for one of them to end.",
   },
   too_many_inflight: {

@@ -15,6 +15,7 @@ import { openComposites } from "./gateway/open-composites.ts";
 import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
+import { openGatewaySessions } from "./gateway/open-sessions.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
@@ -27,6 +28,7 @@ import { createRequestWindows } from "./limits/request-windows.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
+import { SESSION_JOB } from "./sessions/session-kind.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch, type PublicFetchOptions } from "./upstream/public-fetch.ts";
@@ -114,12 +116,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     internet,
     actions: () => actionCatalog,
   });
+  const onBroken = logInternalErrors(log);
+  const sessions = openGatewaySessions({ stores, catalog, upstream, jobs: () => jobs, onBroken });
   const actionCatalog = await openActions({
     config,
     log,
     records: stores.records,
     catalog,
     publicUrl: url.get,
+    ofVendor: sessions.actionsOf,
     moreActions: [
       ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
       ...composites.actions,
@@ -147,13 +152,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const callers = await openCallers(config, stores);
   const { leases, owner } = await openLeases(stores, log);
-  const onBroken = logInternalErrors(log);
   const { keptBytesMax } = config;
-  const kinds = [...composites.jobKinds, ...jobKinds];
+  const kinds = [...composites.jobKinds, sessions.kind, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
-  const parts = { stores, kinds, owner, actionCatalog, upstream, chat, keptBytesMax, onBroken };
-  const { jobs, kernel, run } = openJobs(parts);
-  observer.onScrape({ jobs: () => jobs.seen() });
+  const parts = {
+    stores,
+    kinds,
+    owner,
+    catalog: catalog.current,
+    actionCatalog,
+    upstream,
+    chat,
+    keptBytesMax,
+    onBroken,
+  };
+  const { jobs, paidTimes, kernel, run } = openJobs(parts);
+  observer.onScrape({
+    jobs: () => jobs.seen(),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
+  });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
     ...kernel,
@@ -204,10 +221,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           unsold,
         });
   // The parent serves nobody, so it has no work of its own to go on with.
-  if (role?.kind !== "parent") await jobs.start();
+  if (role?.kind !== "parent") {
+    await jobs.start();
+    sessions.start();
+    paidTimes.start();
+  }
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
+    await sessions.stop();
+    await paidTimes.stop();
     await composites.close();
     actionCatalog.close();
     await leases.stop();

@@ -17,6 +17,10 @@ export interface AccountPayer extends Payer {
   readonly keyId: string;
 }
 
+export function isAccountPayer(payer: Payer): payer is AccountPayer {
+  return "accountId" in payer;
+}
+
 /** What a credential may call; null: everything. */
 export interface Allowed {
   readonly services: readonly string[] | null;
@@ -98,6 +102,18 @@ export interface KeptHoldSpec {
   /** What the caller has called it. */
   readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
+  /** Work that may go on beyond this hold, in others after it under the same parent: what those are placed with. */
+  readonly chain?: HoldChain;
+}
+
+/** What every hold of one piece of work has in common. */
+export interface HoldChain {
+  /** The first of them, which the others have as their parent. */
+  readonly firstId: string;
+  readonly keyId: string;
+  readonly asked: string;
+  readonly slots: readonly Slot[];
+  readonly onExpire: KeptHoldSpec["onExpire"];
 }
 
 /** What a call did cost: the caller, and us. */

@@ -43,6 +43,8 @@ export interface AttemptFailure {
   readonly retryAfterMs: number | null;
   /** The vendor itself must be left alone for so long, whatever is asked of it. */
   readonly restMs?: number;
+  /** What the operator has to do about it, where the adapter knows. */
+  readonly todo?: string;
   /** What the caller is to be told, where a function of ours has already said it. */
   readonly told?: GatewayError;
   /** The vendor's body, for a caller who is at fault; bounded. */

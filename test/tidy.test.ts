@@ -21,6 +21,7 @@ const LINES: Record<string, number> = {
   "src/run": 5,
   "src/composites": 5,
   "src/jobs": 5,
+  "src/sessions": 5,
   "src/kernel": 4,
   "src/files": 3,
   "src/wires": 3,

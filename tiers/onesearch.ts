@@ -138,6 +138,19 @@ const fastcrw = (turn: Turn = {}): SourceSpec => ({
   title: "/title",
   snippet: "/description",
 });
+/** A server of the operator's own, which asks other engines; they read the same operators. */
+const searxng = (turn: Turn = {}): SourceSpec => ({
+  action: "searxng/search",
+  params(wanted) {
+    const q = operated(wanted, turn);
+    return wanted.since === null && isShort(q, 500) ? { q } : null;
+  },
+  listAt: "/results",
+  url: "/url",
+  title: "/title",
+  snippet: "/content",
+  publishedAt: "/publishedDate",
+});
 const indexes = (turn: Turn = {}): readonly [SourceSpec, ...SourceSpec[]] => [
   exa(turn),
   brave("search", turn),
@@ -146,6 +159,7 @@ const indexes = (turn: Turn = {}): readonly [SourceSpec, ...SourceSpec[]] => [
   parallel(turn),
   firecrawl(turn),
   fastcrw(turn),
+  searxng(turn),
 ];
 
 const wikipedia: SourceSpec = {

@@ -2,6 +2,8 @@
 import type { z } from "zod";
 import type { Retirement } from "../endpoint.ts";
 import type { FailureKind } from "../failures.ts";
+import type { StateSpec } from "./action-state.ts";
+import type { PrepaidUse } from "./prepaid.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
@@ -85,6 +87,8 @@ export interface AnswerRule extends When {
   readonly messageAt?: string;
   /** The vendor is left alone for so long. */
   readonly restMs?: number;
+  /** What the operator has to do, where it is nothing about a key that the vendor refuses. */
+  readonly todo?: string;
 }
 
 /** One request of an action. Params that the path does not use are sent under their own names. */
@@ -99,8 +103,8 @@ export interface RequestSpec<P = Params> {
   readonly path: string;
   /** In a step or a script: the pointer, as in `path`, to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
   readonly pathAt?: string;
-  /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. */
-  readonly send?: "query" | "json" | "form" | "none";
+  /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. `connect`: JSON in one frame of the Connect protocol. */
+  readonly send?: "query" | "json" | "form" | "connect" | "none";
   /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
   readonly names?: Readonly<Record<string, string | null>>;
   /** Sent with every call, by the vendor's names; a param of the same name wins. */
@@ -134,6 +138,25 @@ export interface AskSpec {
   readonly afterMs?: number;
   /** False: the rules are not asked, and whatever was answered is given back. */
   readonly judged?: boolean;
+  /** Statuses that are answers as good as any: no rule is asked about them. */
+  readonly accepts?: readonly number[];
+  /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
+  readonly msMax?: number;
+  /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */
+  readonly messages?: Messages;
+}
+
+/** How an answer that is a stream is taken apart, and who hears it. */
+export interface Messages {
+  /** Lines of text, frames of the Connect protocol, or messages of a web socket (RFC 6455), which the request then opens. */
+  readonly form: "lines" | "connect" | "web-socket";
+  /** Said on a web socket as soon as it is open, each as a binary message. */
+  readonly said?: readonly Uint8Array[];
+  /**
+   * One message: `mark` is a frame's flags, a web socket's opcode (1 text, 2 binary), of a line 0. False: that is enough, and the
+   * answer is closed.
+   */
+  heard(bytes: Buffer, mark: number): boolean;
 }
 
 /** An answer, whole. */
@@ -144,6 +167,8 @@ export interface ScriptAnswer {
   readonly json: unknown;
   /** The body as text; "" of one that is not text. */
   readonly text: string;
+  /** Of messages: why no more of them are heard, although there may be more: that was enough, or `msMax` has passed. */
+  readonly cut?: "enough" | "late";
 }
 
 /** What a script is given. */
@@ -151,6 +176,8 @@ export interface ScriptContext<P = Params> {
   readonly params: P;
   /** Our key, its parts separated by newlines; every `ask` shows it as `auth` says, so this is for what has to be signed. */
   readonly key: string;
+  /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
+  readonly label: string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   /**
@@ -184,6 +211,8 @@ export interface TableEndpoint {
   readonly params: Readonly<Record<string, TableParam>>;
   /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
   readonly fixed?: JsonObject;
+  /** The vendor has ended it: it is listed no more, and whoever asks for it is told since when and what to ask for instead. */
+  readonly ended?: { readonly on: string; readonly successor?: string };
   /** The param whose value is the whole JSON body. */
   readonly body?: string;
   /** Default: the action's `price.cents`. */
@@ -273,6 +302,8 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   }[];
   /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
   readonly requires?: readonly { readonly kind: string; readonly param: string }[];
+  /** What it has to do with the adapter's `prepaid` time. */
+  readonly prepaid?: PrepaidUse;
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
   readonly callerIds?: readonly string[];
   /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
@@ -287,11 +318,13 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
   /** It reads pages: the sandbox's are read, and what they say is put into the example's answer. */
   readonly readsPages?: ReadsPages;
+  /** What the vendor keeps of such calls, for the sandbox. */
+  readonly state?: StateSpec;
 }
 
 /** How an action that reads pages tells what they say. */
 export interface ReadsPages {
-  /** The param that has the address, or the addresses. */
+  /** The param that has the address, or the addresses; or a template of what is kept, as `{crawl:/url}`. */
   readonly param: string;
   /** Points to the list that has an item for each page; without it the answer is of one. */
   readonly each?: string;

@@ -1,11 +1,13 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
+import type { PrepaidSpec } from "./prepaid.ts";
 import type { SessionSpec } from "./session.ts";
 
 export { z } from "zod";
-export { action } from "./action.ts";
+export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export {
   exactlyOne,
@@ -18,12 +20,14 @@ export {
   rule,
   together,
 } from "./params-rules.ts";
+export type { PrepaidSpec } from "./prepaid.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
 export {
   argvOf,
   type BoxCommand,
   BoxGone,
   type BoxOutput,
+  type Machine,
   type Machines,
   type SessionContext,
   type SessionSpec,
@@ -31,6 +35,7 @@ export {
   type StandInRequest,
   shellWord,
 } from "./session.ts";
+export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
@@ -79,16 +84,26 @@ export interface ChatTakes {
   readonly messageFields?: readonly string[];
   /** What messages of role `developer` are sent as. */
   readonly developerRole?: "system";
-  /** Ids of tool calls are nine letters and digits. */
-  readonly toolIds?: "nine";
+  /** Ids of tool calls are nine letters and digits; or calls and results have none, in a wire where their names do as well. */
+  readonly toolIds?: "nine" | "none";
   /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
   readonly thoughtsWithCalls?: "reasoning_content";
-  /** The most that an answer's form can be asked for: a schema goes into the prompt. */
-  readonly formats?: "json_object";
+  /** The one form of an answer that can be asked for: a schema goes into the prompt, or the wish for any JSON object does. */
+  readonly formats?: "json_object" | "json_schema";
   /** Its words for `reasoning_effort`, of none, minimal, low, medium, high, xhigh and max; none of them: it takes no effort. */
   readonly efforts?: readonly string[];
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** What it does not do, and an answer depends on: a request that uses it (`n` above 1) is none for it. */
+  readonly refuses?: readonly ("tools" | "n")[];
+  /** User and assistant take turns, after all that is the system's. Default: in any order. */
+  readonly turns?: "alternate";
+  /** `none`: tools may not say whether their arguments must fit their schema exactly. */
+  readonly strictTools?: "none";
+  /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */
+  readonly cachePoints?: readonly ("system" | "messages" | "tools")[];
+  /** In the wire `converse`: the field that the model's maker has for effort. Default: none, so that no effort is asked for. */
+  readonly effortField?: "reasoning_effort" | "reasoningConfig";
 }
 
 /** Where the calls of a model go, if not to the wire's own path; `{model}` is the vendor's name of it, others are of the adapter's settings. */
@@ -101,14 +116,14 @@ export interface ModelPaths {
 
 /** How a model's wire differs from its vendor's default; every field is also a field of `ChatSpec`. */
 export interface ChatWire {
-  /** What is taken of OpenAI's chat wire. */
+  /** What is taken of OpenAI's chat wire, and of the wire `converse` as far as it has the like. */
   readonly takes?: ChatTakes;
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   readonly answersInParts?: boolean;
   /**
    * Which links of images and documents the vendor opens itself: any at `https`, those at `https` whose ending names a type (`https-typed`),
    * or none. The others are opened by us and sent as what stands there. Default: in the wires `messages` and `generate-content` the first and
-   * the second, in the others all.
+   * the second, in `converse` none, in the others all.
    */
   readonly fetches?: "https" | "https-typed" | "none";
   /** Requests with tools go in this wire in place of the vendor's other one. */
@@ -293,6 +308,16 @@ export interface UnitModelSpec {
   readonly fillsIn?: boolean;
 }
 
+/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
+export interface SelfHostedSpec {
+  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
+  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
+  /** Actions that it does not have: they are listed as not configured. */
+  readonly lacks?: readonly string[];
+  /** What it takes and answers otherwise, by action. */
+  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
+}
+
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
@@ -325,6 +350,8 @@ export interface AdapterSpec {
   readonly keyOptional?: boolean;
   /** Configured by its base address alone: a server of the operator's own. */
   readonly local?: boolean;
+  /** Who has no key for it may run it himself: `<ID>_BASE_URL` alone turns it on, no key is sent, and a call costs us nothing. */
+  readonly selfHosted?: SelfHostedSpec;
   /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
   readonly several?: boolean;
   /** Reached only by sandbox accounts. */
@@ -334,6 +361,8 @@ export interface AdapterSpec {
   readonly contact?: "polite" | "required";
   /** Other hosts of the vendor by name, as `origin` is; `<ID>_<NAME>_BASE_URL` replaces one. `{param}` may stand in a host. */
   readonly origins?: Readonly<Record<string, string>>;
+  /** Those of `origins` that our key is not shown to, because the vendor is not alone there: a machine that callers run programs on. */
+  readonly keylessOrigins?: readonly string[];
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   readonly waitsFor?: string;
   /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */
@@ -342,6 +371,8 @@ export interface AdapterSpec {
   readonly rules?: readonly AnswerRule[];
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  /** Time that callers pay before it passes, for the actions that say what they do with it. */
+  readonly prepaid?: PrepaidSpec;
   /** A machine of its that goes on between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
   readonly sessions?: SessionSpec;
   /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */

@@ -80,6 +80,8 @@ export interface Adapter {
   readonly isSandbox?: true;
   /** Why it is not configured, where it is not for want of a key alone. */
   readonly waitsFor?: string;
+  /** Actions that it sells and the operator's own server of it does not have. */
+  readonly lacks?: readonly string[];
 }
 
 /** A model by the name that the operator gave it. */

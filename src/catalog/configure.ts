@@ -5,6 +5,7 @@ import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import { bearer, isSigned } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
+import { asSelfHosted } from "./self-hosted.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
 export type AdapterEnv = Readonly<Record<string, string | undefined>>;
@@ -143,7 +144,10 @@ function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): rea
 /** An adapter as live accounts see it. */
 export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
-  const spec = loginOf(id, file, env);
+  const sold = loginOf(id, file, env);
+  // With a key for the vendor, the address is one that stands in front of the vendor.
+  const own = baseUrl !== null && keysOf(id, sold, env).length === 0 ? (file.selfHosted ?? null) : null;
+  const spec = own === null ? sold : asSelfHosted(sold, own);
   const settings = partsOf(spec, env);
   const origin = baseUrl ?? ownOrigin(spec, settings);
   const keys = keysOf(id, spec, env);
@@ -168,6 +172,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, co
     userAgent: userAgentOf(spec, contact),
     configured: reached && spec.sandboxOnly !== true,
     ...(waitsFor === null ? {} : { waitsFor }),
+    ...(own?.lacks === undefined ? {} : { lacks: own.lacks }),
   };
 }
 

@@ -116,6 +116,14 @@ function actionProblems(files: CatalogFiles): readonly string[] {
         : [`adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`],
     ),
   );
+  const successors = [...files.tables].flatMap(([id, table]) =>
+    Object.entries(table).flatMap(([name, { ended }]) =>
+      ended?.successor === undefined ||
+      (table[ended.successor] !== undefined && table[ended.successor]?.ended === undefined)
+        ? []
+        : [`adapters/${id}.json: ${name}.ended names ${ended.successor}, which is sold no longer`],
+    ),
+  );
   const polls = [...files.adapters].flatMap(([id, { actions = {} }]) =>
     Object.entries(actions).flatMap(([name, { issues = [] }]) =>
       issues.flatMap(({ kind, poll }) =>
@@ -128,7 +136,15 @@ function actionProblems(files: CatalogFiles): readonly string[] {
       ),
     ),
   );
-  return [...tiers, ...composites, ...tables, ...rows, ...polls];
+  const selfHosted = [...files.adapters].flatMap(
+    ([id, { actions = {}, selfHosted: { lacks = [], actions: own = {} } = {} }]) =>
+      [...lacks, ...Object.keys(own)].flatMap((name) =>
+        actions[name] === undefined
+          ? [`adapters/${id}.ts: selfHosted names ${name}, which is none of its actions`]
+          : [],
+      ),
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...successors, ...polls, ...selfHosted];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

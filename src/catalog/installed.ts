@@ -1,5 +1,6 @@
 // What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
 import type { Adapter, Audience, Catalog } from "./catalog.ts";
+import { envName } from "./configure.ts";
 import { variablesOf } from "./variables.ts";
 
 export interface InstalledProvider {
@@ -9,6 +10,8 @@ export interface InstalledProvider {
   readonly on: boolean;
   /** What must be set to turn it on, all of it; empty: nothing that the operator sets will do. */
   readonly variables: readonly string[];
+  /** The address that turns it on as well, where the operator may run it himself; null: he may not. */
+  readonly self_hosted_by: string | null;
   /** What the gateway lacks for it; null: nothing. */
   readonly waits_for: string | null;
   readonly sells_models: boolean;
@@ -38,6 +41,7 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     name: spec.name,
     on: configured,
     variables: variablesOf(id, spec),
+    self_hosted_by: spec.selfHosted === undefined ? null : envName(id, "BASE_URL"),
     waits_for: spec.waitsFor ?? null,
     // Whoever sells actions as well is told by those.
     sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),

@@ -11,16 +11,39 @@ export interface JobEnd {
   /** The names of the rows of its result, in order: what is asked for as its result has them as `rows`. Kept beside the record (job-rows.ts). */
   readonly rows?: readonly string[];
   readonly chargeNano: Nano;
+  /** Who is named as having served, and what that cost us, where it was no call of an action. */
+  readonly served?: Served;
   /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
   readonly stopped?: Stopped;
   /** Its payer wanted it no more: it ended with what it had. */
   readonly cancelled?: true;
 }
 
+/** What a posting says of who served. */
+export interface Served {
+  readonly provider: string;
+  /** `<service>/<action>` */
+  readonly action: string;
+  readonly upstreamNano: Nano;
+}
+
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
+
+/** Why a hold could not be made larger, or no other placed after it. */
+export type NotHeld = Stopped | "no_money";
 
 /** The reason of a job's signal where its payer has cancelled it. */
 export const CANCELLED = "cancelled";
+
+/** The hold of a job, as it is now. */
+export interface Holding {
+  /** Zero: it holds nothing, since `succeed` could place no other hold. */
+  readonly amountNano: Nano;
+  /** Since when, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** What the holds before it were charged. */
+  readonly postedNano: Nano;
+}
 
 /** The job's next step would not be paid: it is not taken, and the job ends. */
 export class NoLongerPaid extends Error {
@@ -30,6 +53,12 @@ export class NoLongerPaid extends Error {
     super(why);
     this.why = why;
   }
+}
+
+/** Calls of a piece of work that is done again from its start where the process dies before it has ended. */
+export interface JobPart extends InnerCalls {
+  /** It is done: what its calls have cost counts in the next `save`. Before that it is our own, should it have to be done again. */
+  end(): void;
 }
 
 /** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
@@ -42,16 +71,30 @@ export interface RunningJob extends InnerCalls {
   readonly progress: unknown;
   /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
   readonly signal: AbortSignal;
+  /** When its payer has cancelled it; null: nobody has. */
+  readonly cancelledAtMs: number | null;
+  readonly sandboxFault: string | null;
+  readonly holding: Holding;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /**
    * Before a paid step that is no call of an action: proves that the job is this process's, and that its key and account may still
    * pay. Rejects with LeaseLost or NoLongerPaid.
    */
   beforePaidStep(): Promise<void>;
+  /** For pieces of work that run side by side, each saved when it is done. */
+  part(): JobPart;
   /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */
   save(progress: unknown): Promise<void>;
-  /** Grows the hold to `amountNano` and notes how much of it has been used; false: there is no money for more. */
-  extend(amountNano: Nano, accruedNano: Nano): Promise<boolean>;
+  /**
+   * Grows the hold to `amountNano` and notes how much of it has been used, in one operation of the ledger; or says why not, and then
+   * nothing is noted. Where it holds as much already it is never refused.
+   */
+  extend(amountNano: Nano, accruedNano: Nano): Promise<NotHeld | null>;
+  /**
+   * Charges its hold so much, and places another one after it, in the windows of today; or says why not: then it holds nothing, and is
+   * to end. Only of a kind whose launches say that they are chained.
+   */
+  succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null>;
 }
 
 export interface JobKind {
@@ -66,6 +109,11 @@ export interface JobKind {
    * store that was away to this process, from what was saved last.
    */
   run(job: RunningJob): Promise<JobEnd>;
+  /**
+   * A launch has come to nothing, or the hold of a job has ended without it: what there may be of it elsewhere is to go. Rejects where
+   * that cannot even be noted; it is asked again then. Absent: there is nothing.
+   */
+  abandon?(jobId: string): Promise<void>;
 }
 
 /** Another process runs the job by now: this one stops without charging. */

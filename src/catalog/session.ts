@@ -2,6 +2,8 @@
 import type { Json, JsonObject, ScriptContext } from "./action.ts";
 
 export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
+/** What each adapter with sessions sells, as `<adapter id>/<name>`. */
+export const SESSION_ACTIONS = ["create_session", "session", "close"] as const;
 export type SessionLanguage = (typeof SESSION_LANGUAGES)[number];
 
 /**
@@ -94,6 +96,8 @@ export interface StandInRequest {
   readonly body: Uint8Array;
   /** The body as JSON; undefined where it is none. */
   readonly json: unknown;
+  /** The request opens a web socket, and these are the messages that were said on it until now. */
+  readonly said?: readonly Uint8Array[];
 }
 
 /** Bytes go out as they are, under `content-type` of the headers; anything else as JSON; undefined is no body. */
@@ -101,6 +105,8 @@ export interface StandInAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json | Uint8Array;
+  /** Of status 101, which opens a web socket: what is said, texts as texts, before it is closed. Without it more is listened to. */
+  readonly messages?: readonly (string | Uint8Array)[];
 }
 
 /** A machine of the sandbox. It keeps its files, as texts by their paths. */
@@ -118,6 +124,8 @@ export interface Machines {
   make(given: Pick<Machine, "name" | "envs" | "notes">): Machine;
   /** By id or by name; null: there is none, or it has ended. */
   find(idOrName: string): Machine | null;
+  /** Those that have not ended. */
+  all(): readonly Machine[];
   end(machine: Machine): void;
   run(machine: Machine, command: BoxCommand): BoxOutput;
 }

@@ -1,6 +1,7 @@
 // The actions of all adapters and the tiers of actions, as they are sold to one audience.
 import type { ActionSpec, EndpointTable } from "./action.ts";
 import type { ActionOffer, Adapter, SoldAction } from "./catalog.ts";
+import { NOT_SELF_HOSTED } from "./self-hosted.ts";
 import type { ActionTierSpec } from "./tier.ts";
 
 /** What makes the actions of one audience. */
@@ -15,8 +16,9 @@ export interface ActionSource {
 
 function offerOf(adapter: Adapter, name: string, spec: ActionSpec, source: ActionSource): ActionOffer {
   const id = `${adapter.id}/${name}`;
+  const isLacking = adapter.lacks?.includes(name) === true;
   return {
-    adapter,
+    adapter: isLacking ? { ...adapter, configured: false, waitsFor: NOT_SELF_HOSTED } : adapter,
     id,
     spec,
     table: spec.table === undefined ? null : (source.tables.get(adapter.id) ?? null),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { FAILURES } from "../failures.ts";
 import { CATEGORIES } from "./action.ts";
 import { SESSION_LANGUAGES } from "./session.ts";
+import { stateSchema } from "./validate-state.ts";
 
 const DAY_MS = 86_400_000;
 const NOTICE_DAYS_MIN = 90;
@@ -46,6 +47,7 @@ export const ruleSchema = z
     data: json.optional(),
     messageAt: pointer.optional(),
     restMs: count.optional(),
+    todo: words.optional(),
   })
   .refine(({ sample, matches }) => sample === undefined || matches?.test(sample) === true, {
     path: ["sample"],
@@ -58,7 +60,7 @@ const request = z
     origin: z.string().optional(),
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
     pathAt: pointer.optional(),
-    send: z.enum(["query", "json", "form", "none"]).optional(),
+    send: z.enum(["query", "json", "form", "connect", "none"]).optional(),
     names: z.record(z.string(), z.string().nullable()).optional(),
     fixed: jsonObject.optional(),
     headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
@@ -139,6 +141,15 @@ const answer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("bytes") }),
 ]);
 
+const prepaidUse = z.discriminatedUnion("does", [
+  z.strictObject({ does: z.literal("begins"), minutes: words }),
+  z.strictObject({ does: z.literal("extends"), id: words, minutes: words }),
+  z.strictObject({ does: z.literal("tells"), id: words }),
+  z.strictObject({ does: z.literal("ends"), id: words }),
+]);
+
+export const prepaidSchema = z.strictObject({ kind: words, minutesMax: count, endLabelled: fn });
+
 /** What says more about a request, and has no meaning where a script makes them all. */
 const OF_REQUESTS = ["steps", "answer", "table"] as const;
 
@@ -156,6 +167,7 @@ const action = z
     rules: z.array(ruleSchema).optional(),
     issues: ids({ at: pointer, days: count.optional(), poll: poll.optional() }),
     requires: ids({ param: words }),
+    prepaid: prepaidUse.optional(),
     callerIds: z.array(words).optional(),
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
     rate: rateSchema.optional(),
@@ -170,6 +182,7 @@ const action = z
         refusal: z.int().min(400).max(599).optional(),
       })
       .optional(),
+    state: stateSchema.optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],
@@ -181,6 +194,15 @@ const action = z
   });
 
 export const actionsSchema = z.record(id, action);
+
+const otherwise = z.strictObject({
+  request: request.optional(),
+  content: z.array(pointer).min(1).optional(),
+  rules: z.array(ruleSchema).optional(),
+});
+
+/** What of its actions a vendor's own server has otherwise; its login is the adapter's to check. */
+export const selfHostedActions = { lacks: z.array(id).optional(), actions: z.record(id, otherwise).optional() };
 
 export const actionTierSchema = z.strictObject({
   ...facts,
@@ -218,6 +240,7 @@ export const tableSchema = z.record(
       }),
     ),
     fixed: jsonObject.optional(),
+    ended: z.strictObject({ on: z.iso.date(), successor: words.optional() }).optional(),
     body: words.optional(),
     cents: cents.optional(),
     upstreamCents: cents.optional(),

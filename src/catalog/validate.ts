@@ -8,8 +8,10 @@ import { parseUnitPrice } from "./unit-price.ts";
 import {
   actionsSchema,
   actionTierSchema,
+  prepaidSchema,
   rateSchema,
   ruleSchema,
+  selfHostedActions,
   sessionsSchema,
   tableSchema,
 } from "./validate-action.ts";
@@ -72,11 +74,16 @@ const prices = z
 const takes = z.strictObject({
   messageFields: z.array(z.string()).optional(),
   developerRole: z.literal("system").optional(),
-  toolIds: z.literal("nine").optional(),
+  toolIds: z.enum(["nine", "none"]).optional(),
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
-  formats: z.literal("json_object").optional(),
+  formats: z.enum(["json_object", "json_schema"]).optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
+  refuses: z.array(z.enum(["tools", "n"])).optional(),
+  turns: z.literal("alternate").optional(),
+  strictTools: z.literal("none").optional(),
+  cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
+  effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });
 const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
 const wire = {
@@ -265,16 +272,21 @@ const adapter = z.strictObject({
     .optional(),
   contact: z.enum(["polite", "required"]).optional(),
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
+  keylessOrigins: z.array(z.string()).optional(),
   waitsFor: z.string().min(1).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   actions: actionsSchema.optional(),
+  prepaid: prepaidSchema.optional(),
   sessions: sessionsSchema.optional(),
   nativeActions: z
     .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
     .optional(),
   local: z.boolean().optional(),
   several: z.boolean().optional(),
+  selfHosted: z
+    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
+    .optional(),
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
   chat: chat.optional(),

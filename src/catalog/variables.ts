@@ -2,6 +2,8 @@
 import type { AdapterSpec } from "./adapter.ts";
 import { envName } from "./configure.ts";
 
+type Login = Pick<AdapterSpec, "keyEnv" | "keyParts">;
+
 /** A way to turn a vendor on: all of these variables together. Empty: nothing that the operator sets will do. */
 export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
   if (spec.waitsFor !== undefined || spec.sandboxOnly === true) return [];
@@ -29,8 +31,9 @@ export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[]
     ...(spec.deployments === true ? ["DEPLOYMENTS"] : []),
     ...(any ? ["MODEL", "PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"] : []),
   ];
-  const logins = [spec, ...(spec.otherLogins ?? [])];
-  const keys = logins.flatMap(({ keyParts, keyEnv }) => keyParts ?? keyEnv ?? [envName(id, "API_KEY")]);
+  const own = spec.selfHosted?.login;
+  const logins = [spec, ...(spec.otherLogins ?? []), ...(own === undefined ? [] : [own])];
+  const keys = logins.flatMap(({ keyParts, keyEnv }: Login) => keyParts ?? keyEnv ?? [envName(id, "API_KEY")]);
   const address = Object.values(spec.settings ?? {}).flatMap(({ env }) => env);
   return [...suffixes.map((suffix) => envName(id, suffix)), ...keys, ...address];
 }

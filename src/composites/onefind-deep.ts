@@ -200,8 +200,10 @@ class PeopleJob {
 
   async #row(at: number, person: Person, learn: Learn): Promise<void> {
     if (this.#stopped !== null) return;
+    const calls = this.#job.part();
     const deps: EnrichDeps = {
-      job: this.#job,
+      calls,
+      signal: this.#job.signal,
       finder: this.#finder,
       budget: this.#budget,
       onStopped: (why) => {
@@ -224,6 +226,7 @@ class PeopleJob {
       wasAsked: person.wasAsked,
       wasAnswered: person.wasAnswered,
     };
+    calls.end();
     const rows = { ...this.#progress.rows, [at]: done };
     await this.#save({ rows, done: Object.keys(rows).length });
   }

@@ -40,7 +40,15 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
     action: "onefind",
     description:
       "Finds people by a description, or one person by name and company: name, title, company, place and LinkedIn profile. No contacts.",
-    keywords: ["find people", "leads", "prospects", "candidates", "who works at", "LinkedIn profile of a person"],
+    keywords: [
+      "find people",
+      "leads",
+      "prospects",
+      "candidates",
+      "who works at",
+      "contact details of someone",
+      "LinkedIn profile of a person",
+    ],
     category: "core",
     effect: "read",
     params: z.strictObject({

@@ -1,6 +1,13 @@
 // core/onescrape-deep: up to fifty pages, named or of a site, read through the whole ladder. A job, paid page by page (contract 4.3, 8).
 import { z } from "zod";
-import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob, type Stopped } from "../catalog/job-kind.ts";
+import {
+  type JobEnd,
+  type JobKind,
+  type JobPart,
+  NoLongerPaid,
+  type RunningJob,
+  type Stopped,
+} from "../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../catalog/local-action.ts";
 import { exactlyOne } from "../catalog/params-rules.ts";
 import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
@@ -108,6 +115,12 @@ export interface OnescrapeDeepDeps {
 
 const NONE: Progress = { done: 0, total: 0, map: null, rows: {} };
 
+/** Calls for rows that share them: done again as long as one of the rows may have to be. */
+interface Asked {
+  readonly calls: JobPart;
+  readonly rows: Set<GrowingRow>;
+}
+
 /** One job, from wherever it stands. */
 class PagesJob {
   readonly #job: RunningJob;
@@ -117,6 +130,8 @@ class PagesJob {
   readonly #rungParts: RungParts;
   readonly #budget: Budget;
   readonly #batches: readonly PageBatch[];
+  /** What was asked for rows that are not kept yet. */
+  readonly #asked = new Set<Asked>();
   #progress: Progress;
   #stopped: Stopped | null = null;
 
@@ -193,12 +208,17 @@ class PagesJob {
     } finally {
       for (const batch of ahead) batch.passed();
     }
-    await this.#keep(row.end(endedBy(this.#job.signal) ?? ranOut), at);
+    const told = row.end(endedBy(this.#job.signal) ?? ranOut);
+    const name = await this.#deps.rows.put(this.#job.payer.id, told);
+    for (const asked of this.#asked) {
+      if (!asked.rows.delete(row) || asked.rows.size > 0) continue;
+      asked.calls.end();
+      this.#asked.delete(asked);
+    }
+    await this.#keep(name, told, at);
   }
 
-  async #keep(row: PageRow, at: number): Promise<void> {
-    const name = await this.#deps.rows.put(this.#job.payer.id, row);
-    const { charged_cents: cents, content, error, hard } = row;
+  async #keep(name: string, { charged_cents: cents, content, error, hard }: PageRow, at: number): Promise<void> {
     const done: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
     const rows = { ...this.#progress.rows, [at]: done };
     await this.#save({ rows, done: Object.keys(rows).length });
@@ -216,6 +236,9 @@ class PagesJob {
     // What may not be paid any more is not begun.
     if (this.#stopped !== null) return this.#stopped;
     if (!(await this.#budget.setAside(rung.cents))) return "over budget";
+    const calls = this.#job.part();
+    this.#asked.add({ calls, rows: new Set(rows) });
+    const rungParts = { ...this.#rungParts, call: calls.call };
     let spent = 0;
     try {
       const fromMs = clock.elapsedMs();
@@ -224,7 +247,7 @@ class PagesJob {
       const bounds = { msMax: RUNG_MS_MAX, signal: this.#job.signal };
       const ask = async () => {
         if (rung[format] === undefined) await this.#job.beforePaidStep();
-        return bounded((signal) => readRung(rung, wanted, signal, this.#rungParts), late, bounds);
+        return bounded((signal) => readRung(rung, wanted, signal, rungParts), late, bounds);
       };
       const outcome = await this.#paid<RungOutcome | null>(ask, null);
       if (outcome === null) return this.#stopped ?? "asked";

@@ -142,7 +142,8 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
     return { ...asked, verdict, answered: true, status: 200, detail: modelsIn(ended.answer, adapter) };
   }
   const { kind, status, message } = ended.failure;
-  const detail = readable(message, adapter.keys[0] ?? "") + placeOf(kind, adapter);
+  const words = readable(message, adapter.keys[0] ?? "") + placeOf(kind, adapter);
+  const detail = ended.failure.todo === undefined ? words : `${words}; ${ended.failure.todo}`;
   return { ...asked, verdict: VERDICTS[kind] ?? "failing", answered: false, status, detail };
 }
 

@@ -15,6 +15,8 @@ import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { openRun } from "../run/inner-calls.ts";
+import { createPaidTimeEnder, type PaidTimeEnder } from "../run/paid-time-ender.ts";
+import { createPaidTimes } from "../run/paid-times.ts";
 import { resultAction } from "../run/result-action.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -30,6 +32,7 @@ export interface OpenJobsParts {
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;
+  readonly catalog: () => Catalog;
   readonly actionCatalog: OpenActions;
   readonly upstream: Upstream;
   /** What calls of models need that functions of ours make. */
@@ -39,6 +42,7 @@ export interface OpenJobsParts {
 
 export interface OpenJobs {
   readonly jobs: Jobs;
+  readonly paidTimes: PaidTimeEnder;
   readonly kernel: KernelDeps;
   readonly run: RunDeps;
 }
@@ -86,7 +90,7 @@ export function jobsEndpoint(jobs: Jobs): EndpointSpec {
 
 /** Nothing runs before `jobs.start`. */
 export function openJobs(parts: OpenJobsParts): OpenJobs {
-  const { stores, kinds, owner, actionCatalog, upstream, chat, onBroken, keptBytesMax } = parts;
+  const { stores, kinds, owner, catalog, actionCatalog, upstream, chat, onBroken, keptBytesMax } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
@@ -109,9 +113,11 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     actionCatalog: actionCatalog.actionCatalog,
     upstream,
     records,
+    paidTimes: createPaidTimes({ records, clock }),
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
     chatPlan: innerChat(chat),
   });
-  return { jobs, kernel, run };
+  const paidTimes = createPaidTimeEnder({ records, clock, upstream, catalog, onBroken });
+  return { jobs, paidTimes, kernel, run };
 }

@@ -41,6 +41,7 @@ export function startWords({ providers, tiers, actions, mistyped }: Setup): read
   const others = providers.filter(({ sells_models }) => !sells_models);
   const idsOn = (list: readonly InstalledProvider[]) => list.flatMap(({ id, on }) => (on ? [id] : []));
   const [modelsOff, othersOff] = [turningOn(models), turningOn(others)];
+  const ownServers = providers.flatMap(({ on, self_hosted_by: by }) => (on || by === null ? [] : [by]));
   const none = (ids: readonly string[]) => (ids.length === 0 ? ["none"] : ids);
   return [
     ...listed("Models by:", none(idsOn(models))),
@@ -51,6 +52,7 @@ export function startWords({ providers, tiers, actions, mistyped }: Setup): read
     ...listed(`Actions: ${actions.on} of ${actions.of}, by:`, none(idsOn(others))),
     ...(modelsOff.length === 0 ? [] : listed("Off, models; to turn on, set:", modelsOff)),
     ...(othersOff.length === 0 ? [] : listed("Off, actions; to turn on, set:", othersOff)),
+    ...(ownServers.length === 0 ? [] : listed("Without a key, from a server of your own:", ownServers)),
     ...mistyped.map(({ set, meant }) => `Warning: ${set} is set, and nobody reads it. Is ${meant} meant?`),
   ];
 }

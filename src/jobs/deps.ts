@@ -5,7 +5,7 @@ import type { Ledger } from "../ledger/model/ledger.ts";
 import type { Records } from "../records/records.ts";
 
 export interface JobsDeps {
-  readonly ledger: Pick<Ledger, "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
+  readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
   readonly records: Records;
   readonly clock: Clock;
   /** How long a kept hold lives without being renewed, in milliseconds. */

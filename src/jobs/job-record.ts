@@ -1,8 +1,8 @@
 // What is kept of a job: everything that another process needs to go on with it.
 
-import type { JobEnd } from "../catalog/job-kind.ts";
+import type { JobEnd, Served } from "../catalog/job-kind.ts";
 import type { Nano } from "../money.ts";
-import type { Payer } from "../plan.ts";
+import type { HoldChain, Payer } from "../plan.ts";
 import type { Records, StoredRecord } from "../records/records.ts";
 import type { Leg } from "../route.ts";
 
@@ -37,6 +37,24 @@ export interface JobRecord {
   readonly movedAtMs?: number;
   readonly end: JobEnd | null;
   readonly chargedCents: number;
+  /** What holds after its first are placed with; absent: it has one. */
+  readonly chain?: HoldChain;
+  /** What of its holds have been charged; their cents are in `chargedCents`. Absent: none. */
+  readonly posted?: { readonly holds: number; readonly nano: Nano };
+  /** When its present hold was placed; absent: with the job. */
+  readonly heldSinceMs?: number;
+  /** Its hold is being charged so much, and another one placed. */
+  readonly succeeding?: Succession | null;
+  /** No other hold could be placed: it holds nothing. */
+  readonly isUnheld?: true;
+}
+
+/** From one hold to the next. */
+export interface Succession {
+  readonly chargeNano: Nano;
+  readonly served: Served;
+  readonly nextId: string;
+  readonly nextNano: Nano;
 }
 
 export interface StoredJob {

@@ -2,27 +2,31 @@
 
 import {
   CANCELLED,
+  type Holding,
   type JobEnd,
   type JobKind,
+  type JobPart,
   LeaseLost,
   NoLongerPaid,
+  type NotHeld,
   type RunningJob,
+  type Served,
   type Stopped,
 } from "../catalog/job-kind.ts";
-import type { InnerAnswer, WantedCall } from "../catalog/local-action.ts";
+import type { InnerAnswer, InnerCalls, WantedCall } from "../catalog/local-action.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
-import { isCancelled } from "./cancelled.ts";
+import { cancelledAt } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord, StoredJob } from "./job-record.ts";
 import { payJob } from "./pay-job.ts";
 import { ProvenJob } from "./proven-job.ts";
+import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
 
 /** How long a job that was told to end with what it has may take for that: its time was over, or it was cancelled. */
 const GRACE_MS = 30_000;
-const STOPPED = { unknown_key: "key_revoked", paused: "key_paused", frozen: "account_frozen" } as const;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
 
 export class JobRun implements RunningJob {
@@ -33,11 +37,12 @@ export class JobRun implements RunningJob {
   readonly #kind: JobKind;
   readonly #deps: JobsDeps;
   readonly #calls: CountedCalls;
+  readonly #own: InnerCalls;
   readonly #stop = new AbortController();
   readonly #proven: ProvenJob;
   /** Why its next step would not be paid; null: it would. */
   #stopped: Stopped | null = null;
-  #isCancelled = false;
+  #cancelledAtMs: number | null = null;
   /** When it last came a step further here, on `clock.elapsedMs()`. */
   #movedMs: number;
 
@@ -66,6 +71,7 @@ export class JobRun implements RunningJob {
       sandboxFault: job.sandboxFault,
       legs: job.legs,
     });
+    this.#own = this.#provenFirst(this.#calls);
   }
 
   /** As it is known here. */
@@ -81,6 +87,23 @@ export class JobRun implements RunningJob {
     return this.job.progress;
   }
 
+  get cancelledAtMs(): number | null {
+    return this.#cancelledAtMs;
+  }
+
+  get sandboxFault(): string | null {
+    return this.job.sandboxFault;
+  }
+
+  get holding(): Holding {
+    const { isUnheld, amountNano, heldSinceMs, createdAtMs, posted } = this.job;
+    return {
+      amountNano: isUnheld === true ? ZERO : amountNano,
+      sinceMs: heldSinceMs ?? createdAtMs,
+      postedNano: posted?.nano ?? ZERO,
+    };
+  }
+
   get hold(): JobRecord["hold"] {
     return this.job.hold;
   }
@@ -94,8 +117,8 @@ export class JobRun implements RunningJob {
   }
 
   /** Its payer wants it no more: it ends with what it has. */
-  cancel(): void {
-    this.#isCancelled = true;
+  cancel(atMs: number): void {
+    this.#cancelledAtMs ??= atMs;
     this.#stop.abort(CANCELLED);
   }
 
@@ -105,19 +128,39 @@ export class JobRun implements RunningJob {
     this.#proven.note({ movedAtMs: Math.floor(clock.epochMs()) });
   }
 
-  async call(wanted: WantedCall): Promise<InnerAnswer> {
-    await this.beforePaidStep();
-    return this.#calls.call(wanted);
+  call(wanted: WantedCall): Promise<InnerAnswer> {
+    return this.#own.call(wanted);
   }
 
-  async ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.beforePaidStep();
-    return this.#calls.ladder(wanted);
+  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#own.ladder(wanted);
   }
 
-  async race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    await this.beforePaidStep();
-    return this.#calls.race(wanted);
+  race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#own.race(wanted);
+  }
+
+  part(): JobPart {
+    const spend = this.spend.part();
+    return { ...this.#provenFirst(this.#calls.paidBy(spend)), end: spend.end };
+  }
+
+  /** The same calls, each a paid step. */
+  #provenFirst(calls: InnerCalls): InnerCalls {
+    return {
+      call: async (wanted) => {
+        await this.beforePaidStep();
+        return calls.call(wanted);
+      },
+      ladder: async (wanted) => {
+        await this.beforePaidStep();
+        return calls.ladder(wanted);
+      },
+      race: async (wanted) => {
+        await this.beforePaidStep();
+        return calls.race(wanted);
+      },
+    };
   }
 
   async beforePaidStep(): Promise<void> {
@@ -137,18 +180,40 @@ export class JobRun implements RunningJob {
 
   async save(progress: unknown): Promise<void> {
     this.#moved();
-    this.#proven.note({ progress, spentNano: this.spend.spentNano });
+    this.#proven.note({ progress, spentNano: this.spend.finishedNano });
     await this.#proven.prove();
   }
 
-  async extend(amountNano: Nano, accruedNano: Nano): Promise<boolean> {
+  async extend(amountNano: Nano, accruedNano: Nano): Promise<NotHeld | null> {
     const { ledger, holdLeaseMs } = this.#deps;
+    this.#moved();
     const extended = await ledger.extend(this.job.hold, amountNano, accruedNano, holdLeaseMs).catch(this.#proven.away);
-    if (extended.outcome === "gone") this.leave();
-    if (extended.outcome !== "extended") return false;
+    if (extended.outcome === "gone") {
+      this.leave();
+      throw new LeaseLost();
+    }
+    if (extended.outcome !== "extended") return notHeld(extended.outcome);
     this.spend.raise(extended.amountNano);
     this.#proven.note({ amountNano: extended.amountNano });
-    return true;
+    return null;
+  }
+
+  async succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null> {
+    const { chain, posted } = this.job;
+    if (chain === undefined) throw new Error(`the job ${this.id} has one hold`);
+    this.#moved();
+    const nextId = `${chain.firstId}-${(posted?.holds ?? 0) + 2}`;
+    this.#proven.note({ succeeding: { chargeNano: least(chargeNano, this.job.amountNano), served, nextId, nextNano } });
+    await this.#proven.prove();
+    return this.#succeed();
+  }
+
+  /** Goes on to the next hold, as was decided. */
+  async #succeed(): Promise<NotHeld | null> {
+    const { changes, refused } = await succeedHold(this.job, this.#deps).catch(this.#proven.away);
+    this.#proven.note(changes);
+    await this.#proven.prove();
+    return refused;
   }
 
   /** This process must not go on with it; another one may. */
@@ -159,13 +224,15 @@ export class JobRun implements RunningJob {
   /** Runs the job to its end; `left`: it is not over, and no longer this run's. Rejects where the store is away. */
   async run(): Promise<"ended" | "left"> {
     try {
+      if (this.job.succeeding) await this.#succeed();
       if (this.job.state !== "ending" && !(await this.#isHeld())) {
         await this.#close();
         return "ended";
       }
       if (this.job.state !== "ending") {
         // It may have been cancelled while another process ran it, or none.
-        if (await isCancelled(this.#deps.records, this.id)) this.cancel();
+        const cancelledAtMs = await cancelledAt(this.#deps.records, this.id);
+        if (cancelledAtMs !== null) this.cancel(cancelledAtMs);
         await this.#decide();
       }
       await this.#settle();
@@ -179,14 +246,17 @@ export class JobRun implements RunningJob {
   /** Whether there is still money for it: the hold of a job that nobody ran for long has ended by its own lease. */
   async #isHeld(): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
+    if (this.job.isUnheld === true) return true;
     return (await ledger.renew([this.job.hold], holdLeaseMs)).length === 0;
   }
 
   /** Its hold has ended without it: what the ledger made of that is its end. */
   async #close(): Promise<void> {
     const { accountId, holdId } = this.job.hold;
+    await this.#kind.abandon?.(this.id);
     const posting = await this.#deps.ledger.transaction(accountId, holdId);
-    this.#proven.note({ state: "failed", end: FAILED, chargedCents: posting?.chargedCents ?? 0 });
+    const chargedCents = this.job.chargedCents + (posting?.chargedCents ?? 0);
+    this.#proven.note({ state: "failed", end: FAILED, chargedCents });
     await this.#proven.prove();
   }
 
@@ -234,15 +304,16 @@ export class JobRun implements RunningJob {
       return { ...end, status: "failed", chargeNano: least(done, amountNano), stopped: this.#stopped };
     }
     const chargeNano = end.status === "succeeded" ? least(end.chargeNano, amountNano) : ZERO;
-    return { ...end, chargeNano, ...(this.#isCancelled ? { cancelled: true as const } : {}) };
+    return { ...end, chargeNano, ...(this.#cancelledAtMs === null ? {} : { cancelled: true as const }) };
   }
 
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
-    const chargedCents = await payJob(this.job, this.#deps.ledger);
+    const { chargedCents: before } = this.job;
+    const cents = await payJob(this.job, this.#deps.ledger);
     // What nobody pays for is given to nobody.
-    if (chargedCents === null) this.#proven.note({ state: "failed", end: FAILED, chargedCents: 0 });
-    else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents });
+    if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
+    else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });
     await this.#proven.prove();
   }
 }

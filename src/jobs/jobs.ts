@@ -3,7 +3,7 @@
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
 import type { Payer } from "../plan.ts";
-import { isCancelled, keepCancelled } from "./cancelled.ts";
+import { heard, keepCancelled, toldTo } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
 import { findJob, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
@@ -34,7 +34,8 @@ export interface Jobs {
   cancel(id: string, payer: Payer): Promise<JobRecord | null>;
   /** The jobs of all processes that are not over, at most so many. */
   open(countMax: number): Promise<readonly JobRecord[]>;
-  running(): number;
+  /** Here; of one kind, or of all. */
+  running(kind?: string): number;
   /** For metrics. */
   seen(): JobsSeen;
 }
@@ -63,7 +64,7 @@ function isOver({ state }: JobRecord): boolean {
 }
 
 class RunningJobs implements Jobs {
-  readonly keeper: HoldKeeper;
+  readonly keeper: Launches;
   readonly #options: JobsOptions;
   readonly #runners: Runners;
   readonly #kinds: ReadonlyMap<string, JobKind>;
@@ -85,7 +86,14 @@ class RunningJobs implements Jobs {
     const { records, clock, self, shared, runnerLeaseMs: leaseMs } = options;
     this.#runners = new Runners({ records, clock, self, shared, leaseMs });
     this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
-    this.keeper = new Launches({ records, clock, self, runners: this.#runners, run: (stored) => this.#run(stored) });
+    this.keeper = new Launches({
+      records,
+      clock,
+      self,
+      runners: this.#runners,
+      kinds: this.#kinds,
+      run: (stored) => this.#run(stored),
+    });
   }
 
   async start(): Promise<void> {
@@ -126,8 +134,9 @@ class RunningJobs implements Jobs {
     const job = await this.find(id, payer);
     if (job === null || isOver(job)) return job;
     // First what outlives this process: whoever adopts the job must not go on with it.
-    await keepCancelled(this.#options.records, id);
-    this.#runs.get(id)?.run.cancel();
+    const atMs = Math.floor(this.#options.clock.epochMs());
+    await keepCancelled(this.#options.records, { jobId: id, atMs }, job.runner);
+    this.#runs.get(id)?.run.cancel(atMs);
     return job;
   }
 
@@ -141,8 +150,9 @@ class RunningJobs implements Jobs {
     return jobs;
   }
 
-  running(): number {
-    return this.#runs.size;
+  running(kind?: string): number {
+    if (kind === undefined) return this.#runs.size;
+    return [...this.#runs.values()].filter(({ run }) => run.job.kind === kind).length;
   }
 
   seen(): JobsSeen {
@@ -171,8 +181,11 @@ class RunningJobs implements Jobs {
 
   /** Jobs that were cancelled at another process. */
   async #lookForCancelled(): Promise<void> {
-    const { records } = this.#options;
-    for (const [id, { run }] of this.#runs) if (await isCancelled(records, id)) run.cancel();
+    const { records, self } = this.#options;
+    for (const { jobId, atMs } of await toldTo(records, self)) {
+      this.#runs.get(jobId)?.run.cancel(atMs);
+      await heard(records, jobId);
+    }
   }
 
   #run(stored: StoredJob): void {
@@ -226,9 +239,11 @@ class RunningJobs implements Jobs {
   async #lookAfterOwn(): Promise<void> {
     for (const id of await this.#runners.own()) {
       if (this.#runs.has(id) || this.#unsure.has(id)) continue;
-      // A launch is listed before it has a record: what has none, or is still launching, is left alone.
+      // A launch is listed before it has a record: what is still launching here is left alone.
+      if (this.keeper.isLaunching(id)) continue;
       const stored = await findJob(this.#options.records, id);
-      if (stored !== null && stored.job.state !== "launching") await this.#goOn(id);
+      if (stored?.job.state === "launching") await this.#drop(stored.job);
+      else if (stored !== null) await this.#goOn(id);
     }
   }
 
@@ -275,18 +290,22 @@ class RunningJobs implements Jobs {
     await this.#renew();
   }
 
+  /** A launch that died: nobody was told of it, so it has never begun. */
+  async #drop({ id, kind, hold, runner }: JobRecord): Promise<void> {
+    const { records, ledger } = this.#options;
+    await ledger.void(hold, "its launch died");
+    await this.#kinds.get(kind)?.abandon?.(id);
+    await records.delete(JOB, id);
+    await this.#runners.remove(id, runner);
+  }
+
   async #adopt(id: string, runner: string): Promise<void> {
-    const { records, ledger, self } = this.#options;
+    const { records, self } = this.#options;
     if (this.#unsure.has(id)) return;
     const stored = await findJob(records, id);
     if (stored === null || isOver(stored.job) || stored.job.runner !== runner) return this.#runners.remove(id, runner);
     const { job, version } = stored;
-    if (job.state === "launching") {
-      // Nobody was told of it, so it has never begun.
-      await ledger.void(job.hold, "its launch died");
-      await records.delete(JOB, id);
-      return this.#runners.remove(id, runner);
-    }
+    if (job.state === "launching") return this.#drop(job);
     if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);
     await this.#runners.add(id);
     const adopted = { ...job, runner: self };

@@ -1,4 +1,5 @@
 // Launches: the record of a job is there before its hold is, so that whatever dies meanwhile leaves nothing that nobody can find.
+import type { JobKind } from "../catalog/job-kind.ts";
 import { GatewayError } from "../errors.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
 import { ZERO } from "../money.ts";
@@ -13,6 +14,7 @@ export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
   /** This process. */
   readonly self: string;
   readonly runners: Runners;
+  readonly kinds: ReadonlyMap<string, JobKind>;
   /** Its hold is placed: it may begin. */
   readonly run: (stored: StoredJob) => void;
 }
@@ -56,6 +58,7 @@ export class Launches implements HoldKeeper {
       createdAtMs: Math.floor(clock.epochMs()),
       end: null,
       chargedCents: 0,
+      ...(hold.chain === undefined ? {} : { chain: hold.chain }),
     };
     // The list comes first: a job that nobody can find would keep its money until the lease of its hold ends.
     await runners.add(id);
@@ -64,21 +67,30 @@ export class Launches implements HoldKeeper {
     this.#launching.set(id, { job, version });
   }
 
+  /** Whether its launch has not ended here. */
+  isLaunching(jobId: string): boolean {
+    return this.#launching.has(jobId);
+  }
+
   async dismiss(_holdId: string, hold: KeptHoldSpec): Promise<void> {
-    const { records, runners } = this.#parts;
+    const { records, runners, kinds } = this.#parts;
     const id = jobIdOf(hold);
-    this.#launching.delete(id);
-    await records.delete(JOB, id);
-    await runners.remove(id);
+    try {
+      await kinds.get(hold.job)?.abandon?.(id);
+      await records.delete(JOB, id);
+      await runners.remove(id);
+    } finally {
+      this.#launching.delete(id);
+    }
   }
 
   async takeOver({ amountNano }: Held, hold: KeptHoldSpec): Promise<void> {
     const id = jobIdOf(hold);
     const launching = this.#launching.get(id);
-    this.#launching.delete(id);
     if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
     const version = await putJob(this.#parts.records, job, launching.version);
+    this.#launching.delete(id);
     // Cut off from the store for so long that others took this process for dead: whoever asks again launches anew.
     if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });

@@ -8,7 +8,7 @@ import type { Health } from "../route.ts";
 export interface HoldKeeper {
   /** A hold is about to be placed: whatever dies from now on, somebody knows of it. */
   announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void>;
-  /** The hold was refused: there is nothing to go on with. */
+  /** The hold was refused, or it was given back because the launch failed: there is nothing to go on with. */
   dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;
   /** The hold is placed and its launch has been answered for: from now on it is the keeper's to end. */
   takeOver(held: Held, hold: KeptHoldSpec, payer: Payer): Promise<void>;

@@ -2,7 +2,7 @@
 import type { InnerCalls, InnerChat } from "../catalog/local-action.ts";
 import type { Payer } from "../plan.ts";
 import type { Leg } from "../route.ts";
-import type { Spend } from "./parent-funds.ts";
+import type { Spending } from "./parent-funds.ts";
 
 /** The call that they are made for. */
 export interface OuterCall {
@@ -12,7 +12,7 @@ export interface OuterCall {
   readonly signal: AbortSignal;
   /** On `clock.elapsedMs()`. */
   readonly deadlineMs: number;
-  readonly spend: Spend;
+  readonly spend: Spending;
   /** The fault that a sandbox account asks its stand-ins for. */
   readonly sandboxFault: string | null;
   /** What it has done already, where it goes on with what another process began. */
@@ -22,4 +22,6 @@ export interface OuterCall {
 /** Inner calls, and the legs that they leave. */
 export interface CountedCalls extends InnerCalls, InnerChat {
   legs(): readonly Leg[];
+  /** Calls whose legs are among these, spent elsewhere. */
+  paidBy(spend: Spending): InnerCalls;
 }

@@ -7,12 +7,28 @@ import { upstreamOf } from "./legs.ts";
 /** What counts against the parent's bound: the inner call's own price, or what it costs us. */
 export type Counted = "price" | "upstream_cost";
 
+/** Where the money of inner calls is set aside and spent. */
+export interface Spending {
+  readonly counted: Counted;
+  /** Sets an amount aside; false where there is no room for it. */
+  setAside(amount: Nano): boolean;
+  /** Ends what was set aside: so much of it was spent. */
+  settle(aside: Nano, spent: Nano): void;
+}
+
+/** Spending for work that is done again from its start where its process dies before `end`. */
+export interface SpendPart extends Spending {
+  end(): void;
+}
+
 /** What a parent lets its inner calls spend. It is in memory: the parent's own hold is what a crash leaves. */
-export class Spend {
+export class Spend implements Spending {
   readonly counted: Counted;
   #limitNano: Nano;
   #asideNano = ZERO;
   #spentNano: Nano;
+  /** What parts have spent that have not ended. */
+  #openNano = ZERO;
 
   /** `spent`: what was spent before, where it goes on with what another process began. */
   constructor(limitNano: Nano, counted: Counted, spent: Nano = ZERO) {
@@ -34,29 +50,51 @@ export class Spend {
     return this.#spentNano;
   }
 
+  /** Without what is done again, at our cost, by whoever goes on after a crash. */
+  get finishedNano(): Nano {
+    return minus(this.#spentNano, this.#openNano);
+  }
+
   /** What is neither spent nor set aside for calls under way. */
   get freeNano(): Nano {
     return minus(this.limitNano, least(this.limitNano, add(this.#spentNano, this.#asideNano)));
   }
 
-  /** Sets an amount aside; false where there is no room for it. */
   setAside(amount: Nano): boolean {
     if (amount > this.freeNano) return false;
     this.#asideNano = add(this.#asideNano, amount);
     return true;
   }
 
-  /** Ends what was set aside: so much of it was spent. */
   settle(aside: Nano, spent: Nano): void {
     this.#asideNano = minus(this.#asideNano, aside);
     this.#spentNano = add(this.#spentNano, spent);
   }
+
+  part(): SpendPart {
+    let openNano = ZERO;
+    let isOpen = true;
+    return {
+      counted: this.counted,
+      setAside: (amount) => this.setAside(amount),
+      settle: (aside, spent) => {
+        this.settle(aside, spent);
+        if (!isOpen) return;
+        openNano = add(openNano, spent);
+        this.#openNano = add(this.#openNano, spent);
+      },
+      end: () => {
+        if (isOpen) this.#openNano = minus(this.#openNano, openNano);
+        isOpen = false;
+      },
+    };
+  }
 }
 
 export class ParentFunds implements Funds {
-  readonly #spend: Spend;
+  readonly #spend: Spending;
 
-  constructor(spend: Spend) {
+  constructor(spend: Spending) {
     this.#spend = spend;
   }
 

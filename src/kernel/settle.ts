@@ -92,7 +92,13 @@ async function giveAway(plan: Plan, served: Served, { funds }: SettleParts): Pro
 async function release(held: Held, plan: Plan, dispatched: Dispatched | null, parts: SettleParts): Promise<Settled> {
   const keyFate = await keyFateOf(held, plan, dispatched, parts);
   await parts.funds.release(held, { reason: dispatched?.outcome ?? "broken", keyFate, legs: parts.legs });
+  await dismiss(held, plan, parts);
   return { kind: "released" };
+}
+
+/** What was to go on with a hold has nothing to go on with. */
+async function dismiss(held: Held, { hold }: Plan, { deps }: SettleParts): Promise<void> {
+  if (hold.kind === "kept") await deps.keeper.dismiss(held.id, hold);
 }
 
 /** What a call that is not charged leaves of its Idempotency-Key. */
@@ -122,6 +128,7 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
     // What cannot be counted cannot be charged, and its hold must not keep the money until the lease ends.
     const keyFate = plan.effect === "write" ? "unknown" : "free";
     await funds.release(held, { reason: "its cost could not be counted", keyFate, legs });
+    await dismiss(held, plan, parts);
     throw cause;
   }
   noteCost(legs, served.served, cost);
@@ -149,13 +156,15 @@ async function handOver(
   held: Held,
   plan: Plan,
   { cost, final }: { readonly cost: Cost; readonly final: FinalPart | null },
-  { deps, funds, payer, legs }: SettleParts,
+  parts: SettleParts,
 ): Promise<Settled> {
+  const { deps, funds, payer, legs } = parts;
   if (plan.hold.kind !== "kept") throw new Error("only a kept hold is handed over");
   try {
     await deps.keeper.takeOver(held, plan.hold, payer);
   } catch (cause) {
     await funds.release(held, { reason: "nobody took it over", keyFate: "free", legs });
+    await dismiss(held, plan, parts);
     throw cause;
   }
   const balance = await funds.balance().catch(() => null);

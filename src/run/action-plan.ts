@@ -1,11 +1,12 @@
 // Makes a Plan from an action and its params, whoever asks for it: its quote, its candidates, and what must be kept of its answer.
 
+import type { ActionOffer } from "../catalog/catalog.ts";
 import { jobIdOf } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Audience, HoldSpec, Payer, Plan, Quote, Slot } from "../plan.ts";
+import { type Audience, type HoldSpec, isAccountPayer, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
 import type { CatalogAction } from "./action-catalog.ts";
@@ -60,15 +61,17 @@ async function careFor(
 }
 
 async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
-  const { sold, row, payer } = call;
+  const { sold, params, row, payer } = call;
   const offered = offeredCalls(call);
   if (offered instanceof GatewayError) return offered;
-  for (const { offer, params } of offered) {
+  for (const { offer, params: own } of offered) {
     if (offer.spec.requires === undefined) continue;
-    const foreign = await foreignId(offer, params, { payer, records: deps.records });
-    if (foreign !== null) return foreign;
+    const foreign = await foreignId(offer, own, { payer, records: deps.records });
+    const refused = foreign ?? (await deps.paidTimes.refusal(offer, own, payer));
+    if (refused !== null) return refused;
   }
-  const byCandidate = candidatesOf(offered, call, { ...order, upstream: deps.upstream });
+  const around = (offer: ActionOffer) => deps.paidTimes.around(offer, params, { payer, callId: order.id });
+  const byCandidate = candidatesOf(offered, call, { ...order, around, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
@@ -79,7 +82,7 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
     wholeMsMax: offered.reduce((sum, { offer }) => sum + actionMsMax(offer), WHOLE_MS_MORE),
     whenCallerLeaves: "finish",
     upstreamNanoMax: () =>
-      offered.map(({ offer, params }) => nanoFromCents(upstreamCentsOf(offer.spec, params, row))).reduce(add, ZERO),
+      offered.map(({ offer, params: own }) => nanoFromCents(upstreamCentsOf(offer.spec, own, row))).reduce(add, ZERO),
     prepare: offered.some((one) => needsCare(one, servedAs))
       ? async (final, served, reading) => {
           const one = offeredBy(served);
@@ -92,12 +95,13 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
 function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
-  const candidate = localCandidate(local, params, { ...order, payer, msMax: LOCAL_MS_MAX }, deps);
+  const { msMax = LOCAL_MS_MAX } = local;
+  const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
   return {
     candidates: [candidate],
     offeredBy: () => null,
     route: retrying(candidate),
-    wholeMsMax: LOCAL_MS_MAX + WHOLE_MS_MORE,
+    wholeMsMax: msMax + WHOLE_MS_MORE,
     whenCallerLeaves: "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
@@ -115,18 +119,24 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 }
 
 /** What it launches goes on with its hold; what is free needs none. */
-function holdOf({ action, params }: CheckedCall, { id, sandboxFault, tags = [] }: ActionOrder): HoldSpec {
+function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Payer): HoldSpec {
+  const { id, sandboxFault, maxCostNano, tags = [] } = order;
   const launches = action.local?.launches;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
+  const { onExpire = "void" } = launches;
+  const isChained = launches.chained === true && isAccountPayer(payer);
   return {
     kind: "kept",
     owner: `job:${jobIdOf(id)}`,
     leaseMs: KEPT_LEASE_MS,
-    onExpire: "void",
+    onExpire,
     job: launches.job,
-    start: params,
+    start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
+    ...(isChained
+      ? { chain: { firstId: id, keyId: payer.keyId, asked: action.id, slots: slotsOf(action), onExpire } }
+      : {}),
   };
 }
 
@@ -161,7 +171,7 @@ export async function actionPlan(
     streamed: false,
     effect,
     quote: quoteOf(quoteNano, upstreamNanoMax),
-    hold: holdOf(call, order),
+    hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano: order.maxCostNano,
     slots: slotsOf(action),

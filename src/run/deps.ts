@@ -10,11 +10,13 @@ import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { ActionCatalog } from "./action-catalog.ts";
 import type { KeepBytes } from "./binary-answer.ts";
+import type { PaidTimes } from "./paid-times.ts";
 
 export interface RunDeps {
   readonly actionCatalog: ActionCatalog;
   readonly upstream: Upstream;
   readonly records: Records;
+  readonly paidTimes: PaidTimes;
   /** For the calls that functions of ours make. */
   readonly kernel: KernelDeps;
   /** Null: large binary answers go into the envelope. */

@@ -1,10 +1,10 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
 import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
-import type { ChatAnswer, InnerAnswer, WantedCall, WantedChat } from "../catalog/local-action.ts";
+import type { ChatAnswer, InnerAnswer, InnerCalls, WantedCall, WantedChat } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
-import { ParentFunds } from "../kernel/parent-funds.ts";
+import { ParentFunds, type Spending } from "../kernel/parent-funds.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { race } from "../kernel/routes/race.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
@@ -18,6 +18,14 @@ import type { ActionPlan, RunDeps } from "./deps.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readParams } from "./read-call.ts";
 
+/** What all calls of one outer call have left so far. */
+interface Left {
+  /** One for each call, in the order they were begun, so that a leg's number is known when its call begins. */
+  readonly legs: Leg[];
+  /** What the attempts of those calls cost us that did not serve. */
+  readonly failed: Leg[];
+}
+
 /** Nobody lists what a function of ours may call: that is the outer action's matter. */
 const EVERYTHING = { services: null, models: null } as const;
 
@@ -25,16 +33,13 @@ class Calls implements CountedCalls {
   readonly #outer: OuterCall;
   readonly #deps: RunDeps;
   readonly #audience: Audience;
-  /** One for each call, in the order they were begun, so that a leg's number is known when its call begins. */
-  readonly #legs: Leg[];
-  /** What the attempts of those calls cost us that did not serve. */
-  readonly #failed: Leg[] = [];
+  readonly #left: Left;
 
-  constructor(outer: OuterCall, deps: RunDeps) {
+  constructor(outer: OuterCall, deps: RunDeps, left: Left = { legs: [...outer.legs], failed: [] }) {
     this.#outer = outer;
     this.#deps = deps;
     const { payer } = outer;
-    this.#legs = [...outer.legs];
+    this.#left = left;
     this.#audience = { sandbox: payer.sandbox, payer, allows: EVERYTHING, strictBounds: false };
   }
 
@@ -61,14 +66,18 @@ class Calls implements CountedCalls {
   }
 
   legs(): readonly Leg[] {
-    return [...this.#legs, ...this.#failed];
+    return [...this.#left.legs, ...this.#left.failed];
+  }
+
+  paidBy(spend: Spending): InnerCalls {
+    return new Calls({ ...this.#outer, spend }, this.#deps, this.#left);
   }
 
   /** A leg for a call that begins. */
   #begin(name: string): { readonly at: number; readonly id: string } {
-    const at = this.#legs.length;
+    const at = this.#left.legs.length;
     const leg = { provider: "tollgate", model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
-    this.#legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
+    this.#left.legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
     return { at, id: `${this.#outer.id}.${at + 1}` };
   }
 
@@ -113,7 +122,9 @@ class Calls implements CountedCalls {
     const audience: CatalogAudience = this.#audience;
     const action = actionCatalog.find(id, audience);
     // Models are asked by `chat`, within the plans of models.
-    if (action === null || action.native !== null) return noSuchAction(id, actionCatalog, audience);
+    // What outlives its call would be nobody's.
+    const isOwn = action !== null && action.native === null && action.local?.launches === undefined;
+    if (!isOwn) return noSuchAction(id, actionCatalog, audience);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);
@@ -123,18 +134,18 @@ class Calls implements CountedCalls {
   }
 
   #refused(at: number, id: string, error: GatewayError) {
-    const leg = this.#legs[at];
-    if (leg !== undefined) this.#legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
+    const leg = this.#left.legs[at];
+    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
     return { ok: false, id, error, ms: 0 } as const;
   }
 
   /** The served attempt's leg takes the call's place; those that failed come behind all calls. */
   #note(at: number, { legs, error }: Ended, ms: number): void {
     const served = error === null ? legs.findLast(({ failure }) => failure === null) : legs.at(-1);
-    const before = this.#legs[at];
-    if (served !== undefined) this.#legs[at] = { ...served, ms };
-    else if (before !== undefined) this.#legs[at] = { ...before, status: error?.status ?? 0, ms };
-    this.#failed.push(...legs.filter((leg) => leg !== served));
+    const before = this.#left.legs[at];
+    if (served !== undefined) this.#left.legs[at] = { ...served, ms };
+    else if (before !== undefined) this.#left.legs[at] = { ...before, status: error?.status ?? 0, ms };
+    this.#left.failed.push(...legs.filter((leg) => leg !== served));
   }
 }
 

@@ -4,6 +4,7 @@ import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
 import type { Payer } from "../plan.ts";
+import type { Around } from "../upstream/action-attempt.ts";
 import type { ActionCandidate } from "../upstream/action-candidate.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { fieldsError } from "./read-call.ts";
@@ -59,9 +60,12 @@ export function candidatesOf(
   { sold, row, payer }: SoldCall,
   order: {
     readonly upstream: Upstream;
+    readonly id: string;
     readonly requestId: string;
     readonly preamble: Buffer | null;
     readonly sandboxFault: string | null;
+    /** What is to happen around an offer's attempts; null: nothing. */
+    around(offer: ActionOffer): Around | null;
   },
 ): ReadonlyMap<ActionCandidate, OfferedCall> {
   const readsAll = sold.servedAs !== null;
@@ -72,6 +76,8 @@ export function candidatesOf(
         params: one.hidden.params,
         row,
         requestId: order.requestId,
+        callId: order.id,
+        around: order.around(one.offer),
         restore: one.hidden.restore,
         preamble: readsAll ? null : order.preamble,
         sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,

@@ -86,6 +86,10 @@ function perIssue({ per }: TableEndpoint, params: Params): FieldIssue | null {
   return { path: per.param, message: perWords(per) };
 }
 
+function endedWords({ on, successor }: NonNullable<TableEndpoint["ended"]>): string {
+  return `its vendor ended it on ${on}${successor === undefined ? "" : `; ask for ${successor}`}`;
+}
+
 /** The row that the params name and the rest of them, or what is wrong with which field. */
 export function namedRow(
   table: EndpointTable,
@@ -96,6 +100,7 @@ export function namedRow(
   const name = nameIn(table, asked);
   const row = name === null ? undefined : table[name];
   if (row === undefined) return [{ path: param, message: `there is none called ${asked.slice(0, 100)}` }];
+  if (row.ended !== undefined) return [{ path: param, message: endedWords(row.ended) }];
   if (method !== undefined && row.method !== method) {
     return [{ path: param, message: `goes by ${row.method}, this action takes those that go by ${method}` }];
   }

@@ -8,6 +8,8 @@ export interface VendorWords {
   readonly body: Json;
   /** The body is a text, and no JSON string. */
   readonly isText: boolean;
+  /** What is sent instead, byte by byte. */
+  readonly bytes?: Buffer;
 }
 
 type JsonRecord = { [name: string]: Json };

@@ -113,7 +113,7 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   },
   {
     name: "poll-<n>",
-    does: "So many polls of a job that runs inside the call are told that it is not done.",
+    does: "So many polls of a job that runs inside the call are told that it is not done; of work that the call launches, the first so many looks.",
     conduct: (value) => ({ notReady: Number(value) }),
   },
 ];

@@ -1,4 +1,5 @@
-// What the sandbox remembers of actions: which ids it has issued, and how far each call has come.
+// What the sandbox remembers of actions: what vendors keep for their callers, and how far each call has come.
+import type { Json } from "../catalog/action.ts";
 import type { Swaps } from "./action-ids.ts";
 
 /** One call: an action, and the gateway's id of the request. */
@@ -12,27 +13,82 @@ export interface ActionCall {
   polls: number;
 }
 
+/** Names a resource, of one vendor. */
+export interface ResourceName {
+  readonly adapter: string;
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** What a vendor has made for a call, and keeps. */
+export interface Resource extends ResourceName {
+  readonly item: Json;
+  /** What it is part of. */
+  readonly parents: readonly ResourceName[];
+  /** How often it still says that it is at work. */
+  readonly earlyLooks: number;
+  /** It has ended by then; null: not yet known. */
+  readonly endsAtMs: number | null;
+}
+
 export interface ActionMemory {
   /** The call of that name; begun where it is not known. */
   call(name: string): ActionCall;
-  issue(adapter: string, kind: string, id: string): void;
-  isIssued(adapter: string, kind: string, id: string): boolean;
+  /** Keeps a resource, or what it has become. */
+  keep(resource: Resource): void;
+  /** Also one that has ended. */
+  find(name: ResourceName): Resource | undefined;
+  hasEnded(resource: Resource): boolean;
+  /** Those of a kind that have not ended, in the order in which they were made; null: wherever they are. */
+  list(of: {
+    readonly adapter: string;
+    readonly kind: string;
+    readonly parent: ResourceName | null;
+  }): readonly Resource[];
+  /** Ends a resource and all that is part of it. */
+  end(name: ResourceName): void;
+  epochMs(): number;
   reset(): void;
 }
 
 const CALLS_MAX = 10_000;
-const IDS_MAX = 100_000;
+const RESOURCES_MAX = 50_000;
+/** Of what is kept of all resources, as JSON. */
+const CHARS_MAX = 32 * 1024 * 1024;
 
-/** Makes room for one more: what came first is forgotten. */
 function makeRoom(kept: Map<string, unknown>, most: number): void {
   const oldest = kept.keys().next();
   if (kept.size >= most && !oldest.done) kept.delete(oldest.value);
 }
 
-export function createActionMemory(): ActionMemory {
+function textOf({ adapter, kind, id }: ResourceName): string {
+  return JSON.stringify([adapter, kind, id]);
+}
+
+/** `epochMs` is the time now. What was made first is forgotten first, once there is too much. */
+export function createActionMemory(epochMs: () => number): ActionMemory {
   const calls = new Map<string, ActionCall>();
-  const ids = new Map<string, true>();
-  const nameOf = (adapter: string, kind: string, id: string) => JSON.stringify([adapter, kind, id]);
+  const resources = new Map<string, { readonly resource: Resource; readonly chars: number }>();
+  /** The names of what is part of each. */
+  const parts = new Map<string, Set<string>>();
+  let chars = 0;
+
+  const forget = (name: string) => {
+    const known = resources.get(name);
+    if (known === undefined) return;
+    chars -= known.chars;
+    resources.delete(name);
+    for (const parent of known.resource.parents) parts.get(textOf(parent))?.delete(name);
+    if (parts.get(name)?.size === 0) parts.delete(name);
+  };
+  const hasEnded = ({ endsAtMs }: Resource) => endsAtMs !== null && endsAtMs <= epochMs();
+  const put = (resource: Resource) => {
+    const name = textOf(resource);
+    const size = JSON.stringify(resource.item).length;
+    chars += size - (resources.get(name)?.chars ?? 0);
+    resources.set(name, { resource, chars: size });
+  };
+
   return {
     call(name) {
       const known = calls.get(name);
@@ -42,14 +98,41 @@ export function createActionMemory(): ActionMemory {
       calls.set(name, begun);
       return begun;
     },
-    issue(adapter, kind, id) {
-      makeRoom(ids, IDS_MAX);
-      ids.set(nameOf(adapter, kind, id), true);
+    keep(resource) {
+      put(resource);
+      for (const parent of resource.parents) {
+        const name = textOf(parent);
+        const siblings = parts.get(name) ?? new Set();
+        parts.set(name, siblings.add(textOf(resource)));
+      }
+      for (const [oldest] of resources) {
+        if (resources.size <= RESOURCES_MAX && chars <= CHARS_MAX) break;
+        forget(oldest);
+      }
     },
-    isIssued: (adapter, kind, id) => ids.has(nameOf(adapter, kind, id)),
+    find: (name) => resources.get(textOf(name))?.resource,
+    hasEnded,
+    list({ adapter, kind, parent }) {
+      const names = parent === null ? resources.keys() : (parts.get(textOf(parent)) ?? []);
+      return [...names].flatMap((name) => {
+        const found = resources.get(name)?.resource;
+        const isOne = found !== undefined && found.adapter === adapter && found.kind === kind && !hasEnded(found);
+        return isOne ? [found] : [];
+      });
+    },
+    end(name) {
+      const endsAtMs = epochMs();
+      for (const one of [textOf(name), ...(parts.get(textOf(name)) ?? [])]) {
+        const known = resources.get(one)?.resource;
+        if (known !== undefined && !hasEnded(known)) put({ ...known, endsAtMs });
+      }
+    },
+    epochMs,
     reset() {
       calls.clear();
-      ids.clear();
+      resources.clear();
+      parts.clear();
+      chars = 0;
     },
   };
 }

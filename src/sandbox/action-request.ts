@@ -64,7 +64,9 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
   };
   if (step === null && action.table !== undefined) {
     const { method } = action.table;
-    const rows = Object.values(vendor.table ?? {}).filter((row) => method === undefined || row.method === method);
+    const rows = Object.values(vendor.table ?? {}).filter(
+      (row) => row.ended === undefined && (method === undefined || row.method === method),
+    );
     return rows.map(({ method: own, origin = request.origin, path, body }) => {
       return { method: own, origin, templates: [path], send: sendOf(own), isWhole: body !== undefined };
     });
@@ -88,7 +90,7 @@ function isSaid(value: unknown): boolean {
 }
 
 /** Whether a key stands where the vendor looks for it. Any key will do. */
-function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams, fields: Fields): boolean {
+export function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams, fields: Fields): boolean {
   switch (auth.kind) {
     case "none":
       return true;
@@ -152,7 +154,12 @@ function readScripted(place: ActionPlace, { target, body }: Arrival): ActionRead
   if (!hasKey(place.vendor.spec.auth, target.headers, target.url.searchParams, fields)) {
     return new RequestRefusal(401, "The API key is missing or not valid.");
   }
-  return headerRefusal(place, target.headers) ?? { captures: new Map(), fields };
+  const refusal = headerRefusal(place, target.headers);
+  if (refusal !== null) return refusal;
+  const path = pathBelow(place, undefined, target.url.pathname) ?? "";
+  const templates = place.action.state?.paths ?? [];
+  const named = templates.map((one) => matchTarget(one, path, target.url.searchParams)).find((one) => one !== null);
+  return { captures: named ?? new Map(), fields };
 }
 
 /**
@@ -188,18 +195,27 @@ export function readActionRequest(
   return headerRefusal(place, headers) ?? { captures: match.captures, fields };
 }
 
-/** What a param was sent as, as far as its name says where; one text for each item of an array. */
-export function sentAs(
+/** What a param was sent as, as far as its name says where: a text in a path or a query, JSON in a body. */
+export function valueSentAs(
   param: string,
   { request }: { readonly request?: RequestSpec },
   reading: ActionReading,
-): readonly string[] {
+): Json | undefined {
   const inPath = reading.captures.get(param);
-  if (inPath !== undefined) return [inPath];
+  if (inPath !== undefined) return inPath;
   const name = request?.names?.[param] ?? param;
   const inside = name
     .split("/")
     .reduce<unknown>((value, part) => (value as Fields | undefined)?.[part], reading.fields);
-  const values = [reading.fields[name] ?? inside].flat() as readonly Json[];
+  return (reading.fields[name] ?? inside) as Json | undefined;
+}
+
+/** The same as texts, one for each item of an array. */
+export function sentAs(
+  param: string,
+  of: { readonly request?: RequestSpec },
+  reading: ActionReading,
+): readonly string[] {
+  const values = [valueSentAs(param, of, reading) ?? []].flat() as readonly Json[];
   return values.flatMap((value) => (typeof value === "string" || typeof value === "number" ? [String(value)] : []));
 }

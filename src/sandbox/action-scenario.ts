@@ -7,6 +7,7 @@ import { idsAt, type Swaps, swapsFor, withSwaps } from "./action-ids.ts";
 import type { ActionCall, ActionMemory } from "./action-memory.ts";
 import { withPages } from "./action-pages.ts";
 import { type ActionReading, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
+import { keepState, usedResources, usesOf, withState } from "./action-state.ts";
 import type { ActionPlace, Vendors } from "./action-vendors.ts";
 import type { Arrival } from "./scenario.ts";
 
@@ -47,8 +48,10 @@ function placeOf(arrival: Arrival, vendors: Vendors): ActionPlace | string {
   return step === undefined ? `${adapter}/${name} has no step ${at}.` : { adapter, name, vendor, action, at, step };
 }
 
+/** Where the vendor's own ids stand in an answer: those that it issues, and those of what it makes. */
 function issuePointers({ action }: ActionPlace): readonly string[] {
-  return (action.issues ?? []).map(({ at }) => at);
+  const made = (action.state?.makes ?? []).flatMap(({ id = "" }) => /^\{(\/.*)\}$/.exec(id)?.[1] ?? []);
+  return [...new Set([...(action.issues ?? []).map(({ at }) => at), ...made])];
 }
 
 /** The example's answers with the ids of this call. */
@@ -64,9 +67,9 @@ function freshIds(place: ActionPlace): Swaps {
 /** What the request's own ids are in the example: answers bear the caller's in their place. */
 function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   const { action, step } = place;
-  const params = [...(action.requires ?? []).map(({ param }) => param), ...(action.callerIds ?? [])];
+  const params = new Set([...usesOf(place).map(({ param }) => param), ...(action.callerIds ?? [])]);
   return new Map(
-    params.flatMap((param) => {
+    [...params].flatMap((param) => {
       const example = [action.example.params[param] ?? []].flat().map(String);
       const sent = sentAs(param, step ?? action, reading);
       return example.flatMap((id, at): [string, string][] => (sent[at] === undefined ? [] : [[id, sent[at]]]));
@@ -84,16 +87,6 @@ function withExampleFor(place: ActionPlace, reading: ActionReading): ActionPlace
   return { ...place, action: { ...action, example: { ...action.example, answers: other.answers } } };
 }
 
-function strangeId(place: ActionPlace, reading: ActionReading, memory: ActionMemory): string | undefined {
-  const { adapter, action, step } = place;
-  for (const { kind, param } of action.requires ?? []) {
-    const ids = sentAs(param, step ?? action, reading);
-    const strange = ids.find((id) => !memory.isIssued(adapter, kind, id));
-    if (strange !== undefined) return strange;
-  }
-  return undefined;
-}
-
 /** Which of the example's answers is due: by how many of the steps before it have run, of a script by how often it has asked. */
 function dueAnswer({ action, at }: ActionPlace, answers: readonly Json[], call: ActionCall): Json | undefined {
   if (action.run !== undefined) return answers[Math.min(at, answers.length - 1)];
@@ -107,12 +100,6 @@ function usualWords(place: ActionPlace, answers: readonly Json[], call: ActionCa
   if (body === undefined) return refused(500, `The example of ${adapter}/${name} has no answer for step ${at}.`);
   const isText = typeof body === "string" && (action.answer?.kind ?? "json") !== "json";
   return { status: 200, headers: {}, body, isText };
-}
-
-function issue({ adapter, action }: ActionPlace, { body }: VendorWords, memory: ActionMemory): void {
-  for (const { kind, at } of action.issues ?? []) {
-    for (const id of idsAt(body, at)) memory.issue(adapter, kind, String(id));
-  }
 }
 
 /** The words that the conduct asks for instead of the usual ones; null: the usual ones. */
@@ -156,13 +143,14 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
   const reading = readActionRequest(named, arrival, gave);
   if (reading instanceof RequestRefusal) return says(refused(reading.status, reading.message));
   const found = withExampleFor(named, reading);
-  const paged = withPages(found, reading, vendors);
+  const stateCall = usedResources(found, reading, memory);
+  if ("status" in stateCall) return says(stateCall);
+  const paged = withPages(stateCall, vendors);
   const place = typeof paged === "number" ? found : paged;
-  const strange = strangeId(place, reading, memory);
-  if (strange !== undefined) return says(refused(404, `There is no ${strange}.`));
 
   if (at === 0) call.swaps = new Map([...freshIds(place), ...echoes(place, reading)]);
-  const usual = typeof paged === "number" ? refused(paged) : usualWords(place, answersOf(place, call.swaps), call);
+  const plain = typeof paged === "number" ? refused(paged) : usualWords(place, answersOf(place, call.swaps), call);
+  const { words: usual, isRefused } = withState(plain, stateCall);
   if (place.step?.until !== undefined && call.polls < conduct.notReady) {
     const early = wordsNotReady(place, usual);
     call.polls += 1;
@@ -171,6 +159,7 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
   call.steps.add(at);
   const delayMs = conduct.step === null || conduct.step === at ? conduct.delayMs : 0;
   const script = applies(conduct, at, call) ? conduct.script : USUAL.script;
-  if (script.kind === "answer" || script.kind === "padded") issue(place, usual, memory);
+  const isGiven = script.kind === "answer" || script.kind === "padded";
+  if (isGiven && !isRefused) keepState(usual, stateCall, conduct.notReady);
   return says(faultyWords(place, script, usual) ?? usual, script, delayMs);
 }

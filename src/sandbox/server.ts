@@ -8,9 +8,11 @@ import type { Vendors } from "./action-vendors.ts";
 import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { guide } from "./guide.ts";
+import { createMachineRoom, type MachineRoom } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
+import { isSessionArrival, sessionScenarioOf } from "./session-scenario.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
@@ -40,6 +42,7 @@ interface Deps {
   readonly scriptedFaults: ScriptedFaults;
   readonly vendors: () => Vendors;
   readonly memory: ActionMemory;
+  readonly machines: MachineRoom;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -91,7 +94,7 @@ async function perform(
 function ownPage(
   request: IncomingMessage,
   response: ServerResponse,
-  { callLog, scriptedFaults, memory }: Deps,
+  { callLog, scriptedFaults, memory, machines }: Deps,
 ): boolean {
   const page = `${request.method} ${request.url}`;
   if (page === "GET /") response.setHeader("content-type", "text/plain; charset=utf-8").end(guide());
@@ -101,6 +104,7 @@ function ownPage(
     callLog.reset();
     scriptedFaults.reset();
     memory.reset();
+    machines.reset();
     response.writeHead(204).end();
   } else return false;
   return true;
@@ -125,7 +129,9 @@ function elsewhereOf({ host = "" }: IncomingMessage["headers"], adapter: string)
 }
 
 async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
-  const scenario = actionScenarioOf(arrival, deps.vendors(), deps.memory);
+  const scenario = isSessionArrival(arrival)
+    ? sessionScenarioOf(arrival, deps.vendors(), deps.machines)
+    : actionScenarioOf(arrival, deps.vendors(), deps.memory);
   const { adapter, action, at } = scenario;
   const loggedCall = deps.callLog.open({
     requestId: String(request.headers["x-request-id"] ?? "") || null,
@@ -174,7 +180,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     callLog,
     scriptedFaults: createScriptedFaults(clock),
     vendors,
-    memory: createActionMemory(),
+    memory: createActionMemory(() => clock.epochMs()),
+    machines: createMachineRoom(),
   };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {

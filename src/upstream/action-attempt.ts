@@ -17,6 +17,14 @@ import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 
 // Whoever keeps the ids of an answer imports it from here.
 
+/** What happens around an attempt, in its own time. What it throws fails the attempt. */
+export interface Around {
+  /** Before the vendor is asked. */
+  before(): Promise<void>;
+  /** Of a good answer, an object: what the caller gets instead. */
+  after(answer: object): Promise<object>;
+}
+
 /** The number of a request within its call, and what it is made of. */
 export interface BuildParts {
   readonly at: number;
@@ -31,6 +39,9 @@ export interface ActionAttemptOptions {
   readonly params: Params;
   /** Ours, for a script. */
   readonly key: string;
+  /** Of the call, for a script's label. */
+  readonly callId: string;
+  readonly around: Around | null;
   /** Throws UnbuildableRequest. */
   readonly build: (spec: RequestSpec, parts: BuildParts) => WireRequest;
   /** The bytes before an answer that is passed on as it comes; null: none is. */
@@ -64,7 +75,10 @@ class ActionAttempt implements Attempt {
 
   async start(): Promise<void> {
     try {
-      this.#finish(await this.#run());
+      const { around } = this.#options;
+      if (around !== null) await around.before();
+      const result = await this.#run();
+      this.#finish(around === null ? result : await this.#changed(result, around));
     } catch (error) {
       this.#fail(error instanceof VendorFailure ? error.failure : this.#broken(error));
     }
@@ -95,34 +109,34 @@ class ActionAttempt implements Attempt {
   }
 
   #run(): Promise<ActionResult> {
-    const { offer, params, key, msMax } = this.#options;
+    const { offer, params, key, callId, msMax } = this.#options;
     const { spec } = offer;
     if (spec.run !== undefined) {
       this.#ending = new AbortController();
       return runScript(spec.run, {
         params,
         key,
+        callId,
         msMax,
         signal: this.#ending.signal,
-        ask: ({ spec: request, values, at, afterMs }) => this.#ask(request, { at, values }, afterMs),
+        ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
         judge: (answer) => this.#judge(answer, null),
       });
     }
     return runSteps({
       spec,
-      ask: ({ spec: request, at, soFar, afterMs }) => this.#ask(request, { at, soFar }, afterMs),
+      ask: ({ spec: request, at, soFar, afterMs }) => this.#ask(request, { at, soFar }, { afterMs }),
       judge: (answer, step) => this.#judge(answer, step),
     });
   }
 
-  #ask(request: RequestSpec, parts: BuildParts, afterMs: number): Promise<VendorAnswer> {
-    const question: Question = {
-      build: () => this.#options.build(request, parts),
-      redirectsMax: request.redirectsMax ?? 0,
-      afterMs,
-      splice: this.#splice,
-    };
-    return this.#client.ask(question);
+  #ask(
+    request: RequestSpec,
+    parts: BuildParts,
+    how: Pick<Question, "afterMs" | "msMax" | "messages">,
+  ): Promise<VendorAnswer> {
+    const build = () => this.#options.build(request, parts);
+    return this.#client.ask({ ...how, build, redirectsMax: request.redirectsMax ?? 0, splice: this.#splice });
   }
 
   /** What an answer means. Throws VendorFailure where it is a failure. */
@@ -136,14 +150,27 @@ class ActionAttempt implements Attempt {
     throw new VendorFailure(this.#client.answers > 1 ? { ...failure, mayHaveRun: true } : failure);
   }
 
-  #finish(result: ActionResult): void {
-    if (this.#over) return;
-    const { answer, miss, data } = result;
+  async #changed(result: ActionResult, around: Around): Promise<ActionResult> {
+    const { answer, miss } = result;
+    if (this.#over || miss || typeof answer.json !== "object" || answer.json === null) return result;
+    this.#hold(result);
+    const json = await around.after(answer.json);
+    return { ...result, answer: { ...answer, json, text: JSON.stringify(json) } };
+  }
+
+  /** Throws VendorFailure where the answer lacks what was sold. */
+  #hold({ answer, miss, data }: ActionResult): void {
     const { offer, params } = this.#options;
     const missing = miss || data !== undefined ? null : missingFrom(answer, offer.spec, params);
     if (missing !== null) {
       throw new VendorFailure({ ...failureOfKind("provider_malformed", missing, answer.status), mayHaveRun: true });
     }
+  }
+
+  #finish(result: ActionResult): void {
+    if (this.#over) return;
+    this.#hold(result);
+    const { answer } = result;
     this.#result = result;
     const json = this.#textOf(result);
     this.#over = true;

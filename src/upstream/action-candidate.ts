@@ -4,7 +4,7 @@ import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
-import { openActionAttempt } from "./action-attempt.ts";
+import { type Around, openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { looksIntoBody } from "./read-answer.ts";
@@ -22,10 +22,14 @@ export interface ActionOrder {
   /** The row of the offer's table that the params name. */
   readonly row: TableEndpoint | null;
   readonly requestId: string;
+  /** The transaction. Default: the request's id. */
+  readonly callId?: string;
   /** Puts the caller's own ids back into JSON of the vendor's. */
   readonly restore: (json: string) => string;
   /** What goes out before an answer that is passed on as it comes; null: every answer has to be read. */
   readonly preamble: Buffer | null;
+  /** What is to happen around each attempt. Default: nothing. */
+  readonly around?: Around | null;
   /** For a sandbox account: the fault that the caller asks for. */
   readonly sandbox: { readonly fault: string | null } | null;
 }
@@ -83,6 +87,8 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           offer,
           params,
           key,
+          callId: order.callId ?? order.requestId,
+          around: order.around ?? null,
           preamble,
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,

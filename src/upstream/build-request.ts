@@ -2,6 +2,7 @@
 import type { Json, JsonObject, Params, RequestSpec, TableEndpoint } from "../catalog/action.ts";
 import type { Auth } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import { connectFrame } from "./connect-frames.ts";
 import { atPointer } from "./json-pointer.ts";
 
 /** A request as it goes out. */
@@ -12,7 +13,7 @@ export interface WireRequest {
   /** With the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: string | Buffer | null;
 }
 
 export interface RequestParts {
@@ -159,6 +160,7 @@ function queryOf(fields: Fields): URLSearchParams {
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   json: "application/json",
   form: "application/x-www-form-urlencoded",
+  connect: "application/connect+json",
 };
 
 /** Where our key goes: into headers, the query or the body. */
@@ -170,7 +172,8 @@ function credentials(auth: Auth, key: string): { headers: Record<string, string>
     Object.assign(headers, auth.fixed);
     if (key !== "") for (const [at, name] of auth.names.entries()) headers[name] = parts[at] ?? "";
   } else if (key !== "") {
-    if (auth.kind === "header") headers[auth.name] = auth.prefix + key;
+    // The other parts of such a key are for scripts.
+    if (auth.kind === "header") headers[auth.name] = auth.prefix + parts[0];
     if (auth.kind === "basic") headers.authorization = `Basic ${Buffer.from(parts.join(":")).toString("base64")}`;
     if (auth.kind === "query") query[auth.name] = key;
     if (auth.kind === "body") body[auth.field] = key;
@@ -193,8 +196,10 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
   const host = (isStep ? undefined : row?.origin) ?? spec.origin;
   const origin = host === undefined ? adapter.origin : (adapter.origins[host] ?? adapter.origin);
   const base = new URL(fillHost(origin, params, used));
-  const credential = credentials(adapter.spec.auth, key);
-  const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, send === "json")) };
+  const keyless = host !== undefined && adapter.spec.keylessOrigins?.includes(host) === true;
+  const credential = credentials(adapter.spec.auth, keyless ? "" : key);
+  const nested = send === "json" || send === "connect";
+  const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, nested)) };
   const fields = isStep ? own : { ...own, ...row?.fixed };
   const inQuery = send === "query" || method === "GET" || method === "DELETE";
   const query = queryOf({ ...(inQuery ? fields : {}), ...credential.query }).toString();
@@ -219,8 +224,9 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
   };
 }
 
-function bodyOf(send: string, fields: Fields | JsonObject): string | null {
+function bodyOf(send: string, fields: Fields | JsonObject): string | Buffer | null {
   if (send === "json") return JSON.stringify(fields);
+  if (send === "connect") return connectFrame(JSON.stringify(fields));
   if (send === "form") return queryOf({ ...fields }).toString();
   return Object.keys(fields).length === 0 ? null : JSON.stringify(fields);
 }

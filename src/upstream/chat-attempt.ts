@@ -11,7 +11,7 @@ import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
-import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
+import { failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
@@ -187,10 +187,6 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.abort();
     this.#sink.failed(this.#options.onFailure(failure));
   }
-}
-
-function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }
 
 /** Starts an attempt. */

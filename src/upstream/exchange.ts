@@ -1,6 +1,6 @@
 // One request to an upstream over undici, with our own clocks: the only place that sends bytes out of the gateway.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../route.ts";
@@ -13,6 +13,8 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes that are not all in memory are asked for as they are written. */
   readonly body: string | Buffer | Readable | null;
+  /** The protocol that the connection is to change to; once it has, its bytes are the answer's data. */
+  readonly upgrade?: "websocket";
 }
 
 /** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */
@@ -44,6 +46,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #clocks: ExchangeClocks;
   readonly #clock: Clock;
   #controller: Dispatcher.DispatchController | null = null;
+  /** The connection itself, once it speaks another protocol. */
+  #socket: Duplex | null = null;
   #timer: NodeJS.Timeout | null;
   #over = false;
   #answering = false;
@@ -88,6 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over || this.#paused) return;
     this.#paused = true;
     this.#controller?.pause();
+    this.#socket?.pause();
   }
 
   resume(): void {
@@ -95,6 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#paused = false;
     this.#lastMs = this.#clock.elapsedMs();
     this.#controller?.resume();
+    this.#socket?.resume();
   }
 
   /** Closes the upstream socket; the listener hears nothing more. */
@@ -102,6 +108,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#finish();
     this.#controller?.abort(new Error("aborted by the gateway"));
+  }
+
+  /** Says something on a connection that has changed its protocol. */
+  write(bytes: Buffer): void {
+    if (!this.#over) this.#socket?.write(bytes);
   }
 
   /** The listener has heard enough: the rest of the body is read and dropped, so that the socket can serve again. */
@@ -126,7 +137,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#over && status >= 200) this.#listener.head(status, headers);
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onRequestUpgrade(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.#socket = socket;
+    // One that is torn down says so by its error as well.
+    socket.on("error", (error) => this.onResponseError(null, error));
+    if (this.#over) return void socket.destroy();
+    socket.on("data", (chunk: Buffer) => this.onResponseData(null, chunk));
+    socket.on("close", () => this.onResponseEnd());
+    this.#listener.head(status, headers);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController | null, chunk: Buffer): void {
     if (this.#over) return;
     if (!this.#clocks.quiet()) this.#lastMs = this.#clock.elapsedMs();
     this.#listener.data(chunk);
@@ -138,7 +164,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#listener.end();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
     // Without a controller no socket ever took the request up: not a byte of it has been sent.
     const mayHaveRun = this.#controller !== null;
     this.#fail({ ...failure("provider_connection_failed", error.message), mayHaveRun });
@@ -154,6 +180,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#socket?.destroy();
   }
 
   #arm(ms: number): void {

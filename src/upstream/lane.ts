@@ -104,6 +104,8 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
     const why = dialect.unsupported(withMedia(asked.neutral(), links, null), context);
     return why ?? translatingLane(dialect, side, context, links);
   }
+  const why = passing.unsupported?.(asked.body, context) ?? null;
+  if (why !== null) return why;
   const lane = passingLane(passing, asked, context);
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
   if (context.wire.answersInParts !== true) return lane;

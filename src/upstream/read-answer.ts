@@ -16,8 +16,10 @@ export interface VendorAnswer {
   readonly text: string;
   /** The body as it is, its compression undone. */
   readonly bytes: Buffer;
-  /** It was long and has gone to the caller as it came: there is nothing left to read. */
+  /** It was long and has gone to the caller as it came, or to a script that listens: there is nothing left to read. */
   readonly passedOn?: true;
+  /** Of what a script listened to: why it heard no more, although there may have been more. */
+  readonly cut?: "enough" | "late";
 }
 
 export interface Judgement {
@@ -169,6 +171,7 @@ export function failureOf(
     retryAfterMs: rule?.restMs ?? retryAfterMs,
     mayHaveRun: mayHaveRun(answer.status, kind),
     ...(rule?.restMs === undefined ? {} : { restMs: rule.restMs }),
+    ...(rule?.todo === undefined ? {} : { todo: rule.todo }),
     ...(told ? { vendorBody: answer.json === undefined ? answer.text : answer.json } : {}),
   };
 }

@@ -1,6 +1,7 @@
 // An action whose requests are a function of its adapter's: what that is given, and what its end means.
+import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { AskSpec, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
+import type { AskSpec, Messages, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
 import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../route.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
@@ -13,17 +14,26 @@ export interface ScriptAsk {
   /** How many were asked before. */
   readonly at: number;
   readonly afterMs: number;
+  readonly msMax?: number;
+  readonly messages?: Messages;
 }
 
 export interface ScriptOptions {
   readonly params: Params;
   readonly key: string;
+  /** Of the call, for its label. */
+  readonly callId: string;
   readonly msMax: number;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   readonly ask: (ask: ScriptAsk) => Promise<VendorAnswer>;
   /** Throws VendorFailure where the answer is a failure. */
   readonly judge: (answer: VendorAnswer) => Judgement;
+}
+
+/** What a vendor knows a call of ours by: it says nothing about who called, and nobody can guess another's. */
+export function labelOf(callId: string): string {
+  return `tg-${hash("sha256", callId).slice(0, 24)}`;
 }
 
 /** How a script leaves from any depth where nothing was found. */
@@ -45,11 +55,12 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
   let asked = 0;
   let ended = false;
 
-  async function ask(spec: RequestSpec, { values = {}, afterMs = 0, judged = true }: AskSpec): Promise<VendorAnswer> {
+  async function ask(spec: RequestSpec, how: AskSpec): Promise<VendorAnswer> {
+    const { judged = true, accepts = [], ...rest } = how;
     try {
-      const answer = await options.ask({ spec, values, at: asked++, afterMs });
+      const answer = await options.ask({ values: {}, afterMs: 0, ...rest, spec, at: asked++ });
       answers.push(answer);
-      if (!judged) return answer;
+      if (!judged || accepts.includes(answer.status)) return answer;
       const { verdict, rule } = options.judge(answer);
       if (verdict === "miss") throw new Missed({ answer, miss: true, data: rule?.data });
       return answer;
@@ -64,6 +75,9 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
   const context: ScriptContext = {
     params,
     key,
+    get label() {
+      return labelOf(options.callId);
+    },
     signal,
     ask(spec, how = {}) {
       const answer = ask(spec, how);
@@ -100,7 +114,8 @@ function resultOf(json: unknown, last: VendorAnswer): ActionResult {
     throw new VendorFailure(failureOfKind("provider_malformed", "the script came to no object and no array"));
   }
   const text = JSON.stringify(json);
-  return { answer: { ...last, json, text, bytes: Buffer.from(text) }, miss: false, data: undefined };
+  const { status, headers } = last;
+  return { answer: { status, headers, json, text, bytes: Buffer.from(text) }, miss: false, data: undefined };
 }
 
 /** A script may wait for more than answers: it has until its time is over, or its call. */

@@ -1,7 +1,7 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire, DialectName, ModelPaths } from "../catalog/adapter.ts";
+import type { ChatSpec, ChatWire, DialectName, ModelPaths, SessionContext } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
@@ -32,6 +32,7 @@ import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
+import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
 import { readableFailure } from "./without-key.ts";
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
@@ -87,6 +88,8 @@ export interface Upstream {
   embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
+  /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
+  vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -260,6 +263,7 @@ export function createUpstream(
     health,
     moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
+    vendorScript: (script, order) => runVendorScript(script, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
       const { seal, answers } = order;

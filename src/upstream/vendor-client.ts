@@ -1,5 +1,6 @@
 // Asks a vendor on behalf of one call: each exchange waits for a permit and comes back as a whole answer, all by one deadline.
 import type { Dispatcher } from "undici";
+import type { Messages } from "../catalog/action.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
@@ -21,6 +22,10 @@ export interface Question {
   readonly afterMs: number;
   /** Takes a long answer over; null: the answer is wanted whole. */
   readonly splice: Splice | null;
+  /** Hears a good answer's messages instead of it being kept. Default: nobody does. */
+  readonly messages?: Messages;
+  /** The most that this exchange may take, in milliseconds. Default: what is left of the whole. */
+  readonly msMax?: number;
 }
 
 export interface VendorClientOptions {
@@ -148,9 +153,10 @@ export class VendorClient {
 
   async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
     const { adapter, dispatcher, clock } = this.#options;
-    const { redirectsMax, splice } = question;
+    const { redirectsMax, splice, messages = null, msMax = Number.POSITIVE_INFINITY } = question;
     const leftMs = () => this.#leftMs;
-    const exchange = new VendorExchange({ adapter, dispatcher, clock, redirectsMax, splice, leftMs });
+    const options = { adapter, dispatcher, clock, redirectsMax, splice, messages, msMax, leftMs };
+    const exchange = new VendorExchange(options);
     this.#running.add(exchange);
     try {
       const answer = await exchange.run(request);

@@ -1,13 +1,17 @@
-// One request to a vendor and what comes of it: redirects followed, a long answer passed on, any other read whole.
+// One request to a vendor and what comes of it: redirects followed, a long answer passed on, messages told, any other read whole.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
+import type { Messages } from "../catalog/action.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../route.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { redirected, type WireRequest } from "./build-request.ts";
 import { Exchange, type ExchangeListener } from "./exchange.ts";
+import type { CutOutcome, MessageCutter } from "./message-bytes.ts";
+import { messageCutter } from "./message-cutter.ts";
 import type { VendorAnswer } from "./read-answer.ts";
+import { handshake, saidFrame } from "./socket-frames.ts";
 import type { Splice } from "./splice.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
@@ -23,6 +27,10 @@ export interface VendorExchangeOptions {
   readonly redirectsMax: number;
   /** Takes a long answer over; null: the answer is wanted whole. */
   readonly splice: Splice | null;
+  /** Hears a good answer's messages instead of it being kept; null: nobody does. */
+  readonly messages: Messages | null;
+  /** The most that this exchange may take, in milliseconds, where that is less than what is left of the call's time. */
+  readonly msMax: number;
   /** What is left of the call's time. */
   leftMs(): number;
 }
@@ -38,6 +46,9 @@ export class VendorExchange implements ExchangeListener {
   #headers: IncomingHttpHeaders = {};
   #body: AnswerBody | null = null;
   #splicing = false;
+  #cutter: MessageCutter | null = null;
+  /** What a server has to answer to open the socket that was asked for. */
+  #accept: string | null = null;
 
   constructor(options: VendorExchangeOptions) {
     this.#options = options;
@@ -69,10 +80,13 @@ export class VendorExchange implements ExchangeListener {
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    this.#body = new AnswerBody(headers);
+    const { messages } = this.#options;
+    if (messages !== null && status < 300) this.#listen(messages);
+    else this.#body = new AnswerBody(headers);
   }
 
   data(chunk: Buffer): void {
+    if (this.#cutter !== null) return this.#cut((cutter) => cutter.push(chunk));
     const { splice } = this.#options;
     const body = this.#body;
     const fits = this.#splicing ? splice?.push(chunk) : body?.push(chunk);
@@ -86,6 +100,7 @@ export class VendorExchange implements ExchangeListener {
   }
 
   end(): void {
+    if (this.#cutter !== null) return this.#cut((cutter) => cutter.end(), true);
     if (this.#splicing) return this.#endSpliced();
     try {
       const read = this.#body?.read();
@@ -100,6 +115,7 @@ export class VendorExchange implements ExchangeListener {
   }
 
   failed(failure: AttemptFailure): void {
+    if (this.#cutter !== null && failure.kind === "provider_timeout") return this.#heardOut("late");
     this.#fail(this.#redirects > 0 ? { ...failure, mayHaveRun: true } : failure);
   }
 
@@ -107,12 +123,46 @@ export class VendorExchange implements ExchangeListener {
     const { dispatcher, clock } = this.#options;
     this.#request = request;
     const clocks = {
-      firstMsMax: Math.max(1, this.#options.leftMs()),
+      firstMsMax: Math.max(1, Math.min(this.#options.msMax, this.#options.leftMs())),
       gapMsMax: () => SPLICED_GAP_MS_MAX,
       quiet: () => false,
     };
     this.#exchange = new Exchange(this, clocks, clock);
-    this.#exchange.send(dispatcher, request);
+    if (this.#options.messages?.form !== "web-socket") return this.#exchange.send(dispatcher, request);
+    const { headers, accept } = handshake();
+    this.#accept = accept;
+    this.#exchange.send(dispatcher, { ...request, upgrade: "websocket", headers: { ...request.headers, ...headers } });
+  }
+
+  /** A good answer's head has come, and its messages follow. */
+  #listen(messages: Messages): void {
+    const opened = this.#status === 101 && this.#headers["sec-websocket-accept"] === this.#accept;
+    if (this.#accept !== null && !opened)
+      return this.#fail(failureOfKind("provider_malformed", "no web socket was opened"));
+    if (this.#headers["content-encoding"] !== undefined) {
+      return this.#fail(failureOfKind("provider_malformed", "the stream is encoded", this.#status));
+    }
+    this.#cutter = messageCutter(messages, (bytes) => this.#exchange?.write(bytes));
+    for (const payload of messages.said ?? []) this.#exchange?.write(saidFrame(payload));
+  }
+
+  #cut(step: (cutter: MessageCutter) => CutOutcome, isEnd = false): void {
+    if (this.#cutter === null) return;
+    try {
+      const outcome = step(this.#cutter);
+      if (outcome === "broken") throw new Error("the stream is broken");
+      if (outcome === "enough") this.#heardOut("enough");
+      else if (outcome === "over" || isEnd) this.#heardOut();
+    } catch (error) {
+      this.#fail({ ...failureOfKind("provider_malformed", String(error), this.#status), mayHaveRun: true });
+    }
+  }
+
+  /** No more is heard: that was all, or `cut` says why. */
+  #heardOut(cut?: VendorAnswer["cut"]): void {
+    this.#exchange?.abort();
+    const answer = { status: this.#status, headers: this.#headers, json: undefined, text: "", bytes: Buffer.alloc(0) };
+    this.#outcome.resolve({ ...answer, passedOn: true, ...(cut === undefined ? null : { cut }) });
   }
 
   /** Follows a redirect that stays at the vendor's own hosts; anything else is an answer like any other. */

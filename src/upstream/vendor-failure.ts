@@ -16,6 +16,11 @@ export function failureOfKind(kind: FailureKind, message: string, status = 0): A
   return { kind, status, message, retryAfterMs: null };
 }
 
+/** The vendor's answer is none: it cannot be read, or lacks what an answer has. */
+export function malformed(message: string): AttemptFailure {
+  return failureOfKind("provider_malformed", message, 200);
+}
+
 /** The call has ended; nobody waits for this any more. */
 export function cancelled(): VendorFailure {
   return new VendorFailure(failureOfKind("caller_cancelled", "the call has ended"));

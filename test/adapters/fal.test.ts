@@ -2,7 +2,10 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { EndpointTable } from "../../src/catalog/action.ts";
+import { openActionCatalog } from "../../src/run/action-catalog.ts";
+import { tableOf } from "../../src/run/params-schema.ts";
 import { wire } from "../support/adapter-wire.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const fal = await wire("fal");
 const table = JSON.parse(await readFile("adapters/fal.json", "utf8")) as EndpointTable;
@@ -69,7 +72,11 @@ describe("generate", () => {
     expect(fal.send("generate", { model: "kling-v3-pro", prompt, duration: 10 }).body).toMatchObject({
       duration: "10",
     });
-    expect(fal.send("generate", { model: "sora-2", prompt, duration: "8" }).body).toMatchObject({ duration: 8 });
+    expect(fal.send("generate", { model: "kling-v4", prompt, duration: "8" }).body).toEqual({
+      prompt,
+      duration: 8,
+      resolution: "1080p",
+    });
   });
 
   it.each([
@@ -84,6 +91,11 @@ describe("generate", () => {
     [{ model: "veo-3.1", prompt, duration: "30s" }, "duration"],
     [{ model: "veo-3.1", prompt, generate_audio: false }, "generate_audio"],
     [{ model: "wan-2.7", prompt, duration: 600 }, "duration"],
+    [{ model: "kling-v4", prompt, duration: 29 }, "duration"],
+    [{ model: "kling-v4", prompt, resolution: "720p" }, "resolution"],
+    [{ model: "minimax-h3", prompt }, "duration"],
+    [{ model: "elevenlabs-music", prompt, music_length_ms: 600_000 }, "music_length_ms"],
+    [{ model: "sora-2", prompt, duration: 8 }, "model"],
     [{ model: "elevenlabs-turbo", text: "x".repeat(5_001) }, "text"],
   ])("refuses %j, naming %s", (params, field) => {
     expect([...new Set(fal.refuses("generate", params))]).toEqual([field]);
@@ -97,7 +109,10 @@ describe("what models cost", () => {
     [{ model: "veo-3.1", prompt }, 384],
     [{ model: "veo-3.1-fast", prompt, duration: "4s" }, 72],
     [{ model: "wan-2.5", prompt, duration: "10" }, 60],
-    [{ model: "sora-2", prompt, duration: 12 }, 144],
+    [{ model: "kling-v4", prompt, duration: 28 }, 812],
+    [{ model: "minimax-h3-4k", prompt, duration: 5 }, 100],
+    [{ model: "veo-3.1-lite", prompt }, 48],
+    [{ model: "elevenlabs-music", prompt }, 72],
     [{ model: "elevenlabs-turbo", text: "x".repeat(1_001) }, 12],
     [{ model: "minimax-music", prompt }, 18],
   ])("%j costs %d cents", (params, cents) => {
@@ -107,10 +122,21 @@ describe("what models cost", () => {
 
   it("is within the price of the action, and above what the vendor takes, for every model", () => {
     const most = fal.actions.generate?.price.cents ?? 0;
-    for (const [model, { cents = 0, upstreamCents = Number.NaN, per }] of Object.entries(table)) {
+    for (const [model, { cents = 0, upstreamCents = Number.NaN, per, ended }] of Object.entries(table)) {
+      if (ended !== undefined) continue;
       expect(cents * (per?.max ?? 1), model).toBeLessThanOrEqual(most);
       expect(cents, model).toBeGreaterThan(upstreamCents);
     }
+  });
+
+  it("has no model that its vendor has ended, and names what to ask for instead", async () => {
+    const gone = Object.values(table).flatMap(({ ended }) => ended ?? []);
+    expect(gone).toContainEqual({ on: "2026-09-24", successor: "veo-3.1-fast" });
+    const catalog = await shippedCatalog();
+    const sold = openActionCatalog(() => catalog, []).find("fal/generate", { sandbox: false });
+    const rows = Object.keys((sold && tableOf(sold)?.rows) ?? {});
+    expect(rows).toContain("kling-v4");
+    expect(rows.filter((model) => model.startsWith("sora"))).toEqual([]);
   });
 
   it("counts by params that the model has", () => {

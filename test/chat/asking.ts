@@ -7,6 +7,7 @@ export const NAMES = [
   ["sandbox/ok", "sandbox/ok"],
   ["sandbox-messages/ok", "sandbox-messages/ok"],
   ["sandbox-gemini/ok", "sandbox-gemini/ok"],
+  ["sandbox-converse/ok", "sandbox-converse/ok"],
   ["core/cheap", "google/gemini-3.5-flash-lite"],
   ["core/mid", "openai/gpt-5.4-mini"],
   ["best", "anthropic/claude-opus-5"],

@@ -59,7 +59,7 @@ describe("several answers to one request", () => {
 });
 
 describe("a client that does not wait for a whole answer", () => {
-  it.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])(
+  it.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"])(
     "pays the prompt that %s had accepted, and it is told to stop",
     async (vendor) => {
       const leaving = new AbortController();
@@ -85,7 +85,7 @@ describe("a stream that breaks", () => {
   it.each(["cut-after-40", "cut-clean-after-40", "error-after-40"])(
     "is an error to the client's helper, and no completion (%s)",
     async (fault) => {
-      for (const vendor of ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"]) {
+      for (const vendor of ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"]) {
         const stream = client.chat.completions.stream({ model: `${vendor}/${fault}`, messages: user("hello") });
         let text = "";
         stream.on("content", (delta) => {

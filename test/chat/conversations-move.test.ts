@@ -4,6 +4,7 @@ import type { ChatCompletionMessageParam, ChatCompletionTool } from "openai/reso
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { STRICT_CLOUDS } from "../support/strict-clouds.ts";
 import { STRICT, type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
 
 /** One model of each vendor that differs from others in what it takes. */
@@ -14,10 +15,15 @@ const MODELS = {
   mistral: "mistralai/mistral-large-2512",
   deepseek: "deepseek/deepseek-v4-flash",
   xai: "x-ai/grok-4.3",
+  // With tools it is asked in the newer of its maker's two wires.
+  "openai-responses": "openai/gpt-5.4-mini",
+  bedrock: "amazon/nova-2-lite-v1",
+  cohere: "cohere/command-a",
 } as const;
 type Vendor = keyof typeof MODELS;
 const VENDORS = Object.keys(MODELS) as Vendor[];
-const PAIRS = VENDORS.flatMap((from) => VENDORS.filter((to) => to !== from).map((to) => [from, to] as const));
+/** Who is asked for a row's model. */
+const providerOf = (vendor: Vendor): string => (vendor === "openai-responses" ? "openai" : vendor);
 
 let sandbox: Sandbox;
 let vendors: StrictVendors;
@@ -28,11 +34,18 @@ let client: OpenAI;
 beforeAll(async () => {
   sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
   vendors = await startStrictVendors(sandbox.url);
-  const settings = [...VENDORS, "groq", "cerebras", "together"].flatMap((vendor) => [
-    [`${vendor.toUpperCase()}_API_KEY`, "sk-test"],
-    [`${vendor.toUpperCase()}_BASE_URL`, `${vendors.url}/${vendor}`],
-  ]);
-  gateway = await startTestGateway(Object.fromEntries(settings));
+  const settings = [...VENDORS.map(providerOf), "groq", "cerebras", "together"].flatMap((vendor) => {
+    const name = vendor.toUpperCase().replace("-", "_");
+    return [
+      [`${name}_API_KEY`, "sk-test"],
+      [`${name}_BASE_URL`, `${vendors.url}/${vendor}`],
+    ];
+  });
+  gateway = await startTestGateway({
+    ...Object.fromEntries(settings),
+    BEDROCK_REGION: "us-east-1",
+    AWS_BEARER_TOKEN_BEDROCK: "token",
+  });
   account = await gateway.account({ kind: "personal", creditCents: 100_000 });
   client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/api/llm/v1`, maxRetries: 0 });
 });
@@ -55,7 +68,7 @@ const TOOLS: ChatCompletionTool[] = [
 ];
 const ASKED: ChatCompletionMessageParam[] = [
   { role: "developer", content: "Be brief." },
-  { role: "user", content: "What now?" },
+  { role: "user", content: "What now? [[pace: 100000]]" },
 ];
 
 /** The turn's message, as the official client has it for the next turn. */
@@ -74,17 +87,24 @@ describe.each([
   ["whole", false],
   ["streamed", true],
 ] as const)("%s", (_, stream) => {
-  it.each(PAIRS)("from %s to %s", async (from, to) => {
-    const first = await turn([MODELS[from]], ASKED, stream);
-    const message = first.message;
+  it.each(VENDORS)("from %s, which is down then, to each of the others", async (from) => {
+    const only = { provider: { only: [providerOf(from)] } };
+    const { message } = await turn([MODELS[from]], ASKED, stream, only);
     const [called] = message?.tool_calls ?? [];
     if (message === undefined || called === undefined) throw new Error("no tool was called");
-    vendors.down.add(from);
+    vendors.down.add(providerOf(from));
     const history = [...ASKED, message, { role: "tool" as const, tool_call_id: called.id, content: "sunny" }];
-    const second = await turn([MODELS[from], MODELS[to]], history, stream);
+    const others = VENDORS.filter((to) => providerOf(to) !== providerOf(from) && MODELS[to] !== MODELS[from]);
+    const served = await Promise.all(
+      others.map(async (to) => {
+        // Some of the models are sold by others of them as well.
+        const both = { provider: { only: [providerOf(from), providerOf(to)] } };
+        const second = await turn([MODELS[from], MODELS[to]], history, stream, both);
+        return [to, second.model, /\w/.test(second.message?.content ?? "")];
+      }),
+    );
     expect(vendors.refusals).toEqual([]);
-    expect(second.model).toBe(MODELS[to]);
-    expect(second.message?.content).toMatch(/\w/);
+    expect(served).toEqual(others.map((to) => [to, MODELS[to], true]));
   });
 });
 
@@ -104,7 +124,99 @@ it("each of the vendors refuses what another's clients send", () => {
     reasoning: { effort: "low" },
     cache_control: { type: "ephemeral" },
   };
-  for (const [vendor, check] of Object.entries(STRICT)) expect([vendor, check(raw)]).not.toEqual([vendor, null]);
+  const address = new URL("http://x/chat/completions");
+  const own = Object.entries(STRICT).filter(([vendor]) => !Object.hasOwn(STRICT_CLOUDS, vendor));
+  for (const [vendor, check] of own) expect([vendor, check(raw, address)]).not.toEqual([vendor, null]);
+});
+
+it.each([
+  [
+    "bedrock",
+    "/model/amazon.nova-pro-v1%3A0/converse",
+    /tools\/0: extraneous key \[cachePoint\]/,
+    {
+      messages: [{ role: "user", content: [{ text: "x" }] }],
+      toolConfig: { tools: [{ toolSpec: {} }, { cachePoint: { type: "default" } }] },
+    },
+  ],
+  [
+    "bedrock",
+    "/model/amazon.nova-pro-v1%3A0/converse",
+    /failed to satisfy constraint/,
+    {
+      messages: [
+        { role: "user", content: [{ text: "x" }] },
+        { role: "assistant", content: [{ toolUse: { toolUseId: "x".repeat(65), name: "f", input: {} } }] },
+      ],
+      toolConfig: { tools: [{ toolSpec: {} }] },
+    },
+  ],
+  [
+    "bedrock",
+    "/model/amazon.nova-pro-v1%3A0/converse",
+    /is blank/,
+    { messages: [{ role: "user", content: [{ text: "x" }, { text: " " }] }] },
+  ],
+  [
+    "bedrock",
+    "/model/openai.gpt-oss-20b-1%3A0/converse",
+    /did not allow prompt caching/,
+    { messages: [{ role: "user", content: [{ text: "x" }, { cachePoint: { type: "default" } }] }] },
+  ],
+  [
+    "vertex",
+    "/models/gemini-3.5-flash:generateContent",
+    /Unknown name "id"/,
+    { contents: [{ role: "model", parts: [{ functionCall: { id: "c1", name: "f", args: {} } }] }] },
+  ],
+  [
+    "gemini",
+    "/models/gemini-3.5-flash:generateContent",
+    /Penalty is not enabled/,
+    { contents: [], generationConfig: { frequencyPenalty: 0.5 } },
+  ],
+  [
+    "bedrock-anthropic",
+    "/model/x/invoke",
+    /URL sources are not supported/,
+    {
+      anthropic_version: "bedrock-2023-05-31",
+      messages: [{ role: "user", content: [{ type: "image", source: { type: "url", url: "https://a.example/b" } }] }],
+    },
+  ],
+  [
+    "vertex-anthropic",
+    "/models/x:rawPredict",
+    /cache_control: Extra inputs/,
+    { anthropic_version: "vertex-2023-10-16", messages: [], cache_control: { type: "ephemeral" } },
+  ],
+  [
+    "azure-openai-dated",
+    "/deployments/old-41/chat/completions?api-version=2024-10-21",
+    /'developer' is not one of/,
+    { messages: [{ role: "developer", content: "x" }] },
+  ],
+  [
+    "azure-openai-dated",
+    "/deployments/old-41/chat/completions?api-version=2020-01-01",
+    /Resource not found/,
+    { messages: [] },
+  ],
+  ["cohere", "/chat/completions", /'strict'/, { messages: [], tools: [{ function: { name: "f", strict: true } }] }],
+  [
+    "perplexity",
+    "/chat/completions",
+    /should be alternating/,
+    {
+      messages: [
+        { role: "user", content: "x" },
+        { role: "user", content: "y" },
+      ],
+    },
+  ],
+])("%s at %s refuses what was sent to it before: %s", (vendor, path, reason, body) => {
+  const refusal = STRICT_CLOUDS[vendor]?.(body, new URL(`http://x${path}`));
+  expect(JSON.stringify(refusal?.body).replaceAll('\\"', '"')).toMatch(reason);
 });
 
 it("what the vendor that answered was not sent is named, beside what nobody is sent", async () => {

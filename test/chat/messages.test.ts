@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { callMessages, type MessageSeen } from "../support/messages-call.ts";
 
-const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
+const MODELS = [
+  "sandbox/ok",
+  "sandbox-responses/ok",
+  "sandbox-gemini/ok",
+  "sandbox-messages/ok",
+  "sandbox-converse/ok",
+];
 const TOOLS = ["get_weather", "get_time"].map((name) => ({
   name,
   description: "Of a city",

@@ -10,6 +10,7 @@ const LANES = [
   ["passed", "sandbox-responses"],
   ["translated", "sandbox-messages"],
   ["translated to another", "sandbox-gemini"],
+  ["translated to a third", "sandbox-converse"],
   ["translated to OpenAI's other", "sandbox"],
 ] as const;
 

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { JobKind } from "../../src/catalog/job-kind.ts";
-import type { InnerAnswer, WantedCall } from "../../src/catalog/local-action.ts";
 import { onefindDeepJob } from "../../src/composites/onefind-deep.ts";
 import { RowPlaces } from "../../src/composites/row-places.ts";
 import { readConfig } from "../../src/config.ts";
@@ -13,10 +12,11 @@ import type { OuterCall } from "../../src/kernel/inner-call.ts";
 import { nano } from "../../src/money.ts";
 import { createJobRows, type JobRows } from "../../src/records/job-rows.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
-import { callsOf, moneyOf, openJobs } from "../jobs/stage.ts";
+import { moneyOf, openJobs } from "../jobs/stage.ts";
 import { CENT, newAccount } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
+import { type Vendor, vendorCalls } from "./deep-stage.ts";
 
 const spec = (await shippedCatalog({})).compositeTiers.get("onefind");
 if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
@@ -43,20 +43,13 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-type Vendor = (wanted: WantedCall) => Promise<unknown>;
-
 /** The jobs of one process, whose vendor is asked as noted; null is a miss. */
 function process_(self: string, vendor: Vendor, asked: string[]) {
-  const innerCalls = (outer: OuterCall) => {
-    const calls = callsOf(outer, self, []);
-    const call = async (wanted: WantedCall): Promise<InnerAnswer> => {
+  const innerCalls = (outer: OuterCall) =>
+    vendorCalls(outer, self, (wanted) => {
       asked.push(Object.values(wanted.params).join());
-      const data = await vendor(wanted);
-      const answer = await calls.call(wanted);
-      return answer.ok ? { ...answer, data, isMiss: data === null } : answer;
-    };
-    return { ...calls, call };
-  };
+      return vendor(wanted);
+    });
   return openJobs(stores, self, [kind], { innerCalls });
 }
 
@@ -129,4 +122,39 @@ it("a query's search is paid once, and its people are not searched for again", a
   expect([job.chargedCents, job.end?.result]).toMatchObject([21, { row_count: 2, find: { ok: true } }]);
   const after = await moneyOf(stores);
   expect([after.spent - before.spent, after.held]).toEqual([21, 0]);
+});
+
+it("what a step has cost whose row was not finished leaves the budget to the row that is looked up again", async () => {
+  const before = await moneyOf(stores);
+  const first: string[] = [];
+  // Of Ada the first step answers, and her company never does; meanwhile the other row is finished, and saved.
+  const ada = { profile: { fullName: "Ada Lovelace" } };
+  const one = process_(
+    "five",
+    ({ action }) => (action === "tomba/enrich" ? new Promise(() => {}) : Promise.resolve(ada)),
+    first,
+  );
+  await one.jobs.start();
+  const exactly = 10 + 4 + 10;
+  const jobId = await one.launch("exact", undefined, work({ rows: ["ada@example.com", "ada@gmail.com"] }, exactly));
+  await eventually(async () => {
+    const { done } = ((await findJob(stores.records, jobId))?.job.progress ?? {}) as { done?: number };
+    return done === 1 && first.length === 3 ? true : undefined;
+  }, "one row, and the other's second step");
+  await one.jobs.stop();
+
+  const second: string[] = [];
+  const company = { data: { company: { name: "Example", domain: "example.com" } } };
+  const two = process_("six", async ({ action }) => (action === "tomba/enrich" ? company : ada), second);
+  await two.jobs.start();
+  const job = await ended(jobId);
+  await two.jobs.stop();
+  expect(second).toEqual(["ada@example.com", "ada@example.com"]);
+  const read = (await rows.read(job.end?.rows ?? [])) as { name: string; company: string | null }[];
+  expect(read.map(({ name, company }) => [name, company])).toEqual([
+    ["Ada Lovelace", "Example"],
+    ["Ada Lovelace", null],
+  ]);
+  const after = await moneyOf(stores);
+  expect([job.chargedCents, after.spent - before.spent, after.held]).toEqual([exactly, exactly, 0]);
 });

@@ -211,7 +211,7 @@ const MODES = [
   ["whole", false],
 ] as const;
 
-const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"];
+const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"];
 const WAYS = VENDORS.flatMap((vendor) =>
   (["chat", "responses", "messages"] as const).map((wire) => [vendor, wire] as const),
 );

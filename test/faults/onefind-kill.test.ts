@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { deepKillLoop } from "../support/deep-kill-loop.ts";
 
 const ROWS = 40;
+const ROW_CENTS = 10;
 const emails = (job: number) => Array.from({ length: ROWS }, (_, at) => `p${at}x${job}@gmail.com`);
 
 it("ten kills while three jobs of forty rows run", () =>
@@ -11,9 +12,9 @@ it("ten kills while three jobs of forty rows run", () =>
     killMsMax: 400,
     jobs: 3,
     rows: ROWS,
-    rowCents: 10,
+    rowCents: ROW_CENTS,
     action: "core/onefind-deep",
-    params: (job) => ({ rows: emails(job) }),
+    params: (job) => ({ rows: emails(job), budgetCents: ROWS * ROW_CENTS }),
     settings: (vendor) => ({ CONTACTOUT_API_KEY: "key", CONTACTOUT_BASE_URL: vendor }),
     answer({ url }) {
       const email = new URL(url, "http://vendor").searchParams.get("email");

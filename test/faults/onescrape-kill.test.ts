@@ -14,7 +14,7 @@ it("four kills while two jobs of thirty pages run", () =>
     rows: PAGES,
     rowCents: 1,
     action: "core/onescrape-deep",
-    params: (job) => ({ urls: pages(job) }),
+    params: (job) => ({ urls: pages(job), budgetCents: PAGES }),
     settings: (vendor) => ({ DIRECT_FETCH: "0", FIRECRAWL_API_KEY: "key", FIRECRAWL_BASE_URL: vendor }),
     answer({ body }) {
       const { url } = body as { url: string };

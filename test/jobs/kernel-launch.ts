@@ -10,7 +10,7 @@ import type { Ended } from "../../src/plan.ts";
 import type { Candidate } from "../../src/route.ts";
 import type { Stores } from "../../src/stores.ts";
 import { CALLER, planOver, READING, scriptedDeps } from "../support/scripted-plan.ts";
-import { BUDGET, HOLD_LEASE_MS } from "./stage.ts";
+import { BUDGET, HOLD_LEASE_MS, type Work } from "./stage.ts";
 
 /** Answers every launch at once. */
 const ANSWERING: Candidate = {
@@ -39,7 +39,11 @@ export async function launchThroughKernel(
   stores: Pick<Stores, "ledger" | "records">,
   { keeper }: Jobs,
   name: string,
-  { leaseMs = HOLD_LEASE_MS, broken = [] }: { readonly leaseMs?: number; readonly broken?: unknown[] } = {},
+  {
+    leaseMs = HOLD_LEASE_MS,
+    broken = [],
+    work = { job: "stepping", start: { name }, amountNano: BUDGET },
+  }: { readonly leaseMs?: number; readonly broken?: unknown[]; readonly work?: Work } = {},
 ): Promise<Launch> {
   const id = `tx_${name}`;
   const jobId = jobIdOf(id);
@@ -49,14 +53,14 @@ export async function launchThroughKernel(
     operation: "run",
     streamed: false,
     inference: false,
-    quote: { nano: BUDGET, tighten: null, affordable: () => ({}), upstreamNano: () => ZERO },
+    quote: { nano: work.amountNano, tighten: null, affordable: () => ({}), upstreamNano: () => ZERO },
     hold: {
       kind: "kept",
       owner: `job:${jobId}` as const,
       leaseMs,
       onExpire: "void",
-      job: "stepping",
-      start: { name },
+      job: work.job,
+      start: work.start,
       sandboxFault: null,
     },
     route: retrying(ANSWERING),

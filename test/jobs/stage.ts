@@ -1,10 +1,12 @@
 // Jobs over real stores, with calls that a test sees, and launches as the kernel makes them.
 
 import type { JobKind, RunningJob } from "../../src/catalog/job-kind.ts";
-import { jobIdOf } from "../../src/catalog/local-action.ts";
+import { jobIdOf, type WantedCall } from "../../src/catalog/local-action.ts";
 import { systemClock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
 import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
+import type { Spending } from "../../src/kernel/parent-funds.ts";
 import { type Nano, nano, ZERO } from "../../src/money.ts";
 import type { AccountPayer, KeptHoldSpec } from "../../src/plan.ts";
 import type { Leg } from "../../src/route.ts";
@@ -25,22 +27,32 @@ const WANTED = { action: "acme/step", params: {} };
 /** What the calls of jobs did, over all processes of a test. */
 export type Asked = { readonly jobId: string; readonly by: string }[];
 
-/** Calls that always answer, at a cent each, and are noted. */
-export function callsOf(outer: OuterCall, by: string, asked: Asked): CountedCalls {
+/** Calls that always answer, at a cent each where `costOf` does not say otherwise, and are noted. */
+export function callsOf(
+  outer: OuterCall,
+  by: string,
+  asked: Asked,
+  costOf: (wanted: WantedCall) => Nano = () => nano(CENT),
+): CountedCalls {
   const legs: Leg[] = [...outer.legs];
-  const call: CountedCalls["call"] = async () => {
+  const callBy = (spend: Spending) => async (wanted: WantedCall) => {
     const id = `${outer.id}.${legs.length + 1}`;
-    if (!outer.spend.setAside(nano(CENT))) throw new Error("over budget");
+    const costNano = costOf(wanted);
+    if (!spend.setAside(costNano)) return { ok: false, id, error: new GatewayError("over_budget"), ms: 0 } as const;
     asked.push({ jobId: jobIdOf(outer.id), by });
-    outer.spend.settle(nano(CENT), nano(CENT));
+    spend.settle(costNano, costNano);
     const leg = { provider: "acme", model: WANTED.action, status: 200, failure: null, ms: 1, firstTokenMs: null };
     legs.push({ ...leg, upstreamNano: nano(7) });
-    return { ok: true, id, action: WANTED.action, provider: "acme", data: null, isMiss: false, ms: 1 };
+    return { ok: true, id, action: WANTED.action, provider: "acme", data: null, isMiss: false, ms: 1 } as const;
   };
   const chat: CountedCalls["chat"] = async () => {
     throw new Error("no job of a test asks a model");
   };
-  return { call, ladder: () => call(WANTED), race: () => call(WANTED), chat, legs: () => legs };
+  const paidBy = (spend: Spending) => {
+    const call = callBy(spend);
+    return { call, ladder: () => call(WANTED), race: () => call(WANTED) };
+  };
+  return { ...paidBy(outer.spend), chat, legs: () => legs, paidBy };
 }
 
 /** Goes `steps` steps, each a call and a save; waits at each for what the test says. Charges a cent a step. */

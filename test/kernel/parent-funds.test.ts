@@ -38,3 +38,20 @@ it.each(["price", "upstream_cost"] as const)("counts the %s only where the cheap
 it.each(["price", "upstream_cost"] as const)("refuses what is above the %s that is free, counted too", async (by) => {
   expect(await reserve(39, by, quoted().quote)).toMatchObject({ code: "over_budget" });
 });
+
+it("what a part has spent is finished once it has ended", () => {
+  const spend = new Spend(nano(100), "upstream_cost", nano(5));
+  const [one, other] = [spend.part(), spend.part()];
+  for (const part of [one, other]) {
+    expect(part.setAside(nano(20))).toBe(true);
+    part.settle(nano(20), nano(10));
+  }
+  expect([spend.spentNano, spend.finishedNano, spend.freeNano]).toEqual([25, 5, 75]);
+  one.end();
+  one.end();
+  expect([spend.spentNano, spend.finishedNano]).toEqual([25, 15]);
+  // A call that answers after its row was given up is finished with it.
+  one.setAside(nano(20));
+  one.settle(nano(20), nano(3));
+  expect([spend.spentNano, spend.finishedNano]).toEqual([28, 18]);
+});

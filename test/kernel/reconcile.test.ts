@@ -46,7 +46,7 @@ interface Transaction {
   };
 }
 
-const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"];
+const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"];
 const GOOD = ["ok", "ok-at-2000", "crlf", "multiline", "comments", "bytes-7", "filtered", "no-done", "no-usage"];
 const ODD = ["usage-every-chunk", "usage-on-finish", "malformed", "500-once", "reset-once"];
 const BAD = ["cut-after-20", "cut-clean-after-20", "error-after-10", "error-in-200", "html", "empty", "400", "reset"];

@@ -53,7 +53,7 @@ describe.concurrent("a provider in trouble", () => {
     expect(await asked("sandbox/503-at-7")).toBe(5);
   });
 
-  it.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])(
+  it.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"])(
     "that never says goodbye is not waited for as long as one that is still answering (%s)",
     async (vendor) => {
       const startedMs = performance.now();

@@ -136,22 +136,25 @@ function words(text: string): number {
   return text.split(" ").filter(Boolean).length;
 }
 
-describe.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses"])("a stream from %s", (vendor) => {
-  it.concurrent.each(ALONE)("with $fault ends as $outcome", async (expected) => {
-    const seen = await stream([`${vendor}/${expected.fault}`], `hello [[id: ${randomUUID()}]]`);
-    expect(seen.error).toBe(expected.error ?? null);
-    if (expected.words !== undefined) expect(words(seen.text)).toBe(expected.words);
-    if (expected.finish !== undefined) expect(seen.finish).toBe(expected.finish);
-    const record = await gateway.record(seen.requestId);
-    expect(record.outcome).toBe(expected.outcome);
-    expect((record.attempts as string[]).map((attempt) => attempt.split(" ")[3])).toEqual(expected.attempts);
-    expect(record.skipped_events ?? 0).toBe(expected.skipped ?? 0);
-    expect(record.estimated ?? false).toBe(expected.estimated ?? false);
-    const charge = await chargeOf(seen.requestId);
-    expect(charge !== undefined && Number(charge.charged_nano_usd) > 0).toBe(expected.charged);
-    if (expected.charged) expect(seen.usage).toMatchObject({ cost: Number(charge?.charged_nano_usd) / 1e9 });
-  });
-});
+describe.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"])(
+  "a stream from %s",
+  (vendor) => {
+    it.concurrent.each(ALONE)("with $fault ends as $outcome", async (expected) => {
+      const seen = await stream([`${vendor}/${expected.fault}`], `hello [[id: ${randomUUID()}]]`);
+      expect(seen.error).toBe(expected.error ?? null);
+      if (expected.words !== undefined) expect(words(seen.text)).toBe(expected.words);
+      if (expected.finish !== undefined) expect(seen.finish).toBe(expected.finish);
+      const record = await gateway.record(seen.requestId);
+      expect(record.outcome).toBe(expected.outcome);
+      expect((record.attempts as string[]).map((attempt) => attempt.split(" ")[3])).toEqual(expected.attempts);
+      expect(record.skipped_events ?? 0).toBe(expected.skipped ?? 0);
+      expect(record.estimated ?? false).toBe(expected.estimated ?? false);
+      const charge = await chargeOf(seen.requestId);
+      expect(charge !== undefined && Number(charge.charged_nano_usd) > 0).toBe(expected.charged);
+      if (expected.charged) expect(seen.usage).toMatchObject({ cost: Number(charge?.charged_nano_usd) / 1e9 });
+    });
+  },
+);
 
 describe("a stream with a second route", () => {
   const TAKEN_OVER = [

@@ -1,9 +1,14 @@
 // Every feature of a chat request over every chat adapter, whole and streamed: served without a refusal of the vendor, or refused by us with the reason.
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import OpenAI from "openai";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { DEPLOYMENTS } from "../support/strict-clouds.ts";
 import { type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
 
 /** One model of each vendor, one that sees where there is one; OpenAI's in both of its wires. */
@@ -22,10 +27,26 @@ const MODELS = {
   fireworks: "minimax/minimax-m3",
   openrouter: "cohere/command-a",
   moonshot: "moonshotai/kimi-k2.7-code-highspeed",
+  bedrock: "amazon/nova-2-lite-v1",
+  "bedrock-open": "openai/gpt-oss-20b",
+  "bedrock-anthropic": "anthropic/claude-haiku-4.5",
+  vertex: "google/gemini-3.5-flash",
+  "vertex-anthropic": "anthropic/claude-opus-4.8",
+  "azure-openai": "openai/gpt-5.4-mini",
+  "azure-openai-dated": "openai/gpt-4.1",
+  cohere: "cohere/command-a",
+  perplexity: "perplexity/sonar",
 } as const;
 type Row = keyof typeof MODELS;
 const ROWS = Object.keys(MODELS) as Row[];
-const vendorOf = (row: Row): string => row.replace(/-.*/, "");
+/** Rows that are a second model of a vendor. */
+const SECONDS: Readonly<Record<string, string>> = {
+  "openai-tools-elsewhere": "openai",
+  "anthropic-newer": "anthropic",
+  "bedrock-open": "bedrock",
+};
+const vendorOf = (row: Row): string => SECONDS[row] ?? row;
+const nameOf = (vendor: string): string => vendor.toUpperCase().replaceAll("-", "_");
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==";
 const PDF = Buffer.from("%PDF-1.4\n%%EOF\n").toString("base64");
@@ -180,21 +201,41 @@ const FEATURES: Readonly<Record<string, object>> = {
   },
 };
 
+const CLAUDES: readonly Row[] = ["anthropic", "anthropic-newer", "bedrock-anthropic", "vertex-anthropic"];
+
 /** What we refuse before anybody is asked, because its meaning would be lost, with words of the reason. */
 const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: RegExp])[] = [
+  // It is opened by us, and nothing here leads outside.
+  [/^an image by its link/, ["bedrock", "bedrock-anthropic", "vertex-anthropic"], /a link in the request/],
   [
     /^an image/,
-    ["deepseek", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+    [
+      ...["deepseek", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+      ...["bedrock-open", "cohere", "perplexity"],
+    ] as Row[],
     /does not take the kinds of content/,
   ],
   // Nobody but Claude could have made its signature, and this one was made up.
-  [/^the history of Claude/, ["anthropic", "anthropic-newer"], /Invalid `signature`/],
+  [/^the history of Claude/, CLAUDES, /Invalid `signature`/],
   // Its wire closes every object: one with free keys could only be empty.
-  [/^an open schema/, ["anthropic", "anthropic-newer"], /nobody that it allows can serve this/],
-  [/^several answers/, ["anthropic", "anthropic-newer"], /nobody that it allows can serve this/],
+  [/^an open schema/, [...CLAUDES, "bedrock-open"], /nobody that it allows can serve this/],
+  [
+    /^several answers/,
+    [...CLAUDES, "bedrock", "bedrock-open", "cohere", "perplexity"],
+    /(nobody that it allows can serve|cannot be asked for) this/,
+  ],
+  // It searches, and calls nothing else.
+  [
+    /tools?\b|^results of parallel calls|^the history of/,
+    ["perplexity"],
+    /cannot be asked for this: tools are none of its own/,
+  ],
   [
     /^a PDF/,
-    ["mistral", "deepseek", "xai", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+    [
+      ...["mistral", "deepseek", "xai", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+      ...["bedrock-open", "cohere", "perplexity"],
+    ] as Row[],
     /does not take the kinds of content/,
   ],
 ];
@@ -207,15 +248,38 @@ let sandbox: Sandbox;
 let vendors: StrictVendors;
 let gateway: TestGateway;
 let client: OpenAI;
+let folder: string;
+/** What stands before the paths of an address that others know by it. */
+const BELOW: Readonly<Record<string, string>> = {
+  vertex: "/v1/projects/project-1/locations/global/publishers/google",
+  "vertex-anthropic": "/v1/projects/project-1/locations/global/publishers/anthropic",
+  "azure-openai": "/openai/v1",
+  "azure-openai-dated": "/openai",
+};
 
 beforeAll(async () => {
   sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
   vendors = await startStrictVendors(sandbox.url);
   const settings = [...new Set(ROWS.map(vendorOf))].flatMap((vendor) => [
-    [`${vendor.toUpperCase()}_API_KEY`, "sk-test"],
-    [`${vendor.toUpperCase()}_BASE_URL`, `${vendors.url}/${vendor}`],
+    [`${nameOf(vendor)}_API_KEY`, "sk-test"],
+    [`${nameOf(vendor)}_BASE_URL`, `${vendors.url}/${vendor}${BELOW[vendor] ?? ""}`],
   ]);
-  gateway = await startTestGateway(Object.fromEntries(settings));
+  folder = mkdtempSync(join(tmpdir(), "matrix-"));
+  const keyFile = join(folder, "key.json");
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+  const who = { client_email: "svc@project.example", private_key_id: "k1", token_uri: `${vendors.url}/token` };
+  writeFileSync(keyFile, JSON.stringify({ ...who, private_key: pem }));
+  gateway = await startTestGateway({
+    ...Object.fromEntries(settings),
+    GOOGLE_APPLICATION_CREDENTIALS: keyFile,
+    VERTEX_PROJECT: "project-1",
+    BEDROCK_REGION: "us-east-1",
+    AWS_BEARER_TOKEN_BEDROCK: "token",
+    AZURE_OPENAI_DEPLOYMENTS: `gpt-5.4-mini=${DEPLOYMENTS["azure-openai"][0]}`,
+    AZURE_OPENAI_DATED_DEPLOYMENTS: `gpt-4.1=${DEPLOYMENTS["azure-openai-dated"][0]}`,
+    AZURE_OPENAI_API_VERSION: "2024-10-21",
+  });
   const account = await gateway.account({
     kind: "personal",
     creditCents: 1_000_000,
@@ -229,12 +293,26 @@ afterAll(async () => {
   await gateway.stop();
   await vendors.close();
   await sandbox.close();
+  rmSync(folder, { recursive: true });
 });
 beforeEach(() => {
   vendors.refusals.length = 0;
 });
 
 type Asked = { model: string; messages: ChatCompletionMessageParam[] };
+
+/** The sandbox answers at once where it is told to. */
+const AT_ONCE = " [[pace: 100000]]";
+
+function hurried(messages: readonly ChatCompletionMessageParam[]): ChatCompletionMessageParam[] {
+  return messages.map((message) => {
+    if (message.role !== "user") return message;
+    if (typeof message.content === "string") return { ...message, content: message.content + AT_ONCE };
+    const [first, ...more] = message.content;
+    if (first?.type !== "text") return message;
+    return { ...message, content: [{ ...first, text: first.text + AT_ONCE }, ...more] };
+  });
+}
 
 async function ask(row: Row, more: object, stream: boolean): Promise<string> {
   const asked = {
@@ -244,6 +322,7 @@ async function ask(row: Row, more: object, stream: boolean): Promise<string> {
     provider: { only: [vendorOf(row)] },
     ...more,
   } as unknown as Asked;
+  asked.messages = hurried(asked.messages);
   try {
     const answer = stream
       ? await client.chat.completions.stream({ ...asked, stream: true }).finalChatCompletion()

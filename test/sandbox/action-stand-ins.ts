@@ -87,6 +87,37 @@ const acme: AdapterSpec = {
         answers: [{ job: { id: JOB, part: "part-aa" }, state: "done" }],
       },
     }),
+    boot: read({
+      request: { method: "POST", path: "/boxes" },
+      issues: [{ kind: "box", at: "/box" }],
+      example: { params: {}, answers: [{ box: "box_3d5e7f9a1b", state: "on" }] },
+      state: { makes: [{ kind: "box", id: "{/box}", item: { state: "on" }, endsAfterS: "{seconds}" }] },
+    }),
+    put: read({
+      request: { method: "POST", path: "/boxes/{box}/files" },
+      requires: [{ kind: "box", param: "box" }],
+      example: { params: { box: "box_3d5e7f9a1b" }, answers: [{ ok: true }] },
+      state: {
+        uses: [{ kind: "box", param: "box", ended: { status: 410, body: { gone: true } } }],
+        makes: [{ kind: "file", id: "{name}", within: "{box}", in: { box: "{box}" }, taken: { status: 409 } }],
+      },
+    }),
+    get: read({
+      request: { method: "GET", path: "/boxes/{box}/files/{name}" },
+      example: { params: { box: "box_3d5e7f9a1b", name: "a" }, answers: [{ ok: true }] },
+      state: { uses: [{ kind: "file", param: "name", within: "{box}" }] },
+    }),
+    box: read({
+      request: { method: "GET", path: "/boxes/{box}" },
+      example: { params: { box: "box_3d5e7f9a1b" }, answers: [{ box: "box_3d5e7f9a1b", state: "on" }] },
+      state: { uses: [{ kind: "box", param: "box", evenEnded: true }], puts: { "/state": "{box:/state}" } },
+    }),
+    halt: read({
+      request: { method: "DELETE", path: "/boxes/{box}" },
+      requires: [{ kind: "box", param: "box" }],
+      example: { params: { box: "box_3d5e7f9a1b" }, answers: [{ ok: true }] },
+      state: { sets: { box: { "/state": "off" } }, ends: ["box"] },
+    }),
     remember: read({
       request: { method: "POST", path: "/remember", names: { who: "user/name" } },
       callerIds: ["who"],

@@ -51,8 +51,23 @@ function wantedIds(action: SoldAction) {
   });
 }
 
+/** Makes what the example names by ids that callers choose, as the vendor wants it to be there. */
+async function makeUsed(action: SoldAction, account: TestAccount): Promise<void> {
+  const { requires = [], state } = action.offers[0]?.spec ?? {};
+  for (const { kind, param } of state?.uses ?? []) {
+    if (requires.some((one) => one.param === param)) continue;
+    const maker = actions.find(
+      ({ service, offers: [offer] }) =>
+        service === action.service && offer?.spec.state?.makes?.some((one) => one.kind === kind),
+    );
+    if (maker === undefined) throw new Error(`${action.id} uses a ${kind}, which no action of ${action.service} makes`);
+    await run(account, maker.id, await paramsOf(maker, account));
+  }
+}
+
 /** The example's params, with ids that this account has been given. */
 async function paramsOf(action: SoldAction, account: TestAccount): Promise<JsonObject> {
+  await makeUsed(action, account);
   const own: Record<string, Json> = { ...action.exampleParams };
   for (const { param, issuer, at } of wantedIds(action)) {
     const { json } = await run(account, issuer.id, issuer.exampleParams);

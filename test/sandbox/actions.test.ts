@@ -163,6 +163,38 @@ describe("ids", () => {
   });
 });
 
+describe("what is kept", () => {
+  const boot = async (body: object = {}) => String(json(await ask({ action: "boot", path: "/boxes", body })).box);
+  const put = (box: string, fault?: string) =>
+    ask({ action: "put", path: `/boxes/${box}/files`, body: { name: "a" }, ...(fault === undefined ? {} : { fault }) });
+  const get = (box: string) => ask({ action: "get", method: "GET", path: `/boxes/${box}/files/a` });
+  const look = (box: string) => ask({ action: "box", method: "GET", path: `/boxes/${box}` });
+  const halt = (box: string) => ask({ action: "halt", method: "DELETE", path: `/boxes/${box}` });
+
+  it("is there until it is ended, with all that is in it, and refused after in the vendor's words", async () => {
+    const [box, other] = [await boot(), await boot()];
+    expect((await put("box_never")).status).toBe(404);
+    expect((await put(box, "500")).status).toBe(500);
+    expect((await get(box)).status).toBe(404);
+    expect((await put(box)).status).toBe(200);
+    expect((await put(box)).status).toBe(409);
+    // A name is taken in its own box alone.
+    expect((await put(other)).status).toBe(200);
+    expect((await halt(box)).status).toBe(200);
+    const refused = await put(box);
+    expect([refused.status, json(refused)]).toEqual([410, { gone: true }]);
+    expect([(await get(box)).status, (await get(other)).status]).toEqual([404, 200]);
+    expect(json(await look(box))).toEqual({ box, state: "off" });
+    expect((await halt(box)).status).toBe(404);
+  });
+
+  it("ends by itself when its time is over", async () => {
+    const box = await boot({ seconds: 0 });
+    expect((await put(box)).status).toBe(410);
+    expect((await put(await boot({ seconds: 600 }))).status).toBe(200);
+  });
+});
+
 describe("steps", () => {
   const begin = (call: string, fault?: string) =>
     ask({ action: "render", path: "/~queue/render", body: {}, call, ...(fault === undefined ? {} : { fault }) });

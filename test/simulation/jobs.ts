@@ -1,10 +1,11 @@
 // Work of a simulation that outlives its request: who launches it, what it does step by step, and the vendor that its steps ask.
 
 import type { JobKind } from "../../src/catalog/job-kind.ts";
-import { jobIdOf } from "../../src/catalog/local-action.ts";
+import { type InnerAnswer, jobIdOf } from "../../src/catalog/local-action.ts";
 import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
+import type { Spending } from "../../src/kernel/parent-funds.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import type { KeptHoldSpec, Plan } from "../../src/plan.ts";
@@ -58,12 +59,12 @@ export class JobVendor {
   calls(outer: OuterCall, owner: Owner): CountedCalls {
     const jobId = jobIdOf(outer.id);
     const legs: Leg[] = [...outer.legs];
-    const call: CountedCalls["call"] = async () => {
+    const callBy = (spend: Spending) => async (): Promise<InnerAnswer> => {
       const plan = jobOf(this.#jobs, jobId);
       const id = `${outer.id}.${legs.length + 1}`;
       const price = nano(plan?.stepNano ?? 0);
       const refused = (ms: number) => ({ ok: false, id, error: new GatewayError("upstream_error"), ms }) as const;
-      if (plan === undefined || !outer.spend.setAside(price)) return refused(0);
+      if (plan === undefined || !spend.setAside(price)) return refused(0);
       const vendor = this.#chance.of(VENDORS);
       const fails = this.#chance.happens(0.1);
       const entry: StepEntry = { jobId, vendor, owner, nano: 0 };
@@ -71,7 +72,7 @@ export class JobVendor {
       await this.#world.time.sleep(plan.stepMs, owner);
       const isGood = !fails && !outer.signal.aborted;
       entry.nano = isGood ? plan.stepUpstreamNano : Math.floor(plan.stepUpstreamNano / 2);
-      outer.spend.settle(price, isGood ? price : ZERO);
+      spend.settle(price, isGood ? price : ZERO);
       legs.push({
         provider: vendor,
         model: STEP.action,
@@ -85,7 +86,11 @@ export class JobVendor {
       return { ok: true, id, action: STEP.action, provider: vendor, data: null, isMiss: false, ms: plan.stepMs };
     };
     const chat: CountedCalls["chat"] = () => Promise.reject(new Error("no job here asks a model"));
-    return { call, ladder: () => call(STEP), race: () => call(STEP), chat, legs: () => legs };
+    const paidBy = (spend: Spending) => {
+      const call = callBy(spend);
+      return { call, ladder: call, race: call };
+    };
+    return { ...paidBy(outer.spend), chat, legs: () => legs, paidBy };
   }
 }
 

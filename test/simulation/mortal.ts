@@ -54,10 +54,11 @@ export function mortalRecords(records: Records, mortal: Mortal): Records {
   };
 }
 
-type JobLedger = Pick<Ledger, "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
+type JobLedger = Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
 
 export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
   return {
+    reserve: (request) => sendFor(request.holdId, () => ledger.reserve(request), mortal),
     post: (request) => sendFor(request.holdId, () => ledger.post(request), mortal),
     void: (hold, reason, fate) => sendFor(hold.holdId, () => ledger.void(hold, reason, fate), mortal),
     renew: (holds, leaseMs) => sendFor(holds[0]?.holdId ?? "", () => ledger.renew(holds, leaseMs), mortal),

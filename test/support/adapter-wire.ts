@@ -128,9 +128,9 @@ function pathsOf(issue: z.core.$ZodIssue): string[] {
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [path, key].filter(Boolean).join(".")) : [path];
 }
 
-function parsedBody(body: string | null): unknown {
+function parsedBody(body: string | Buffer | null): unknown {
   try {
-    return body === null ? null : JSON.parse(body);
+    return body === null ? null : JSON.parse(String(body));
   } catch {
     return body;
   }

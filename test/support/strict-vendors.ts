@@ -1,15 +1,9 @@
-// Vendors of OpenAI's wire that refuse what the real ones refuse, in their own words, before the sandbox answers in their stead.
+// Vendors that refuse what the real ones refuse, in their own words, before the sandbox answers in their stead.
 // Written from the texts of errors that people have reported, and from nothing of ours.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
-
-interface Refusal {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-type Check = (body: Record<string, unknown>) => Refusal | null;
+import { type Check, type Refusal, STRICT_CLOUDS } from "./strict-clouds.ts";
 
 const invalid = (message: string, status = 400): Refusal => {
   return { status, body: { error: { message, type: "invalid_request_error", param: null, code: null } } };
@@ -165,7 +159,15 @@ const together: Check = (body) => {
   return odd ? invalid(`Input validation error: unknown role ${odd.role}`) : null;
 };
 
-export const STRICT: Readonly<Record<string, Check>> = { openai, mistral, deepseek, groq, cerebras, together };
+export const STRICT: Readonly<Record<string, Check>> = {
+  openai,
+  mistral,
+  deepseek,
+  groq,
+  cerebras,
+  together,
+  ...STRICT_CLOUDS,
+};
 
 export interface StrictVendors {
   readonly url: string;
@@ -192,7 +194,10 @@ export async function startStrictVendors(sandboxUrl: string): Promise<StrictVend
     const reply = (status: number, said: unknown) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said));
     if (down.has(vendor)) return reply(503, { error: { message: "down", type: "server_error" } });
-    const refusal = path.endsWith("/chat/completions") ? (STRICT[vendor]?.(JSON.parse(body)) ?? null) : null;
+    if (vendor === "token") return reply(200, { access_token: "token", expires_in: 3_600, token_type: "Bearer" });
+    // OpenAI's newer wire has specs of its own.
+    const isChecked = !path.endsWith("/responses") && !path.endsWith("/messages");
+    const refusal = isChecked ? (STRICT[vendor]?.(JSON.parse(body), new URL(path, "http://x")) ?? null) : null;
     if (refusal !== null) {
       refusals.push({ vendor, told: JSON.stringify(refusal.body) });
       return reply(refusal.status, refusal.body);

@@ -1,7 +1,7 @@
 // The steps by which a deep job learns the rest of a person: by what identifies them, in the tier's order, each paid only for what it tells.
 
-import { NoLongerPaid, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
-import type { InnerAnswer } from "../../catalog/local-action.ts";
+import { NoLongerPaid, type Stopped } from "../../catalog/job-kind.ts";
+import type { InnerAnswer, InnerCalls } from "../../catalog/local-action.ts";
 import type { EnrichSpec, PeopleFinderSpec } from "../../catalog/people-finder.ts";
 import type { Budget } from "../budget.ts";
 import { endedBy } from "../ended-by.ts";
@@ -13,7 +13,9 @@ import { type Hop, type Person, readPerson } from "./person-row.ts";
 export type Cut = "over budget" | "timeout" | "cancelled" | "stopped";
 
 export interface EnrichDeps {
-  readonly job: Pick<RunningJob, "call" | "signal">;
+  readonly calls: Pick<InnerCalls, "call">;
+  /** The job's. */
+  readonly signal: AbortSignal;
   readonly finder: PeopleFinderSpec;
   readonly budget: Budget;
   /** The job's key or its account may pay no more. */
@@ -35,13 +37,13 @@ async function take(
   person: Person,
   step: Pick<EnrichSpec, "tag" | "action" | "cents">,
   work: () => Promise<Taken | null>,
-  { job, budget, onStopped }: EnrichDeps,
+  { signal, budget, onStopped }: EnrichDeps,
 ): Promise<Cut | null> {
   const cut = (skipped: NonNullable<Hop["skipped"]>, why: Cut) => {
     person.hop(unasked(step, skipped));
     return why;
   };
-  const ended = endedBy(job.signal);
+  const ended = endedBy(signal);
   if (ended !== null) return cut(ended, ended);
   if (!(await budget.setAside(step.cents))) return cut("over_budget", "over budget");
   let cents = 0;
@@ -85,7 +87,7 @@ async function enrich(
       continue;
     }
     const ask = async (): Promise<Taken | null> => {
-      const answer: InnerAnswer = await deps.job.call({ action: step.action, params: step.params(identifier) });
+      const answer: InnerAnswer = await deps.calls.call({ action: step.action, params: step.params(identifier) });
       if (hasNoRoom(answer)) return null;
       const told = answer.ok && !answer.isMiss ? readPerson(answer.data, step.person) : new Map();
       if (answer.ok) person.lookedUp();
@@ -107,7 +109,7 @@ async function locate(
 ): Promise<Cut | null> {
   const { find } = deps.finder;
   const ask = async (): Promise<Taken | null> => {
-    const found = await findPeople({ query, limit: ONE_OF, named }, deps.finder, deps.job);
+    const found = await findPeople({ query, limit: ONE_OF, named }, deps.finder, deps.calls);
     if (hasNoRoom(found.answer)) return null;
     const [one] = found.person ? found.people : [];
     if (one !== undefined) person.told(one.fields(), find.tag);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Ask, jsonTokens, type Turn } from "../ask.ts";
 import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
+import { signatureOf } from "./messages-request.ts";
 
 const object = z.record(z.string(), z.unknown());
 const base64 = z.string().regex(/^[\w+/]+={0,2}$/, "invalid base64 data");
@@ -10,7 +11,8 @@ const source = z.strictObject({ bytes: base64 });
 const id = z.string().regex(/^[\w-]{1,64}$/);
 const toolName = z.string().regex(/^[a-zA-Z][\w-]{0,63}$/);
 
-const text = z.strictObject({ text: z.string().min(1, "The text field in the ContentBlock object is blank.") });
+const text = z.strictObject({ text: z.string().regex(/\S/, "The text field in the ContentBlock object is blank.") });
+const cachePoint = z.strictObject({ cachePoint: z.strictObject({ type: z.literal("default") }) });
 const image = z.strictObject({ image: z.strictObject({ format: z.enum(["png", "jpeg", "gif", "webp"]), source }) });
 const document = z.strictObject({
   document: z.strictObject({
@@ -29,16 +31,16 @@ const toolResult = z.strictObject({
 });
 const thought = z.strictObject({
   reasoningContent: z.union([
-    z.strictObject({ reasoningText: z.strictObject({ text: z.string(), signature: z.string().optional() }) }),
+    z.strictObject({ reasoningText: z.strictObject({ text: z.string(), signature: z.string() }) }),
     z.strictObject({ redactedContent: base64 }),
   ]),
 });
-const block = z.union([text, image, document, toolUse, toolResult, thought]);
+const block = z.union([text, image, document, toolUse, toolResult, thought, cachePoint]);
 
 const body = z.strictObject({
   model: z.string().min(1),
   messages: z.array(z.strictObject({ role: z.enum(["user", "assistant"]), content: z.array(block).min(1) })).min(1),
-  system: z.array(text).optional(),
+  system: z.array(z.union([text, cachePoint])).optional(),
   inferenceConfig: z
     .strictObject({
       maxTokens: z.number().int().min(1).optional(),
@@ -51,14 +53,17 @@ const body = z.strictObject({
     .strictObject({
       tools: z
         .array(
-          z.strictObject({
-            toolSpec: z.strictObject({
-              name: toolName,
-              description: z.string().min(1).optional(),
-              inputSchema: z.strictObject({ json: z.looseObject({ type: z.literal("object") }) }),
-              strict: z.boolean().optional(),
+          z.union([
+            cachePoint,
+            z.strictObject({
+              toolSpec: z.strictObject({
+                name: toolName,
+                description: z.string().min(1).optional(),
+                inputSchema: z.strictObject({ json: z.looseObject({ type: z.literal("object") }) }),
+                strict: z.boolean().optional(),
+              }),
             }),
-          }),
+          ]),
         )
         .min(1),
       toolChoice: z
@@ -70,8 +75,28 @@ const body = z.strictObject({
         .optional(),
     })
     .optional(),
+  outputConfig: z
+    .strictObject({
+      textFormat: z.strictObject({
+        type: z.literal("json_schema"),
+        structure: z.strictObject({
+          jsonSchema: z.strictObject({ name: z.string().optional(), schema: z.string().transform(schemaIn) }),
+        }),
+      }),
+    })
+    .optional(),
   additionalModelRequestFields: object.optional(),
 });
+
+/** A schema comes as text. */
+function schemaIn(json: string, context: z.RefinementCtx): Record<string, unknown> {
+  try {
+    return object.parse(JSON.parse(json));
+  } catch {
+    context.addIssue("The schema is not valid JSON.");
+    return z.NEVER;
+  }
+}
 
 type Body = z.infer<typeof body>;
 type Block = z.infer<typeof block>;
@@ -84,8 +109,30 @@ function resultsIn(content: readonly Block[]): readonly string[] {
   return content.flatMap((one) => ("toolResult" in one ? [one.toolResult.toolUseId] : []));
 }
 
+/** What one turn's blocks may not be together. */
+function oddBlocks(content: readonly Block[], names: Set<string>): Refusal | null {
+  const documents = content.flatMap((one) => ("document" in one ? [one.document.name] : []));
+  if (documents.length > 0 && !content.some((one) => "text" in one))
+    return refuse("messages", "A text block is required beside a document block.");
+  for (const name of documents) {
+    if (names.has(name)) return refuse("messages", `Multiple document blocks have the name ${name}.`);
+    names.add(name);
+  }
+  const forged = content.some((one) => {
+    if (!("reasoningContent" in one) || !("reasoningText" in one.reasoningContent)) return false;
+    const { text: thinking, signature } = one.reasoningContent.reasoningText;
+    return signature !== signatureOf(thinking);
+  });
+  return forged ? refuse("messages", "The signature of a reasoningContent block is invalid.") : null;
+}
+
 /** What no schema of single fields can say. */
 function contradiction({ messages, toolConfig }: Body): Refusal | null {
+  const names = new Set<string>();
+  for (const { content } of messages) {
+    const odd = oddBlocks(content, names);
+    if (odd) return odd;
+  }
   if (messages[0]?.role !== "user") return refuse("messages", "A conversation must start with a user message.");
   for (const [at, { role, content }] of messages.entries()) {
     if (role === messages[at - 1]?.role)
@@ -132,15 +179,28 @@ function toolUseOf(config: Body["toolConfig"]): Ask["toolUse"] {
   return choice !== undefined && "any" in choice ? "any" : "auto";
 }
 
+export interface ConverseReading {
+  readonly ask: Ask;
+  /** Its models of one maker sign what they think; those of the other show it, and take nothing back. */
+  readonly signsThoughts: boolean;
+}
+
+/** Words of thinking, by either way of asking for it. */
+function thinkingOf({ reasoning_effort: effort, reasoningConfig: config }: Record<string, unknown>): number {
+  const thinks = typeof effort === "string" || (object.safeParse(config).data?.type ?? "disabled") !== "disabled";
+  return thinks ? 16 : 0;
+}
+
 /** Reads a body, or says which field is wrong. */
-export function readConverseRequest(json: unknown, stream: boolean): Ask | Refusal {
+export function readConverseRequest(json: unknown, stream: boolean): ConverseReading | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);
   const asked = parsed.data;
   const wrong = contradiction(asked);
   if (wrong) return wrong;
-  const system = (asked.system ?? []).map(({ text: said }) => said).join(" ");
-  return {
+  const system = (asked.system ?? []).map((one) => ("text" in one ? one.text : "")).join(" ");
+  const more = asked.additionalModelRequestFields ?? {};
+  const ask: Ask = {
     model: asked.model,
     stream,
     usageAsked: true,
@@ -151,14 +211,15 @@ export function readConverseRequest(json: unknown, stream: boolean): Ask | Refus
     outputTokensMax: asked.inferenceConfig?.maxTokens ?? null,
     stops: asked.inferenceConfig?.stopSequences ?? [],
     choices: 1,
-    tools: (asked.toolConfig?.tools ?? []).map(({ toolSpec }) => ({
-      name: toolSpec.name,
-      schema: toolSpec.inputSchema.json,
-    })),
+    tools: (asked.toolConfig?.tools ?? []).flatMap((one) =>
+      "toolSpec" in one ? [{ name: one.toolSpec.name, schema: one.toolSpec.inputSchema.json }] : [],
+    ),
     toolUse: toolUseOf(asked.toolConfig),
     parallelTools: true,
-    schema: /\bJSON object and nothing else\b/i.test(system) ? {} : null,
-    thinkingTokens: 0,
+    schema:
+      asked.outputConfig?.textFormat.structure.jsonSchema.schema ?? (/\bone JSON object\b/i.test(system) ? {} : null),
+    thinkingTokens: thinkingOf(more),
     extraTokens: asked.toolConfig ? jsonTokens(asked.toolConfig.tools) : 0,
   };
+  return { ask, signsThoughts: more.reasoningConfig !== undefined };
 }

@@ -1,12 +1,12 @@
 // The converse dialect: blocks by their kind, events under their names in binary frames, errors that are exceptions.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
-import type { Ask } from "../ask.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import { namedFrame } from "../eventstream-frame.ts";
 import type { Conduct } from "../faults.ts";
 import { pathRefusal, streamsByPath, withPathModel } from "../model-in-path.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
-import { readConverseRequest } from "./converse-request.ts";
+import { type ConverseReading, readConverseRequest } from "./converse-request.ts";
+import { signatureOf } from "./messages-request.ts";
 
 const STOP_REASONS = {
   stop: "end_turn",
@@ -44,13 +44,21 @@ function stopReasonOf(choice: Choice | undefined): string {
   return choice?.stoppedBy ? "stop_sequence" : STOP_REASONS[choice?.finish ?? "stop"];
 }
 
-function whole(_: Ask, answer: Answer, conduct: Conduct): Record<string, unknown> {
+/** The signature of a choice's thoughts; undefined: they are not signed. */
+function signed(choice: Choice | undefined, { signsThoughts }: ConverseReading): string | undefined {
+  return signsThoughts && choice !== undefined ? signatureOf(choice.thinking.join("")) : undefined;
+}
+
+function whole(reading: ConverseReading, answer: Answer, conduct: Conduct): Record<string, unknown> {
   const choice = answer.choices[0];
   const text = choice?.text.join("") ?? "";
+  const thought = choice?.thinking.join("") ?? "";
+  const reasoningText = { text: thought, signature: signed(choice, reading) };
   const calls = (choice?.calls ?? []).map(({ id, name, fragments }) => ({
     toolUse: { toolUseId: `tooluse_${id}`, name, input: inputOf(fragments.join("")) },
   }));
-  const content = [...(text === "" ? [] : [{ text }]), ...calls];
+  const thoughts = thought === "" ? [] : [{ reasoningContent: { reasoningText } }];
+  const content = [...thoughts, ...(text === "" ? [] : [{ text }]), ...calls];
   return {
     output: { message: { role: "assistant", content } },
     stopReason: stopReasonOf(choice),
@@ -64,10 +72,21 @@ function event(kind: DialectEvent["kind"], tokens: number, name: string, data: o
 }
 
 /** Usage comes last, after the word that the message is over. */
-function* events(_: Ask, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
+function* events(reading: ConverseReading, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
   const choice = answer.choices[0];
   yield event("preamble", 0, "messageStart", { role: "assistant" });
   let contentBlockIndex = 0;
+  if (choice !== undefined && choice.thinking.length > 0) {
+    for (const text of choice.thinking) {
+      yield event("content", 1, "contentBlockDelta", { contentBlockIndex, delta: { reasoningContent: { text } } });
+    }
+    const signature = signed(choice, reading);
+    if (signature !== undefined) {
+      yield event("content", 0, "contentBlockDelta", { contentBlockIndex, delta: { reasoningContent: { signature } } });
+    }
+    yield event("content", 0, "contentBlockStop", { contentBlockIndex });
+    contentBlockIndex++;
+  }
   if (choice !== undefined && choice.text.length > 0) {
     for (const text of choice.text) {
       yield event("content", 1, "contentBlockDelta", { contentBlockIndex, delta: { text } });
@@ -86,7 +105,7 @@ function* events(_: Ask, answer: Answer, conduct: Conduct): Generator<DialectEve
   }
   yield event("closing", 0, "messageStop", { stopReason: stopReasonOf(choice) });
   const usage = conduct.usage === "never" ? {} : { usage: usageOf(answer.usage) };
-  yield event("done", 0, "metadata", { ...usage, metrics: { latencyMs: 1 } });
+  yield event("closing", 0, "metadata", { ...usage, metrics: { latencyMs: 1 } });
 }
 
 function error(refusal: Refusal) {
@@ -101,9 +120,9 @@ export const converse: Dialect = {
   read(json, { url }): DialectReading | Refusal {
     const twice = pathRefusal(json, url, []);
     if (twice !== null) return twice;
-    const ask = readConverseRequest(withPathModel(json, url), streamsByPath(url));
-    if ("kind" in ask) return ask;
-    return { ...readingOf(ask, ask, { whole, events }), frame: namedFrame };
+    const read = readConverseRequest(withPathModel(json, url), streamsByPath(url));
+    if ("kind" in read) return read;
+    return { ...readingOf(read.ask, read, { whole, events }), frame: namedFrame };
   },
   error,
   errorEvent: (refusal) => event("closing", 0, EXCEPTIONS[refusal.kind] ?? "validationException", error(refusal)),

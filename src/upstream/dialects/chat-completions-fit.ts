@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import type { ChatTakes, ChatWire } from "../../catalog/adapter.ts";
 import { isRecord, type Json, stringOf } from "../../json.ts";
+import { alternating } from "./chat-completions-turns.ts";
+import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
 
 /** What every vendor takes in a message. */
 const MESSAGE_FIELDS = new Set(["role", "content", "tool_calls", "tool_call_id"]);
@@ -44,7 +46,7 @@ function fits(message: Json, takes: ChatTakes): boolean {
   const { messageFields: known, developerRole, toolIds, thoughtsWithCalls } = takes;
   if (message.role === "developer" && developerRole !== undefined) return false;
   const hasIds = message.tool_calls !== undefined || message.tool_call_id !== undefined;
-  if (hasIds && (toolIds !== undefined || thoughtsWithCalls !== undefined)) return false;
+  if (hasIds && (toolIds === "nine" || thoughtsWithCalls !== undefined)) return false;
   if (known === undefined) return true;
   for (const field of Object.keys(message)) if (!MESSAGE_FIELDS.has(field) && !known.includes(field)) return false;
   return !Array.isArray(message.content) || message.content.every((part) => isRecord(part) && isPlain(part));
@@ -67,9 +69,9 @@ function fitMessage(message: unknown, takes: ChatTakes): unknown {
       fitted[name] = message[other];
   }
   if (message.role === "developer" && developerRole !== undefined) fitted.role = developerRole;
-  if (toolIds !== undefined && message.tool_call_id !== undefined) fitted.tool_call_id = nineOf(message.tool_call_id);
+  if (toolIds === "nine" && message.tool_call_id !== undefined) fitted.tool_call_id = nineOf(message.tool_call_id);
   if (!Array.isArray(message.tool_calls) || message.tool_calls.length === 0) return fitted;
-  if (toolIds !== undefined) fitted.tool_calls = message.tool_calls.map(nineCall);
+  if (toolIds === "nine") fitted.tool_calls = message.tool_calls.map(nineCall);
   if (thoughtsWithCalls !== undefined && typeof fitted[thoughtsWithCalls] !== "string") {
     fitted[thoughtsWithCalls] = stringOf(message.reasoning) ?? "";
   }
@@ -86,16 +88,37 @@ function fitMessages(messages: readonly unknown[], takes: ChatTakes): readonly u
   return copy ?? messages;
 }
 
-/** What tells a model that can only be asked for some JSON which JSON it is. */
-function schemaMessage(schema: unknown): Json {
-  return {
-    role: "system",
-    content: `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`,
-  };
+/** What a vendor is told in words of the form that it cannot be asked for, and what it is asked for beside; null: nothing. */
+function formatWords(
+  format: unknown,
+  { formats }: ChatTakes,
+): { readonly words: string; readonly format?: Json } | null {
+  if (formats === undefined || !isRecord(format) || format.type === formats) return null;
+  if (format.type === "json_object") return { words: JSON_ONLY };
+  if (format.type !== "json_schema") return null;
+  const schema = isRecord(format.json_schema) ? format.json_schema.schema : {};
+  return { words: jsonBySchema(schema), format: { type: "json_object" } };
+}
+
+function looseTool(tool: unknown): unknown {
+  if (!isRecord(tool) || !isRecord(tool.function) || tool.function.strict === undefined) return tool;
+  return { ...tool, function: without(tool.function, (field) => field === "strict") };
+}
+
+/** Why a request is none for this vendor; null: it may be sent. */
+export function unfit(
+  asked: { readonly tools: unknown; readonly choices: unknown },
+  { takes }: ChatWire,
+): string | null {
+  const { refuses } = takes ?? {};
+  if (refuses === undefined) return null;
+  const { tools, choices } = asked;
+  if (refuses.includes("tools") && Array.isArray(tools) && tools.length > 0) return "tools are none of its own";
+  return refuses.includes("n") && Number(choices ?? 1) > 1 ? "n above 1 is refused by it" : null;
 }
 
 /** The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. */
-function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearestEffort(word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return word;
   const at = EFFORT_WORDS.indexOf(word);
   // Whoever wants no thinking does not want the least of it.
@@ -110,7 +133,7 @@ function effortOf(body: Json, known: readonly string[]): string | undefined {
   const told = isRecord(body.reasoning) ? body.reasoning : {};
   const word =
     stringOf(body.reasoning_effort) ?? stringOf(told.effort) ?? (told.enabled === false ? "none" : undefined);
-  return word === undefined ? undefined : nearest(word, known);
+  return word === undefined ? undefined : nearestEffort(word, known);
 }
 
 /** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
@@ -125,16 +148,15 @@ export function unsentFields(body: Json, { dropFields = [], takes }: ChatWire): 
 /** The fields that differ from the body's where its vendor takes it in another form; undefined ones are left out. */
 export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   if (takes === undefined) return null;
-  const { formats, efforts, renamed } = takes;
+  const { efforts, renamed } = takes;
   const fitted: Json = {};
-  const messages = Array.isArray(body.messages) ? fitMessages(body.messages, takes) : [];
+  const sent = Array.isArray(body.messages) ? fitMessages(body.messages, takes) : [];
+  const told = formatWords(body.response_format, takes);
+  if (told !== null) fitted.response_format = told.format;
+  const whole = told === null ? sent : [{ role: "system", content: told.words }, ...sent];
+  const messages = takes.turns === "alternate" ? alternating(whole) : whole;
   if (messages !== body.messages) fitted.messages = messages;
-  const format = body.response_format;
-  if (formats === "json_object" && isRecord(format) && format.type === "json_schema") {
-    const schema = isRecord(format.json_schema) ? format.json_schema.schema : {};
-    fitted.response_format = { type: "json_object" };
-    fitted.messages = [schemaMessage(schema), ...messages];
-  }
+  if (takes.strictTools === "none" && Array.isArray(body.tools)) fitted.tools = body.tools.map(looseTool);
   if (efforts !== undefined && (body.reasoning !== undefined || body.reasoning_effort !== undefined)) {
     fitted.reasoning = undefined;
     fitted.reasoning_effort = effortOf(body, efforts);

@@ -3,7 +3,7 @@ import { isRecord, type Json } from "../../json.ts";
 import { classify } from "../classify.ts";
 import { atPointer } from "../json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../media-links.ts";
-import { fittedFields } from "./chat-completions-fit.ts";
+import { fittedFields, unfit } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
 import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
@@ -72,6 +72,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
 
 export const chatCompletionsPassing: Passing = {
   request,
+  unsupported: ({ tools, n }, { wire }) => unfit({ tools, choices: n }, wire),
   links: (body, { wire }) => bodyLinksOf(body, wire.fetches),
   withMedia: bodyWithMedia,
   answer,

@@ -11,6 +11,7 @@ import type {
   TextBlock,
   ToolResultBlock,
 } from "../../neutral.ts";
+import { unfit } from "./chat-completions-fit.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { formatOf } from "./chat-completions-wire.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
@@ -158,6 +159,8 @@ function placeless(blocks: readonly NeutralBlock[]): string | null {
 
 /** Why the request cannot be put into OpenAI's wire without losing its meaning; null where it can. */
 export function chatCompletionsUnsupported(request: NeutralRequest, { wire }: ChatContext): string | null {
+  const why = unfit(request, wire);
+  if (why !== null) return why;
   const foreign = request.foreign.find(({ field }) => !wire.dropFields?.includes(field));
   if (foreign !== undefined) return foreign.reason;
   const server = request.tools.find((tool: NeutralTool) => tool.kind === "server");

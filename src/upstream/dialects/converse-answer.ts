@@ -1,14 +1,10 @@
 // Reads a whole answer of the converse wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
-import type { AttemptFailure } from "../../route.ts";
+import { malformed } from "../vendor-failure.ts";
 import { failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";
-
-function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
-}
 
 function thought(content: Json, format: string): AnswerBlock | null {
   if (typeof content.redactedContent === "string") return thoughtOf(format, { sealed: content.redactedContent });

@@ -8,6 +8,7 @@ import type { Dialect } from "./dialect.ts";
 export const converse: Dialect = {
   wire: "converse",
   passing: null,
+  fetches: "none",
   request: converseRequest,
   reader: converseReader,
   answer: converseAnswer,

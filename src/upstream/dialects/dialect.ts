@@ -126,6 +126,8 @@ export interface VendorError {
 /** How bytes pass where the caller speaks the vendor's own wire: changed only where our names stand for the vendor's. */
 export interface Passing {
   request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody;
+  /** Why a body cannot be sent to this vendor without losing its meaning; absent: all can. */
+  unsupported?(body: Json, context: ChatContext): string | null;
   /** The links in a body that the vendor cannot open; absent: the wire has none that we know. */
   links?(body: Json, context: ChatContext): readonly MediaLink[];
   /** The body with what stands at those links in their place. */

@@ -28,7 +28,8 @@ const LEVEL: Readonly<Record<Effort, string>> = {
 /** Models that are told by a word are the ones that also insist on signatures. */
 function rulesOf(context: ChatContext): ConversationRules {
   const how = context.wire.reasoning;
-  return { format: formatOf(context), signaturesNeeded: how === "effort" || how === "effort-always" };
+  const hasIds = context.wire.takes?.toolIds !== "none";
+  return { format: formatOf(context), signaturesNeeded: how === "effort" || how === "effort-always", hasIds };
 }
 
 /** Thoughts count within `maxOutputTokens`, so a budget never exceeds what the request may cost. */

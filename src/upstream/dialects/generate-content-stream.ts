@@ -1,6 +1,7 @@
 // Reads a stream of the generate-content wire, each event a part of the answer.
 import { isRecord, type Json } from "../../json.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { eventJson } from "./event-json.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
 import { blockedPrompt, endingOf, failureInside, finishReasonOf, usageOf } from "./generate-content-wire.ts";
 
@@ -26,13 +27,8 @@ class GenerateContentReader implements StreamReader {
   }
 
   event(bytes: Buffer, start: number, end: number): boolean {
-    let data: unknown;
-    try {
-      data = JSON.parse(bytes.toString("utf8", start, end));
-    } catch {
-      return false;
-    }
-    if (!isRecord(data)) return false;
+    const data = eventJson(bytes, start, end);
+    if (data === null) return false;
     const failure = data.error ? failureInside(data) : blockedPrompt(data);
     const usage = usageOf(data.usageMetadata);
     if (usage !== null) this.#out.usage(usage);

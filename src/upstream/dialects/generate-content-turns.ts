@@ -27,6 +27,8 @@ export interface ConversationRules {
   readonly format: string;
   /** The model refuses a tool call in the history that does not carry its signature. */
   readonly signaturesNeeded: boolean;
+  /** Calls and results have ids; else the names of functions alone say what belongs together. */
+  readonly hasIds: boolean;
 }
 
 /** Stands for the signature of a call that another vendor's model made, or whose signature the client lost. */
@@ -162,9 +164,13 @@ class ConversationBuilder {
     return [...texts, ...calls.map(({ part }) => part)];
   }
 
+  #idOf(id: string | null): string | undefined {
+    return this.#rules.hasIds ? (id ?? undefined) : undefined;
+  }
+
   #call({ id, name, arguments: text }: ToolCallBlock): { readonly id: string | null; readonly part: Json } {
     this.#nameOfCall.set(id, name);
-    return { id, part: { functionCall: defined({ id: id ?? undefined, name, args: argumentsOf(text) }) } };
+    return { id, part: { functionCall: defined({ id: this.#idOf(id), name, args: argumentsOf(text) }) } };
   }
 
   #result({ callId, name: told, content, isError }: ToolResultBlock): Json[] {
@@ -173,7 +179,7 @@ class ConversationBuilder {
     const text = parts.map((part) => stringOf(part.text) ?? "").join("");
     const media = parts.filter((part) => part.text === undefined);
     const response = responseOf(text, isError);
-    return [{ functionResponse: defined({ id: callId ?? undefined, name, response }) }, ...media];
+    return [{ functionResponse: defined({ id: this.#idOf(callId), name, response }) }, ...media];
   }
 }
 

@@ -1,13 +1,9 @@
 // Reads a whole answer of the messages wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
-import type { AttemptFailure } from "../../route.ts";
+import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptyAnswer, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
-
-function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
-}
 
 /** A thought as its vendor takes it back: readable and signed, or sealed. */
 export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {

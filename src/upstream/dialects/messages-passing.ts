@@ -2,7 +2,7 @@
 import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
 import { withMembers } from "../../json-bytes.ts";
 import type { SentRequest } from "../../neutral.ts";
-import type { AttemptFailure } from "../../route.ts";
+import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { messagesPassingReader } from "./messages-passing-stream.ts";
 import { emptyAnswer, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
@@ -76,10 +76,6 @@ function request(body: Json, context: ChatContext, sent?: SentRequest): Upstream
   }
   const changes = changesOf(body, context, sent.bytes.includes(MAYBE_SEALED));
   return { path, body, bytes: withMembers(sent.bytes, changes), headers: sent.headers };
-}
-
-function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }
 
 function textOf(content: readonly unknown[]): string {

@@ -3,15 +3,13 @@ import { defined, isRecord, type Json } from "../../json.ts";
 import type { NeutralRequest, NeutralTool } from "../../neutral.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
 import { withoutDropped } from "./dropped-fields.ts";
+import { JSON_ONLY } from "./json-words.ts";
 import { guaranteedSchema } from "./messages-schema.ts";
 import { type Thinking, thinkingOf, thinks } from "./messages-thinking.ts";
 import { cacheControl, conversationOf } from "./messages-turns.ts";
 import { formatOf } from "./messages-wire.ts";
 
 const USER_ID_CHARACTERS_MAX = 512;
-
-/** What stands for "any JSON object", for which the wire has no field. */
-const JSON_ONLY = "Answer with one JSON object and nothing else: no words around it and no code fence.";
 
 function toolOf(tool: NeutralTool): Json {
   if (tool.kind === "server") return tool.json;

@@ -1,4 +1,5 @@
 // The conversation of a request in the messages wire: system blocks, then turns of alternating roles.
+import { hash } from "node:crypto";
 import { defined, type Json } from "../../json.ts";
 import type {
   MediaBlock,
@@ -25,9 +26,15 @@ export interface Conversation {
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
+/** The longest id that all vendors of this conversation take; what is longer keeps its beginning and a hash of all of it. */
+const ID_CHARACTERS_MAX = 64;
+const ID_CHARACTERS_KEPT = 31;
+
 /** A tool call's id as this wire allows it. The same id always becomes the same, so calls and results still meet. */
 function toolUseId(id: string | null): string {
-  return (id ?? "").replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
+  const own = (id ?? "").replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
+  if (own.length <= ID_CHARACTERS_MAX) return own;
+  return `${own.slice(0, ID_CHARACTERS_KEPT)}_${hash("md5", own, "hex")}`;
 }
 
 /** Without its time to live: an hour is priced apart, and every mark here lives five minutes. */
@@ -96,7 +103,7 @@ class ConversationBuilder {
     else this.turns.push({ role, content: blocks });
   }
 
-  /** Blocks that have a place here. An empty text has none: this wire refuses it. */
+  /** Blocks that have a place here. A text of nothing but white space has none: this wire refuses it. */
   #blocks(blocks: readonly NeutralBlock[]): Json[] {
     const put: Json[] = [];
     for (const block of blocks) {
@@ -111,7 +118,7 @@ class ConversationBuilder {
   #block(block: NeutralBlock): Json | string | null {
     switch (block.kind) {
       case "text":
-        if (block.text === "") return null;
+        if (block.text.trim() === "") return null;
         return defined({ type: "text", text: block.text, cache_control: cacheControl(block.cacheMark) });
       case "image":
       case "file":

@@ -1,14 +1,10 @@
 // Reads a whole answer of OpenAI's responses wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
-import type { AttemptFailure } from "../../route.ts";
+import { malformed } from "../vendor-failure.ts";
 import { callName } from "./call-names.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
-
-function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
-}
 
 function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];

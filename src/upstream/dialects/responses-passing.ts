@@ -2,6 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { PassedAnswer } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
+import { malformed } from "../vendor-failure.ts";
 import { readError } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
@@ -106,10 +107,6 @@ function hasCalls(output: unknown): boolean {
 function adopted(response: Json, output: readonly unknown[], passed: PassedAnswer | undefined): Json {
   const told = { ...response, output };
   return passed === undefined ? told : passed.adopt(told);
-}
-
-function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }
 
 function unended({ status }: Json): AttemptFailure {

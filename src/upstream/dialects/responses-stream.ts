@@ -2,6 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import { callName } from "./call-names.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
 import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
@@ -30,14 +31,9 @@ class ResponsesReader implements StreamReader {
   }
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
-    let data: unknown;
-    try {
-      data = JSON.parse(bytes.toString("utf8", start, end));
-    } catch {
-      // Some vendors of this wire end it as those of the chat wire do.
-      return bytes.toString("utf8", start, end).trim() === "[DONE]";
-    }
-    if (!isRecord(data)) return false;
+    const data = eventJson(bytes, start, end);
+    // Some vendors of this wire end it as those of the chat wire do.
+    if (data === null) return bytes.toString("utf8", start, end).trim() === "[DONE]";
     if (!this.#over) this.#read(stringOf(data.type) ?? name, data);
     return true;
   }

@@ -1,0 +1,195 @@
+// Browserbase: browsers in the cloud, paid by the minute before they run. A caller drives one at its connectUrl; we carry none of that.
+// The wire is that of its specification of 2026-07-18, which has no call that extends a session: each is created for the longest that
+// there is, and ended by us when what was paid is over. Its price is $0.12 an hour (read on 2026-11-20).
+import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
+
+const MINUTES_MAX = 360;
+const CENTS_A_MINUTE = 0.2;
+
+const session = z.object({
+  id: z.string().min(1),
+  status: z.enum(["PENDING", "RUNNING", "ERROR", "TIMED_OUT", "COMPLETED"]),
+});
+const created = session.extend({ connectUrl: z.string().startsWith("ws") });
+const found = z.array(session.extend({ userMetadata: z.looseObject({ tollgate: z.string().optional() }).nullish() }));
+
+const estimatedMinutes = z.int().min(1).max(MINUTES_MAX);
+const session_id = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[A-Za-z0-9_-]+$/, "is no session's id")
+  .describe("The sessionId of browserbase/create_session");
+/** What its requests name. */
+const ONE = { uses: [{ kind: "session", param: "session_id" }], paths: ["/v1/sessions/{session_id}"] };
+const requires = [{ kind: "session", param: "session_id" }];
+const common = { category: "browser", upstreamCents: 0, price: { mode: "fixed", cents: 0 } } as const;
+
+/** What is in the list of those that run may have been ended by now. */
+const isAlive = (status: string) => status === "RUNNING" || status === "PENDING";
+
+async function release({ ask }: Pick<ScriptContext, "ask">, id: string) {
+  const before = await ask({ method: "GET", path: "/v1/sessions/{id}", send: "none" }, { values: { id } });
+  const now = session.parse(before.json);
+  if (!isAlive(now.status)) return now;
+  const request = { method: "POST", path: "/v1/sessions/{id}", fixed: { status: "REQUEST_RELEASE" } } as const;
+  return session.parse((await ask(request, { values: { id } })).json);
+}
+
+const prepaid: PrepaidSpec = {
+  kind: "session",
+  minutesMax: MINUTES_MAX,
+  async endLabelled({ ask }, label) {
+    const { json } = await ask({ method: "GET", path: "/v1/sessions" }, { values: { status: "RUNNING" } });
+    for (const { id, userMetadata } of found.parse(json))
+      if (userMetadata?.tollgate === label) await release({ ask }, id);
+  },
+};
+
+const price = {
+  mode: "ranged",
+  cents: MINUTES_MAX * CENTS_A_MINUTE,
+  minCents: CENTS_A_MINUTE,
+  unit: "minute",
+} as const;
+const centsFor = (params: { readonly estimatedMinutes: number }) => params.estimatedMinutes * CENTS_A_MINUTE;
+
+const id = "3a7c9e51-0b2d-4f68-9a1c-5e7d3b9f2c40";
+const example = {
+  id,
+  createdAt: "2026-11-20T10:11:12Z",
+  updatedAt: "2026-11-20T10:11:12Z",
+  startedAt: "2026-11-20T10:11:12Z",
+  expiresAt: "2026-11-20T16:11:12Z",
+  projectId: "c2f1e0d9-8b7a-4655-9443-322110ffeedd",
+  status: "RUNNING",
+  proxyBytes: 0,
+  keepAlive: true,
+  region: "us-west-2",
+};
+
+export default defineAdapter({
+  name: "Browserbase",
+  docs: "https://docs.browserbase.com/reference/api/create-a-session",
+  origin: "https://api.browserbase.com",
+  auth: keyHeader("x-bb-api-key"),
+  prepaid,
+  actions: {
+    create_session: action({
+      description:
+        "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
+      category: "browser",
+      keywords: ["headless chrome", "remote browser", "playwright", "puppeteer", "cdp websocket", "browser session"],
+      effect: "write",
+      params: z.strictObject({
+        estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes are paid; it ends when they are over"),
+        keepAlive: z
+          .boolean()
+          .default(true)
+          .describe("It goes on when its client disconnects, for as long as is paid; false ends it then"),
+        proxies: z
+          .strictObject({ country: z.string().regex(/^[A-Z]{2}$/, "must be two capital letters") })
+          .optional()
+          .describe("Its pages see an address of this country"),
+      }),
+      price: { ...price, quoteCents: (params) => centsFor(params) },
+      upstreamCents: (params) => centsFor(params),
+      mayCostMore:
+        "The vendor counts a proxy's traffic by the gigabyte; what a session with proxies costs beyond its minutes is not in the price.",
+      prepaid: { does: "begins", minutes: "estimatedMinutes" },
+      async run({ ask, params, label, key, end }) {
+        const { json } = await ask(
+          {
+            method: "POST",
+            path: "/v1/sessions",
+            // Nobody can see the recordings of a shared account but its owner, whose matter they are not.
+            fixed: { timeout: MINUTES_MAX * 60, browserSettings: { recordSession: false, logSession: false } },
+          },
+          {
+            values: {
+              keepAlive: params.keepAlive,
+              userMetadata: { tollgate: label },
+              ...(params.proxies === undefined
+                ? null
+                : { proxies: [{ type: "browserbase", geolocation: { country: params.proxies.country } }] }),
+            },
+          },
+        );
+        const { id: sessionId, status, connectUrl } = created.parse(json);
+        if (!isAlive(status)) end("provider_server_error", { message: `the session is ${status}` });
+        // It bears a key of the session's; an account's would be anybody's who is given it.
+        if (connectUrl.includes(key)) end("provider_malformed", { message: "its address bears our key" });
+        return { sessionId, connectUrl };
+      },
+      content: ["/connectUrl"],
+      state: { makes: [{ kind: "session", id: "{/id}" }] },
+      issues: [{ kind: "session", at: "/sessionId", days: 2 }],
+      rules: [{ status: 429, means: "provider_busy" }],
+      example: {
+        params: { estimatedMinutes: 5 },
+        answers: [
+          {
+            ...example,
+            connectUrl: `wss://connect.browserbase.com/?signingKey=eyJhbGciOiJBMjU2S1ciLCJlbmMiOiJBMjU2R0NNIn0&sessionId=${id}`,
+            seleniumRemoteUrl: "https://connect.browserbase.com/webdriver",
+            signingKey: "eyJhbGciOiJBMjU2S1ciLCJlbmMiOiJBMjU2R0NNIn0",
+          },
+        ],
+      },
+    }),
+    extend_session: action({
+      description: "Pays more minutes for a browser of yours that still runs, up to six hours in all.",
+      category: "browser",
+      keywords: ["more browser time", "prolong a browser session"],
+      // The vendor is only asked whether it still runs; what grows is what we keep of it, once.
+      effect: "write",
+      params: z.strictObject({
+        session_id,
+        estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes more"),
+      }),
+      price: { ...price, quoteCents: (params) => centsFor(params) },
+      upstreamCents: (params) => centsFor(params),
+      prepaid: { does: "extends", id: "session_id", minutes: "estimatedMinutes" },
+      async run({ ask, params, end }) {
+        const { json } = await ask({ method: "GET", path: "/v1/sessions/{session_id}" }, { values: params });
+        const { id: sessionId, status } = session.parse(json);
+        if (!isAlive(status)) end("caller_invalid", { message: `the session has ended: ${status}` });
+        return { sessionId };
+      },
+      requires,
+      state: ONE,
+      example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [example] },
+    }),
+    session_status: action({
+      ...common,
+      description: "Says whether a browser of yours still runs, and how many of its paid minutes are left. Free.",
+      keywords: ["is the browser alive", "minutes left"],
+      effect: "read",
+      params: z.strictObject({ session_id }),
+      prepaid: { does: "tells", id: "session_id" },
+      async run({ ask, params }) {
+        const { json } = await ask({ method: "GET", path: "/v1/sessions/{session_id}" }, { values: params });
+        const { id: sessionId, status } = session.parse(json);
+        return { sessionId, status, alive: isAlive(status) };
+      },
+      requires,
+      state: { ...ONE, uses: [{ kind: "session", param: "session_id", evenEnded: true }] },
+      example: { params: { session_id: id }, answers: [example] },
+    }),
+    release_session: action({
+      ...common,
+      description: "Ends a browser of yours before its time. Free; minutes that are left are not given back.",
+      keywords: ["close the browser", "end a browser session"],
+      effect: "write",
+      params: z.strictObject({ session_id }),
+      prepaid: { does: "ends", id: "session_id" },
+      async run(context) {
+        const { id: sessionId, status } = await release(context, context.params.session_id);
+        return { sessionId, status, released: true };
+      },
+      requires,
+      state: { ...ONE, ends: ["session"], at: 1 },
+      example: { params: { session_id: id }, answers: [example, { ...example, status: "COMPLETED" }] },
+    }),
+  },
+});

@@ -1,0 +1,289 @@
+// E2B: small virtual machines. One is made over E2B's own API, and spoken to at another host, where a daemon inside of the machine
+// answers: that host is never shown our key, because whoever has the machine can listen there.
+// The wire is that of its specifications and of its SDK (August 2026). From memory: that protobuf's JSON leaves out an exit code of 0,
+// the status of a machine that is gone at the second host, and that the plan lets one live for 24 hours (the free one: 1).
+import {
+  argvOf,
+  type BoxCommand,
+  BoxGone,
+  defineAdapter,
+  HeardOutput,
+  keyHeader,
+  type Machines,
+  type SessionContext,
+  type StandInAnswer,
+  type StandInRequest,
+  z,
+} from "#adapter";
+
+interface Box {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** What a message of a running command says (envd's process.Process/Start), as far as it is read. Whoever has the machine may have written it. */
+const processEvent = z.object({
+  event: z
+    .object({
+      start: z.object({ pid: z.int() }).optional(),
+      data: z.object({ stdout: z.string().optional(), stderr: z.string().optional() }).optional(),
+      end: z.object({ exitCode: z.int().min(-256).max(256).default(0) }).optional(),
+    })
+    .optional(),
+  error: z.object({ code: z.string().optional(), message: z.string().optional() }).optional(),
+});
+
+const ONE = { method: "GET", path: "/sandboxes/{id}" } as const;
+const DAEMON_PORT = "49983";
+const LAST_FRAME = 2;
+/** As a shell tells of a command that a signal has ended. */
+const KILLED = 137;
+/** What is given to the daemon to end a command by itself before we do it. */
+const GRACE_MS = 1_000;
+/** A program of bash that becomes the one that its arguments are. */
+const AS_GIVEN = 'exec "$0" "$@"';
+
+function boxOf(box: Readonly<Record<string, unknown>>): Box {
+  return box as unknown as Box;
+}
+
+function daemonHeaders({ id, token }: Box): Record<string, string> {
+  return {
+    "e2b-sandbox-id": id,
+    "e2b-sandbox-port": DAEMON_PORT,
+    "x-access-token": token,
+    // The user `user`, without a password.
+    authorization: "Basic dXNlcjo=",
+    "connect-protocol-version": "1",
+  };
+}
+
+/** Throws BoxGone, or the failure that the daemon's answer is: its host cannot always tell a machine that is gone from one that is ill. */
+async function lost(context: SessionContext, box: Box, why: string): Promise<never> {
+  const answer = await context.ask(ONE, { values: { id: box.id }, accepts: [404] });
+  if (answer.status === 404) throw new BoxGone(why);
+  return context.end("provider_server_error", { message: why });
+}
+
+async function kill(context: SessionContext, box: Box, pid: number): Promise<void> {
+  const headers = daemonHeaders(box);
+  const request = { method: "POST", origin: "sandbox", path: "/process.Process/SendSignal", headers } as const;
+  const values = { process: { pid }, signal: "SIGNAL_SIGKILL" };
+  // One that does not go is ended with its machine.
+  await context.ask(request, { values, judged: false, msMax: GRACE_MS }).catch(() => null);
+}
+
+async function run(context: SessionContext, box: Box, command: BoxCommand) {
+  const output = new HeardOutput();
+  const heard: {
+    pid?: number;
+    exitCode?: number;
+    error?: { code?: string | undefined; message?: string | undefined };
+    flooded?: true;
+  } = {};
+  const args = command.language === null ? [command.text] : [AS_GIVEN, ...argvOf(command)];
+  const answer = await context.ask(
+    {
+      method: "POST",
+      origin: "sandbox",
+      path: "/process.Process/Start",
+      send: "connect",
+      headers: {
+        ...daemonHeaders(box),
+        "connect-timeout-ms": String(command.timeoutMs),
+        "keepalive-ping-interval": "50",
+      },
+    },
+    {
+      values: { process: { cmd: "/bin/bash", args: ["-l", "-c", ...args] }, stdin: false },
+      judged: false,
+      msMax: command.timeoutMs + GRACE_MS,
+      messages: {
+        form: "connect",
+        heard(bytes, mark) {
+          const { event = {}, error } = processEvent.parse(JSON.parse(bytes.toString("utf8")));
+          if (event.start?.pid !== undefined) heard.pid = event.start.pid;
+          if (event.end !== undefined) heard.exitCode = event.end.exitCode;
+          if (error !== undefined) heard.error = error;
+          const { stdout = "", stderr = "" } = event.data ?? {};
+          const more = output.stdout(Buffer.from(stdout, "base64")) && output.stderr(Buffer.from(stderr, "base64"));
+          if (!more) heard.flooded = true;
+          return more && mark !== LAST_FRAME;
+        },
+      },
+    },
+  );
+  if (answer.status !== 200) return lost(context, box, `the daemon answered ${answer.status}`);
+  const isLate = answer.cut === "late" || heard.error?.code === "deadline_exceeded";
+  if (heard.pid !== undefined && (heard.flooded || isLate)) await kill(context, box, heard.pid);
+  if (heard.flooded) return output.flooded();
+  if (isLate) return output.timedOut();
+  if (heard.exitCode === undefined) return lost(context, box, heard.error?.message ?? "the command's end was not told");
+  return output.ended(heard.exitCode < 0 ? KILLED : heard.exitCode);
+}
+
+async function close(context: SessionContext, id: string): Promise<void> {
+  await context.ask({ method: "DELETE", path: "/sandboxes/{id}" }, { values: { id }, accepts: [404] });
+}
+
+// The vendor's side, for the sandbox.
+
+const newSandbox = z.strictObject({
+  templateID: z.string().min(1),
+  timeout: z.int().min(0).max(86_400),
+  envVars: z.record(z.string(), z.string()).optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  secure: z.boolean().optional(),
+});
+const start = z.strictObject({
+  process: z.strictObject({ cmd: z.string(), args: z.array(z.string()) }),
+  stdin: z.boolean().optional(),
+});
+
+function refusal(code: number, message: string): StandInAnswer {
+  return { status: code, body: { code, message } };
+}
+
+function frames(messages: readonly (readonly [mark: number, message: unknown])[]): StandInAnswer {
+  const parts = messages.map(([mark, message]) => {
+    const bytes = Buffer.from(JSON.stringify(message));
+    const head = Buffer.alloc(5);
+    head.writeUInt8(mark, 0);
+    head.writeUInt32BE(bytes.length, 1);
+    return Buffer.concat([head, bytes]);
+  });
+  return { status: 200, headers: { "content-type": "application/connect+json" }, body: Buffer.concat(parts) };
+}
+
+function framed(body: Uint8Array): unknown {
+  const bytes = Buffer.from(body);
+  if (bytes.length < 5 || bytes.readUInt8(0) !== 0 || bytes.readUInt32BE(1) !== bytes.length - 5) return undefined;
+  return JSON.parse(bytes.toString("utf8", 5));
+}
+
+/** The daemon inside of a machine. */
+function daemon({ method, path, headers, body, json }: StandInRequest, machines: Machines): StandInAnswer {
+  if (headers["x-api-key"] !== undefined) return refusal(400, "The key of the account has no place here.");
+  const machine = machines.find(String(headers["e2b-sandbox-id"]));
+  if (machine === null) return refusal(502, "The sandbox was not found");
+  if (headers["e2b-sandbox-port"] !== DAEMON_PORT) return refusal(502, "The sandbox is running but port is not open");
+  if (headers["x-access-token"] !== machine.notes.token)
+    return refusal(401, "unauthorized access, please provide a valid access token");
+  if (method !== "POST" || headers["connect-protocol-version"] !== "1")
+    return refusal(400, "no call of the Connect protocol");
+  if (path === "/process.Process/SendSignal") {
+    return headers["content-type"] === "application/json" && json !== undefined
+      ? { status: 200, body: {} }
+      : { status: 415 };
+  }
+  if (path !== "/process.Process/Start") return { status: 404 };
+  if (headers["content-type"] !== "application/connect+json") return { status: 415 };
+  const asked = start.safeParse(framed(body));
+  if (!asked.success)
+    return frames([[LAST_FRAME, { error: { code: "invalid_argument", message: "unmarshal message" } }]]);
+  const { args } = asked.data.process;
+  const text = args.at(-1) ?? "";
+  const language = args[3] === "python3" ? "python" : args[3] === "node" ? "javascript" : null;
+  const timeoutMs = Number(headers["connect-timeout-ms"] ?? 60_000);
+  const ran = machines.run(machine, { language, text, timeoutMs });
+  const base64 = (one: string) => Buffer.from(one).toString("base64");
+  const told: [number, unknown][] = [[0, { event: { start: { pid: 412 } } }]];
+  if (ran.stdout !== "") told.push([0, { event: { data: { stdout: base64(ran.stdout) } } }]);
+  if (ran.stderr !== "") told.push([0, { event: { data: { stderr: base64(ran.stderr) } } }]);
+  if (ran.timed_out)
+    return frames([
+      ...told,
+      [LAST_FRAME, { error: { code: "deadline_exceeded", message: "the operation timed out" } }],
+    ]);
+  const code = ran.exit_code;
+  const end = { exited: true, status: `exit status ${code}` };
+  return frames([...told, [0, { event: { end: code === 0 ? end : { ...end, exitCode: code } } }], [LAST_FRAME, {}]]);
+}
+
+function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
+  if (request.origin === "sandbox") return daemon(request, machines);
+  const { method, path, json, query } = request;
+  if (method === "POST" && path === "/sandboxes") {
+    const asked = newSandbox.safeParse(json);
+    if (!asked.success) return refusal(400, `error validating the body: ${asked.error.issues[0]?.message}`);
+    const { templateID, envVars = {}, metadata = {} } = asked.data;
+    if (!TEMPLATES.some((known) => known === templateID)) return refusal(404, `template '${templateID}' not found`);
+    const name = metadata.label ?? "";
+    const made = machines.make({ name, envs: envVars, notes: { token: `token-of-${name}` } });
+    const told = { clientID: "6532622b", envdVersion: "0.4.2", domain: null, envdAccessToken: `token-of-${name}` };
+    return { status: 201, body: { sandboxID: made.id, templateID, ...told } };
+  }
+  if (method === "GET" && path === "/v2/sandboxes") {
+    const label = new URLSearchParams(query.get("metadata") ?? "").get("label");
+    const found = label === null ? null : machines.find(label);
+    return {
+      status: 200,
+      body: found === null ? [] : [{ sandboxID: found.id, metadata: { label }, state: "running" }],
+    };
+  }
+  const [, id = "", rest] = /^\/sandboxes\/([^/]+)(\/timeout)?$/.exec(path) ?? [];
+  const machine = machines.find(id);
+  if (machine === null) return refusal(404, `sandbox "${id}" not found`);
+  if (method === "DELETE" && rest === undefined) machines.end(machine);
+  else if (method === "GET" && rest === undefined) {
+    const size = { cpuCount: 2, memoryMB: 512, diskSizeMB: 10_240, envdVersion: "0.4.2", templateID: "base" };
+    return { status: 200, body: { sandboxID: machine.id, state: "running", ...size } };
+  } else if (method !== "POST" || rest === undefined) return { status: 405 };
+  else if (!z.strictObject({ timeout: z.int().min(0).max(86_400) }).safeParse(json).success) {
+    return refusal(400, "Invalid timeout");
+  }
+  return { status: 204 };
+}
+
+/** Those of ours to choose from; both have two processors. */
+const TEMPLATES = ["base", "code-interpreter-v1"] as const;
+
+export default defineAdapter({
+  name: "E2B",
+  docs: "https://e2b.dev/docs/api-reference",
+  origin: "https://api.e2b.app",
+  auth: keyHeader("x-api-key"),
+  origins: { sandbox: "https://sandbox.e2b.app" },
+  keylessOrigins: ["sandbox"],
+  sessions: {
+    description:
+      "A Linux virtual machine that keeps its files and processes between commands, with Python and Node.js.",
+    vcpus: 2,
+    memoryGb: 1,
+    metered: "open",
+    // On 2026-08-06: 5.04 a vCPU and 1.62 a GiB; how much memory each template has is from memory.
+    upstreamCentsPerHour: 11.7,
+    centsPerHour: 12.87,
+    minutesMax: 1_440,
+    leaseMinutes: 10,
+    templates: TEMPLATES,
+    languages: ["python", "javascript", "bash"],
+    async create({ ask, end }, { template, envs, minutes, label }) {
+      const values = { templateID: template, timeout: minutes * 60, envVars: envs, metadata: { label }, secure: true };
+      const { json } = await ask({ method: "POST", path: "/sandboxes" }, { values });
+      const made = z.object({ sandboxID: z.string(), envdAccessToken: z.string() }).safeParse(json);
+      if (!made.success) return end("provider_malformed", { message: "the new machine has no id or no token" });
+      return { id: made.data.sandboxID, token: made.data.envdAccessToken };
+    },
+    run: (context, box, command) => run(context, boxOf(box), command),
+    async extend({ ask }, box, minutes) {
+      const { id } = boxOf(box);
+      const request = { method: "POST", path: "/sandboxes/{id}/timeout" } as const;
+      const { status } = await ask(request, { values: { id, timeout: minutes * 60 }, accepts: [404] });
+      if (status === 404) throw new BoxGone("the vendor does not know it");
+    },
+    async isOpen({ ask }, box) {
+      const { id } = boxOf(box);
+      const { status, json } = await ask(ONE, { values: { id }, accepts: [404] });
+      return status !== 404 && z.object({ state: z.literal("running") }).safeParse(json).success;
+    },
+    close: (context, box) => close(context, boxOf(box).id),
+    async closeLabelled(context, label) {
+      const request = { method: "GET", path: "/v2/sandboxes" } as const;
+      const { json } = await context.ask(request, { values: { metadata: `label=${label}` } });
+      const found = z.array(z.object({ sandboxID: z.string() })).parse(json);
+      for (const { sandboxID } of found) await close(context, sandboxID);
+    },
+    standIn,
+  },
+});

@@ -1,0 +1,230 @@
+// Runloop: machines called devboxes. A command is started, and waited for in turns of at most 25 seconds.
+// The wire is that of its SDK (August 2026). From memory: the body of an error, that a wait whose time is over answers 408, and how the
+// output of a command is cut beyond the lines that are asked for.
+import {
+  argvOf,
+  type BoxCommand,
+  BoxGone,
+  bearer,
+  defineAdapter,
+  type Machines,
+  type SessionContext,
+  type StandInAnswer,
+  type StandInRequest,
+  shellWord,
+  z,
+} from "#adapter";
+
+/** The most lines of output that are asked for; the vendor cuts what is longer from its beginning. */
+const LINES_MAX = "10000";
+/** The longest turn of a wait, in seconds. */
+const TURN_S_MAX = 25;
+const TIMED_OUT = 124;
+/** A list has no filter by name; the newest come first (from memory). */
+const LISTED_MAX = 5_000;
+const LIVING = ["scheduled", "queued", "provisioning", "initializing", "resuming", "running"];
+
+const ONE = { method: "GET", path: "/v1/devboxes/{id}" } as const;
+const START = { method: "POST", path: "/v1/devboxes/{id}/execute_async" } as const;
+const WAIT = {
+  method: "POST",
+  path: "/v1/devboxes/{id}/executions/{execution}/wait_for_status?last_n={lines}",
+} as const;
+const KILL = { method: "POST", path: "/v1/devboxes/{id}/executions/{execution}/kill" } as const;
+const SHUTDOWN = { method: "POST", path: "/v1/devboxes/{id}/shutdown" } as const;
+
+const devbox = z.object({ id: z.string(), status: z.string() });
+const execution = z.object({
+  execution_id: z.string(),
+  status: z.string(),
+  exit_status: z.int().nullish(),
+  stdout: z.string().nullish(),
+  stderr: z.string().nullish(),
+  stdout_truncated: z.boolean().nullish(),
+  stderr_truncated: z.boolean().nullish(),
+});
+type Execution = z.infer<typeof execution>;
+
+/** Throws BoxGone where the machine is no more, or else ends as the failure that the answer is. */
+async function lost(context: SessionContext, id: unknown): Promise<never> {
+  const { status, json } = await context.ask(ONE, { values: { id }, accepts: [404] });
+  const known = devbox.safeParse(json);
+  if (status === 404 || !known.success || !LIVING.includes(known.data.status)) throw new BoxGone("it was shut down");
+  return context.end("provider_server_error", { message: "the devbox does not take the command" });
+}
+
+function outputOf({ stdout, stderr, stdout_truncated, stderr_truncated }: Execution, exit_code: number) {
+  const kept = { stdout: stdout ?? "", stderr: stderr ?? "", exit_code };
+  return stdout_truncated || stderr_truncated ? { ...kept, truncated: true as const } : kept;
+}
+
+/** One turn of waiting; null: the command goes on. */
+async function waited(
+  context: SessionContext,
+  id: unknown,
+  started: Execution,
+  seconds: number,
+): Promise<Execution | null> {
+  const values = {
+    id,
+    execution: started.execution_id,
+    lines: LINES_MAX,
+    statuses: ["completed"],
+    timeout_seconds: seconds,
+  };
+  const answer = await context.ask(WAIT, { values, accepts: [400, 404, 408] });
+  if (answer.status === 400 || answer.status === 404) return lost(context, id);
+  const told = execution.safeParse(answer.json);
+  return told.success && told.data.status === "completed" ? told.data : null;
+}
+
+async function run(context: SessionContext, id: unknown, command: BoxCommand) {
+  const line = command.language === null ? command.text : argvOf(command).map(shellWord).join(" ");
+  const answer = await context.ask(START, { values: { id, command: line }, accepts: [400, 404] });
+  if (answer.status === 400 || answer.status === 404) return lost(context, id);
+  const started = execution.safeParse(answer.json);
+  if (!started.success) return context.end("provider_malformed", { message: "the execution has no id" });
+  let leftS = Math.ceil(command.timeoutMs / 1_000);
+  while (leftS > 0) {
+    const seconds = Math.min(leftS, TURN_S_MAX);
+    const ended = await waited(context, id, started.data, seconds);
+    if (ended !== null) return outputOf(ended, ended.exit_status ?? 0);
+    leftS -= seconds;
+  }
+  const values = { id, execution: started.data.execution_id, kill_process_group: true };
+  const killed = await context.ask(KILL, { values, accepts: [400, 404] });
+  const told = execution.safeParse(killed.json);
+  return { ...outputOf(told.success ? told.data : started.data, TIMED_OUT), timed_out: true as const };
+}
+
+async function shutdown(context: SessionContext, id: unknown): Promise<void> {
+  await context.ask(SHUTDOWN, { values: { id }, accepts: [404] });
+}
+
+// The vendor's side, for the sandbox.
+
+const newDevbox = z.strictObject({
+  name: z.string().optional(),
+  environment_variables: z.record(z.string(), z.string()).optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  launch_parameters: z.strictObject({
+    resource_size_request: z.enum(["X_SMALL", "SMALL", "MEDIUM", "LARGE", "X_LARGE", "XX_LARGE"]),
+    after_idle: z.strictObject({
+      idle_time_seconds: z.int().min(1).max(172_800),
+      on_idle: z.enum(["shutdown", "suspend"]),
+    }),
+  }),
+});
+const newWait = z.strictObject({
+  statuses: z.array(z.enum(["queued", "running", "completed"])).min(1),
+  timeout_seconds: z.int().min(1).max(TURN_S_MAX),
+});
+
+function refusal(status: number, message: string): StandInAnswer {
+  return { status, body: { message, code: String(status) } };
+}
+
+function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
+  const { method, path, json } = request;
+  const told = (id: string, name: string, status: string) => ({ id, name, status, metadata: { label: name } });
+  if (method === "POST" && path === "/v1/devboxes") {
+    const asked = newDevbox.safeParse(json);
+    if (!asked.success) return refusal(400, "invalid devbox");
+    const { name = "", environment_variables: envs = {} } = asked.data;
+    const made = machines.make({ name, envs, notes: {} });
+    return { status: 200, body: told(made.id, name, "provisioning") };
+  }
+  if (method === "GET" && path === "/v1/devboxes") {
+    const devboxes = machines.all().map((one) => told(one.id, one.name, "running"));
+    return { status: 200, body: { devboxes, has_more: false, total_count: devboxes.length } };
+  }
+  const [, id = "", rest = ""] = /^\/v1\/devboxes\/([^/]+)(\/.*)?$/.exec(path) ?? [];
+  const machine = machines.find(id);
+  if (machine === null) return refusal(404, `devbox ${id} not found`);
+  if (method === "GET" && rest === "") return { status: 200, body: told(id, machine.name, "running") };
+  if (method !== "POST") return refusal(405, "method not allowed");
+  if (rest === "/keep_alive") return { status: 200, body: {} };
+  if (rest === "/shutdown") {
+    machines.end(machine);
+    return { status: 200, body: told(id, machine.name, "shutdown") };
+  }
+  const about = { devbox_id: id, execution_id: "exec_31" };
+  if (rest === "/execute_async") {
+    const asked = z.strictObject({ command: z.string().min(1) }).safeParse(json);
+    if (!asked.success) return refusal(400, "invalid command");
+    machine.files.set(ASKED, asked.data.command);
+    return { status: 200, body: { ...about, status: "running" } };
+  }
+  const text = machine.files.get(ASKED);
+  if (text === undefined || !rest.startsWith("/executions/exec_31/")) return refusal(404, "no such execution");
+  if (rest.endsWith("/kill")) return { status: 200, body: { ...about, status: "completed", exit_status: 137 } };
+  const wait = newWait.safeParse(json);
+  if (!wait.success) return refusal(400, "invalid wait");
+  const [, program, code = ""] = /^'(python3|node)' '-[ce]' '([\s\S]*)'$/.exec(text) ?? [];
+  const language = program === "python3" ? "python" : program === "node" ? "javascript" : null;
+  const timeoutMs = wait.data.timeout_seconds * 1_000;
+  const asIs = code.replaceAll("'\\''", "'");
+  const ran = machines.run(machine, { language, text: language === null ? text : asIs, timeoutMs });
+  if (ran.timed_out) return refusal(408, "the execution has not completed");
+  const { stdout, stderr, exit_code: exit_status } = ran;
+  return { status: 200, body: { ...about, status: "completed", stdout, stderr, exit_status } };
+}
+
+/** Where a stand-in's machine remembers the command that was started. */
+const ASKED = "/.asked";
+
+export default defineAdapter({
+  name: "Runloop",
+  docs: "https://docs.runloop.ai",
+  origin: "https://api.runloop.ai",
+  auth: bearer,
+  sessions: {
+    description: "A Linux machine that keeps its files and processes between commands, with Python and Node.js.",
+    vcpus: 2,
+    memoryGb: 4,
+    metered: "open",
+    // On 2026-05-25: 10.8 a CPU-hour and 2.52 a GB-hour.
+    upstreamCentsPerHour: 31.68,
+    centsPerHour: 34.85,
+    minutesMax: 1_440,
+    leaseMinutes: 10,
+    languages: ["python", "javascript", "bash"],
+    createMsMax: 120_000,
+    async create(context, { envs, minutes, label }) {
+      const launch_parameters = {
+        resource_size_request: "MEDIUM",
+        after_idle: { idle_time_seconds: minutes * 60, on_idle: "shutdown" },
+      };
+      const values = { name: label, environment_variables: envs, metadata: { label }, launch_parameters };
+      const { json } = await context.ask({ method: "POST", path: "/v1/devboxes" }, { values });
+      let known = devbox.safeParse(json);
+      while (known.success && known.data.status !== "running") {
+        if (!LIVING.includes(known.data.status))
+          return context.end("provider_server_error", { message: known.data.status });
+        const again = await context.ask(ONE, { values: { id: known.data.id }, afterMs: 1_000 });
+        known = devbox.safeParse(again.json);
+      }
+      if (!known.success) return context.end("provider_malformed", { message: "the new devbox has no id" });
+      return { id: known.data.id };
+    },
+    run: (context, { id }, command) => run(context, id, command),
+    async extend({ ask }, { id }) {
+      const request = { method: "POST", path: "/v1/devboxes/{id}/keep_alive" } as const;
+      const { status } = await ask(request, { values: { id }, accepts: [404] });
+      if (status === 404) throw new BoxGone("the vendor does not know it");
+    },
+    async isOpen({ ask }, { id }) {
+      const { status, json } = await ask(ONE, { values: { id }, accepts: [404] });
+      const known = devbox.safeParse(json);
+      return status !== 404 && known.success && LIVING.includes(known.data.status);
+    },
+    close: (context, { id }) => shutdown(context, id),
+    async closeLabelled(context, label) {
+      const { json } = await context.ask({ method: "GET", path: "/v1/devboxes" }, { values: { limit: LISTED_MAX } });
+      const listed = z.object({ devboxes: z.array(devbox.extend({ name: z.string().nullish() })) }).parse(json);
+      const living = listed.devboxes.filter(({ name, status }) => name === label && LIVING.includes(status));
+      for (const { id } of living) await shutdown(context, id);
+    },
+    standIn,
+  },
+});

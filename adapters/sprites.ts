@@ -1,0 +1,212 @@
+// Sprites (Fly.io): machines that sleep whenever no command runs, and cost nothing then. A command is a web socket.
+// The wire is that of its reference and of its SDKs (March and July 2026). From memory: how a vendor tells a name that is taken, and
+// that a program on the standard input may be as long as a command of ours.
+import {
+  type BoxCommand,
+  BoxGone,
+  bearer,
+  defineAdapter,
+  HeardOutput,
+  type Machines,
+  type SessionContext,
+  type StandInAnswer,
+  type StandInRequest,
+  shellWord,
+  z,
+} from "#adapter";
+
+/** The first byte of a binary message says what it is. */
+const STDIN = 0;
+const STDOUT = 1;
+const STDERR = 2;
+const EXIT = 3;
+const STDIN_END = 4;
+const TEXT = 1;
+
+/** Where a session's variables are kept: an `env` of the request would take the place of all that the machine has. */
+const ENVS_FILE = "$HOME/.session-envs";
+/** How long the vendor lets a command go on that we no longer listen to. */
+const RUNS_ON = "1s";
+
+/** What reads the program from its standard input: so it is in no address, and may be long. */
+const READERS = {
+  python: "exec python3 -",
+  javascript: "exec node -",
+  typescript: "exec node --experimental-strip-types --input-type=module-typescript -",
+  bash: 'eval "$(cat)"',
+} as const;
+
+/** The longest piece of the standard input that goes in one message. */
+const PIECE_BYTES = 32 * 1024;
+
+/** All of it as the standard input, and its end. */
+function asInput(text: string): Uint8Array[] {
+  const bytes = Buffer.from(text);
+  const count = Math.ceil(bytes.length / PIECE_BYTES);
+  const pieces = Array.from({ length: count }, (_, at) => bytes.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES));
+  return [...pieces.map((piece) => said(STDIN, piece)), said(STDIN_END, Buffer.alloc(0))];
+}
+
+function said(stream: number, bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from([stream]), bytes]);
+}
+
+/** Runs one program of bash, which finds `input` at its standard input. */
+async function execute(
+  { ask, end }: SessionContext,
+  name: string,
+  { program, input, msMax }: { readonly program: string; readonly input: string; readonly msMax: number },
+) {
+  const output = new HeardOutput();
+  const heard: { exitCode?: number; flooded?: true } = {};
+  const answer = await ask(
+    { method: "GET", path: "/v1/sprites/{name}/exec" },
+    {
+      values: { name, cmd: ["bash", "-c", program], stdin: true, tty: false, max_run_after_disconnect: RUNS_ON },
+      accepts: [404],
+      msMax,
+      messages: {
+        form: "web-socket",
+        said: asInput(input),
+        heard(bytes, mark) {
+          if (mark === TEXT) {
+            const told = z
+              .object({ type: z.literal("exit"), exit_code: z.int() })
+              .safeParse(JSON.parse(bytes.toString()));
+            if (told.success) heard.exitCode = told.data.exit_code;
+            return !told.success;
+          }
+          const rest = bytes.subarray(1);
+          if (bytes[0] === EXIT) heard.exitCode = rest[0] ?? 0;
+          const more = bytes[0] === STDOUT ? output.stdout(rest) : bytes[0] !== STDERR || output.stderr(rest);
+          if (!more) heard.flooded = true;
+          return more && heard.exitCode === undefined;
+        },
+      },
+    },
+  );
+  if (answer.status === 404) throw new BoxGone("the vendor does not know it");
+  if (heard.flooded) return output.flooded();
+  if (answer.cut === "late") return output.timedOut();
+  if (heard.exitCode === undefined) return end("provider_server_error", { message: "the command's end was not told" });
+  return output.ended(heard.exitCode);
+}
+
+function run(context: SessionContext, name: string, { language, text, timeoutMs }: BoxCommand) {
+  const reader = READERS[language ?? "bash"];
+  const program = `if [ -f "${ENVS_FILE}" ]; then . "${ENVS_FILE}"; fi; ${reader}`;
+  return execute(context, name, { program, input: text, msMax: timeoutMs });
+}
+
+async function close({ ask }: SessionContext, name: string): Promise<void> {
+  await ask({ method: "DELETE", path: "/v1/sprites/{name}" }, { values: { name }, accepts: [404] });
+}
+
+// The vendor's side, for the sandbox.
+
+const newSprite = z.strictObject({
+  name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
+  url_settings: z.strictObject({ auth: z.enum(["sprite", "public"]) }).optional(),
+});
+const EXEC_PARAMS = ["cmd", "path", "tty", "stdin", "cols", "rows", "max_run_after_disconnect", "env", "dir"];
+
+function refusal(status: number, error: string): StandInAnswer {
+  return { status, body: { error, message: error.replaceAll("_", " ") } };
+}
+
+function exec(request: StandInRequest, machines: Machines, name: string): StandInAnswer {
+  const { query, said: messages } = request;
+  const machine = machines.find(name);
+  if (machine === null) return refusal(404, "not_found");
+  const cmd = query.getAll("cmd");
+  const strange = [...query.keys()].some((one) => !EXEC_PARAMS.includes(one));
+  if (messages === undefined || cmd.length === 0 || strange) return refusal(400, "invalid_websocket_upgrade");
+  if (query.get("stdin") === "true" && messages.at(-1)?.[0] !== STDIN_END) return { status: 101 };
+  const stdin = Buffer.concat(messages.filter(([stream]) => stream === STDIN).map((one) => one.subarray(1))).toString();
+  const program = cmd.at(-1) ?? "";
+  if (program.startsWith("umask 077; cat > ")) {
+    machine.files.set(ENVS_FILE, stdin);
+    return { status: 101, messages: [Buffer.from([EXIT, 0])] };
+  }
+  const envs = [...(machine.files.get(ENVS_FILE) ?? "").matchAll(/^export (\w+)='(.*)'$/gm)];
+  const box = { ...machine, envs: Object.fromEntries(envs.map(([, key = "", value = ""]) => [key, value])) };
+  const language = Object.entries(READERS).find(([, reader]) => program.endsWith(reader))?.[0];
+  const ran = machines.run(box, {
+    language: language === undefined || language === "bash" ? null : (language as BoxCommand["language"]),
+    text: language === undefined ? program : stdin,
+    timeoutMs: 60_000,
+  });
+  const info = {
+    type: "session_info",
+    session_id: 1847,
+    command: "bash",
+    created: 1_767_609_000,
+    is_owner: true,
+    tty: false,
+  };
+  const printed = [said(STDOUT, Buffer.from(ran.stdout)), said(STDERR, Buffer.from(ran.stderr))];
+  const told = printed.filter(({ length }) => length > 1);
+  return { status: 101, messages: [JSON.stringify(info), ...told, Buffer.from([EXIT, ran.exit_code])] };
+}
+
+function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
+  const { method, path, json } = request;
+  if (method === "POST" && path === "/v1/sprites") {
+    const asked = newSprite.safeParse(json);
+    if (!asked.success) return refusal(400, "invalid_request");
+    const { name } = asked.data;
+    if (machines.find(name) !== null) return refusal(409, "sprite_already_exists");
+    const made = machines.make({ name, envs: {}, notes: {} });
+    return { status: 201, body: { id: made.id, name, status: "cold", organization: "sandbox" } };
+  }
+  const [, name = "", isExec] = /^\/v1\/sprites\/([^/]+)(\/exec)?$/.exec(path) ?? [];
+  if (isExec !== undefined && method === "GET") return exec(request, machines, name);
+  const machine = machines.find(name);
+  if (machine === null) return refusal(404, "not_found");
+  if (method === "DELETE") machines.end(machine);
+  if (method === "GET") return { status: 200, body: { id: machine.id, name: machine.name, status: "running" } };
+  return { status: method === "DELETE" ? 204 : 405 };
+}
+
+export default defineAdapter({
+  name: "Sprites",
+  docs: "https://docs.sprites.dev/api",
+  origin: "https://api.sprites.dev",
+  auth: bearer,
+  keyEnv: ["SPRITES_TOKEN", "SPRITE_TOKEN"],
+  sessions: {
+    description:
+      "A Linux machine that keeps its files between commands and sleeps while none runs, with Python, Node.js and most tools.",
+    vcpus: 8,
+    memoryGb: 4,
+    metered: "busy",
+    // Its billing page of November 2026: 2.75 a CPU-hour and 4.374 a GB-hour; an older one had 7 for the former.
+    upstreamCentsPerHour: 39.5,
+    // 7 a CPU-hour and 4.375 a GB-hour, as the contract says.
+    centsPerHour: 73.5,
+    minutesMax: 1_440,
+    // It sleeps by itself: there is no deadline to push.
+    leaseMinutes: 60,
+    languages: ["python", "javascript", "bash"],
+    async create(context, { label, envs }) {
+      const request = { method: "POST", path: "/v1/sprites" } as const;
+      await context.ask(request, { values: { name: label, url_settings: { auth: "sprite" } } });
+      const lines = Object.entries(envs).map(([name, value]) => `export ${name}=${shellWord(value)}\n`);
+      if (lines.length > 0) {
+        const program = `umask 077; cat > "${ENVS_FILE}"`;
+        const { exit_code } = await execute(context, label, { program, input: lines.join(""), msMax: 30_000 });
+        if (exit_code !== 0)
+          return context.end("provider_server_error", { message: "the variables could not be kept" });
+      }
+      return { name: label };
+    },
+    run: (context, { name }, command) => run(context, String(name), command),
+    async isOpen({ ask }, { name }) {
+      const request = { method: "GET", path: "/v1/sprites/{name}" } as const;
+      return (await ask(request, { values: { name }, accepts: [404] })).status !== 404;
+    },
+    close: (context, { name }) => close(context, String(name)),
+    closeLabelled: close,
+    standIn,
+  },
+});

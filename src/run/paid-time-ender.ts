@@ -1,0 +1,173 @@
+// Ends machines whose paid time is over, and those whose makers' answers were lost: by the calendar, in whichever process looks first.
+import type { ActionSpec } from "../catalog/action.ts";
+import type { ActionOffer, Catalog } from "../catalog/catalog.ts";
+import type { Clock } from "../clock.ts";
+import type { Records } from "../records/records.ts";
+import type { AttemptFailure } from "../route.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { findPaidTime, labelsOf, minuteOf, type PaidTime, putPaidTime, strike } from "./paid-time-records.ts";
+
+const LOOK_MS = 5_000;
+/** The pages of as many minutes are read again at a start and then this often: what others have left is on them. */
+const BACK_MINUTES = 8 * 60;
+const BACK_EVERY_MS = 10 * 60_000;
+/** A vendor that has been told is not told again sooner, by any process. */
+const TELL_AGAIN_MS = 30_000;
+const ASK_MS_MAX = 30_000;
+const AT_ONCE = 8;
+/** With these a vendor says that there is no such machine, or none any more. */
+const GONE = [404, 410];
+
+export interface PaidTimeEnderOptions {
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly upstream: Pick<Upstream, "actionCandidate">;
+  readonly catalog: () => Catalog;
+  readonly onBroken: (error: unknown, label: string) => void;
+}
+
+export interface PaidTimeEnder {
+  start(): void;
+  stop(): Promise<void>;
+  /** Looks now. `isWhole`: at all pages, as at a start. */
+  look(isWhole: boolean): Promise<void>;
+}
+
+/** The action of an adapter that ends such machines, and what it says of them. */
+function endingOf(
+  catalog: Catalog,
+  { adapter, payer }: PaidTime,
+): { readonly offer: ActionOffer; readonly id: string } {
+  const spec = catalog.adapters(payer).get(adapter)?.spec;
+  for (const [name, { prepaid }] of Object.entries(spec?.actions ?? {})) {
+    const offer = prepaid?.does === "ends" ? catalog.action(`${adapter}/${name}`, payer)?.offers[0] : undefined;
+    if (prepaid?.does === "ends" && offer !== undefined) return { offer, id: prepaid.id };
+  }
+  throw new Error(`nothing ends the machines of ${adapter}`);
+}
+
+/** The action as it is asked of one whose id nobody knows. */
+function byLabel({ spec, adapter }: ActionOffer, label: string): ActionSpec {
+  const { issues, content, ...rest } = spec;
+  const { prepaid } = adapter.spec;
+  return {
+    ...rest,
+    async run(context) {
+      await prepaid?.endLabelled(context, label);
+      return {};
+    },
+  };
+}
+
+class Ender implements PaidTimeEnder {
+  readonly #options: PaidTimeEnderOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #wholeAtMs = Number.NEGATIVE_INFINITY;
+  /** Pages on which something is still to be done. */
+  #open = new Set<number>();
+  #isStopped = false;
+
+  constructor(options: PaidTimeEnderOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { clock, onBroken } = this.#options;
+    const look = () => {
+      const isWhole = clock.elapsedMs() - this.#wholeAtMs > BACK_EVERY_MS;
+      void this.look(isWhole).catch((error: unknown) => onBroken(error, ""));
+    };
+    this.#timer = setInterval(look, LOOK_MS);
+    this.#timer.unref();
+    look();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#looking?.catch(() => {});
+  }
+
+  look(isWhole: boolean): Promise<void> {
+    this.#looking ??= this.#look(isWhole).finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #look(isWhole: boolean): Promise<void> {
+    const { clock } = this.#options;
+    const now = minuteOf(clock.epochMs());
+    const back = isWhole
+      ? Array.from({ length: BACK_MINUTES }, (_, at) => now - BACK_MINUTES + 1 + at)
+      : [now - 1, now];
+    const minutes = [...new Set([...this.#open, ...back])].filter((minute) => minute > now - BACK_MINUTES);
+    if (isWhole) this.#wholeAtMs = clock.elapsedMs();
+    this.#open = new Set();
+    for (const minute of minutes) {
+      const labels = await labelsOf(this.#options.records, minute);
+      for (let at = 0; at < labels.length && !this.#isStopped; at += AT_ONCE) {
+        const some = labels.slice(at, at + AT_ONCE);
+        const done = await Promise.all(some.map((label) => this.#end(label, minute).catch(this.#broken(label))));
+        if (done.includes(false)) this.#open.add(minute);
+      }
+    }
+  }
+
+  #broken(label: string): (error: unknown) => boolean {
+    return (error) => {
+      this.#options.onBroken(error, label);
+      return false;
+    };
+  }
+
+  /** Ends one whose time is over. False: it has to be looked at again. */
+  async #end(label: string, minute: number): Promise<boolean> {
+    const { records, clock } = this.#options;
+    const stored = await findPaidTime(records, label);
+    if (stored === null || stored.time.state === "ended" || minuteOf(stored.time.endsAtMs) !== minute) {
+      await strike(records, label, minute);
+      return true;
+    }
+    const nowMs = Math.floor(clock.epochMs());
+    const { time, version } = stored;
+    if (time.endsAtMs > nowMs || nowMs - time.toldAtMs < TELL_AGAIN_MS) return false;
+    // Whoever puts this tells the vendor; an extension that comes later is refused.
+    const ending: PaidTime = { ...time, state: "ending", toldAtMs: nowMs };
+    if (!(await putPaidTime(records, ending, version))) return false;
+    await this.#tell(ending);
+    await putPaidTime(records, { ...ending, state: "ended" }, null);
+    await strike(records, label, minute);
+    return true;
+  }
+
+  /** Rejects where the vendor has not said that it has ended. */
+  #tell(time: PaidTime): Promise<void> {
+    const { upstream, catalog } = this.#options;
+    const { label, id, payer } = time;
+    const { offer, id: param } = endingOf(catalog(), time);
+    const asked = id === null ? { ...offer, spec: byLabel(offer, label) } : offer;
+    const candidate = upstream.actionCandidate(asked, {
+      soldId: offer.id,
+      params: { [param]: id ?? label },
+      row: null,
+      requestId: `req_end_${label}`,
+      restore: (json) => json,
+      preamble: null,
+      sandbox: payer.sandbox ? { fault: null } : null,
+    });
+    return new Promise((resolve, reject) => {
+      const failed = ({ kind, status, message }: AttemptFailure) => {
+        if (GONE.includes(status)) return resolve();
+        reject(new Error(`${offer.adapter.id} has not ended ${label}: ${kind}: ${message}`));
+      };
+      candidate.open({ content() {}, done: () => resolve(), failed }, ASK_MS_MAX);
+    });
+  }
+}
+
+/** Nothing is looked at before `start`. */
+export function createPaidTimeEnder(options: PaidTimeEnderOptions): PaidTimeEnder {
+  return new Ender(options);
+}

@@ -1,0 +1,150 @@
+// Time that callers pay before it passes: what each call of an action has to do with it, and what it is told of it.
+import type { Params } from "../catalog/action.ts";
+import type { ActionOffer } from "../catalog/catalog.ts";
+import type { PrepaidUse } from "../catalog/prepaid.ts";
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { Payer } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import type { Around } from "../upstream/action-attempt.ts";
+import { actionMsMax } from "../upstream/action-candidate.ts";
+import { idsAt } from "../upstream/missing-from.ts";
+import { labelOf } from "../upstream/run-script.ts";
+import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
+import { minuteOf, type PaidTime, paidTimeOf, putPaidTime, type StoredPaidTime, strike } from "./paid-time-records.ts";
+
+const MINUTE_MS = 60_000;
+/** How long after its time a call may still be answered. */
+const LATE_MS = 30_000;
+const TRIES_MAX = 5;
+
+export interface PaidTimesDeps {
+  readonly records: Records;
+  readonly clock: Pick<Clock, "epochMs">;
+}
+
+/** Whose call it is. */
+interface Caller {
+  readonly payer: Payer;
+  readonly callId: string;
+}
+
+export interface PaidTimes {
+  /** Why a call is refused before anything is held; null: it is not. */
+  refusal(offer: ActionOffer, params: Params, payer: Payer): Promise<GatewayError | null>;
+  /** What is to happen around the attempts of a call; null: it has nothing to do with such time. */
+  around(offer: ActionOffer, params: Params, caller: Caller): Around | null;
+}
+
+function bad(param: string, detail: string): GatewayError {
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+}
+
+function minutesIn(use: PrepaidUse, params: Params): number {
+  return "minutes" in use ? Number(params[use.minutes]) : 0;
+}
+
+/** Why it cannot be extended so; null: it can. */
+function extensionRefusal(
+  stored: StoredPaidTime | null,
+  { offer, params, nowMs }: { readonly offer: ActionOffer; readonly params: Params; readonly nowMs: number },
+): GatewayError | null {
+  const use = offer.spec.prepaid;
+  if (use?.does !== "extends") return null;
+  if (stored === null || stored.time.state !== "running" || stored.time.endsAtMs <= nowMs)
+    return bad(use.id, "it has ended.");
+  const { beganAtMs, endsAtMs } = stored.time;
+  const minutesMax = offer.adapter.spec.prepaid?.minutesMax ?? 0;
+  const most = Math.max(0, Math.floor((beganAtMs + minutesMax * MINUTE_MS - endsAtMs) / MINUTE_MS));
+  if (minutesIn(use, params) <= most) return null;
+  const bound = `it can be paid for ${minutesMax} minutes in all, and so for at most ${most} more.`;
+  return bad(use.minutes, bound);
+}
+
+/** What a caller is told of the time that is left. */
+function told(answer: object, { state, endsAtMs }: PaidTime, nowMs: number): object {
+  const leftMs = state === "running" ? Math.max(0, endsAtMs - nowMs) : 0;
+  const left = { paidMinutes: Math.floor(leftMs / 600) / 100, expiresAt: new Date(endsAtMs).toISOString() };
+  return { ...answer, ...left };
+}
+
+function refused(error: GatewayError): VendorFailure {
+  return new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told: error, mayHaveRun: false });
+}
+
+export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
+  const nowMs = () => Math.floor(clock.epochMs());
+
+  function find(offer: ActionOffer, id: unknown, payer: Payer): Promise<StoredPaidTime | null> {
+    return paidTimeOf(records, { adapter: offer.adapter.id, payer }, String(id));
+  }
+
+  /** Before the vendor is asked for a machine it stands in the calendar: an answer that is lost leaves nothing running for long. */
+  function beginning(offer: ActionOffer, minutes: number, { payer, callId }: Caller): Around {
+    const label = labelOf(callId);
+    const owner = { id: payer.id, sandbox: payer.sandbox };
+    const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", toldAtMs: 0 } as const;
+    let lostAtMs = 0;
+    return {
+      async before() {
+        lostAtMs = nowMs() + actionMsMax(offer) + LATE_MS;
+        const asked = { ...none, id: null, beganAtMs: nowMs(), endsAtMs: lostAtMs };
+        await putPaidTime(records, asked, null);
+      },
+      async after(answer) {
+        const kind = offer.adapter.spec.prepaid?.kind;
+        const at = offer.spec.issues?.find((issued) => issued.kind === kind)?.at ?? "";
+        const [id = null] = idsAt(answer, at);
+        const beganAtMs = nowMs();
+        const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
+        await putPaidTime(records, time, null);
+        if (minuteOf(lostAtMs) !== minuteOf(time.endsAtMs)) await strike(records, label, minuteOf(lostAtMs));
+        return told(answer, time, beganAtMs);
+      },
+    };
+  }
+
+  async function extend(offer: ActionOffer, params: Params, payer: Payer): Promise<PaidTime> {
+    const use = offer.spec.prepaid;
+    if (use?.does !== "extends") throw new Error(`${offer.id} extends nothing`);
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const stored = await find(offer, params[use.id], payer);
+      const refusal = extensionRefusal(stored, { offer, params, nowMs: nowMs() });
+      if (refusal !== null) throw refused(refusal);
+      if (stored === null) continue;
+      const { time, version } = stored;
+      const longer: PaidTime = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
+      if (await putPaidTime(records, longer, version)) return longer;
+    }
+    throw refused(new GatewayError("upstream_busy", { detail: { detail: offer.id } }));
+  }
+
+  return {
+    async refusal(offer, params, payer) {
+      const use = offer.spec.prepaid;
+      if (use?.does !== "extends") return null;
+      return extensionRefusal(await find(offer, params[use.id], payer), { offer, params, nowMs: nowMs() });
+    },
+
+    around(offer, params, caller) {
+      const use = offer.spec.prepaid;
+      if (use === undefined) return null;
+      if (use.does === "begins") return beginning(offer, minutesIn(use, params), caller);
+      return {
+        async before() {},
+        async after(answer) {
+          if (use.does === "extends") return told(answer, await extend(offer, params, caller.payer), nowMs());
+          const stored = await find(offer, params[use.id], caller.payer);
+          if (stored === null) return answer;
+          const { time, version } = stored;
+          if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
+          // Whoever extends it at the same time has paid for time that is no more: it is over for both.
+          const over: PaidTime = { ...time, state: "ended" };
+          if (!(await putPaidTime(records, over, version))) await putPaidTime(records, over, null);
+          await strike(records, time.label, minuteOf(time.endsAtMs));
+          return told(answer, over, nowMs());
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,48 @@
+// The frames of the Connect protocol's streams: a flag, a length of four bytes, and so many bytes of JSON.
+import type { Messages } from "../catalog/action.ts";
+import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter, Pending } from "./message-bytes.ts";
+
+const HEAD_BYTES = 5;
+/** The flag of a frame that is compressed, which nobody was asked for. */
+const COMPRESSED = 1;
+
+/** Reads frames (Connect protocol, streaming RPCs); their `mark` is the flags, of which 2 is the last frame's. */
+export class ConnectFrames implements MessageCutter {
+  readonly #heard: Messages["heard"];
+  readonly #pending = new Pending();
+  #needed = HEAD_BYTES;
+
+  constructor(heard: Messages["heard"]) {
+    this.#heard = heard;
+  }
+
+  push(chunk: Buffer): CutOutcome {
+    this.#pending.push(chunk);
+    if (this.#pending.length < this.#needed) return "more";
+    let bytes = this.#pending.take();
+    while (bytes.length >= HEAD_BYTES) {
+      const mark = bytes.readUInt8(0);
+      const length = bytes.readUInt32BE(1);
+      if (length > MESSAGE_BYTES_MAX || (mark & COMPRESSED) !== 0) return "broken";
+      this.#needed = HEAD_BYTES + length;
+      if (bytes.length < this.#needed) break;
+      if (!this.#heard(bytes.subarray(HEAD_BYTES, this.#needed), mark)) return "enough";
+      bytes = bytes.subarray(this.#needed);
+      this.#needed = HEAD_BYTES;
+    }
+    this.#pending.push(bytes);
+    return "more";
+  }
+
+  end(): CutOutcome {
+    return this.#pending.length === 0 ? "more" : "broken";
+  }
+}
+
+/** One frame with no flag set. */
+export function connectFrame(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}

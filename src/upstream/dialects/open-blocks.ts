@@ -1,0 +1,119 @@
+// The blocks that a stream has open, in wires whose answers are made of blocks that are opened, filled and closed.
+import { stringOf } from "../../json.ts";
+import { malformed } from "../vendor-failure.ts";
+import type { EventOut } from "./dialect.ts";
+import { thoughtOf } from "./messages-answer.ts";
+import type { OneChoice } from "./one-choice.ts";
+
+type OpenBlock =
+  | { readonly kind: "call"; readonly at: number; readonly input: string; written: boolean }
+  | { readonly kind: "thought"; text: string; signature: string }
+  | { readonly kind: "other" };
+
+/** The most that open blocks may make us keep, in characters: a vendor that opens more, or never closes one, has failed. */
+const KEPT_MAX = 1024 * 1024;
+const KEPT_PER_BLOCK = 64;
+
+function keptBy(block: OpenBlock | undefined): number {
+  if (block === undefined) return 0;
+  if (block.kind === "thought") return KEPT_PER_BLOCK + block.text.length + block.signature.length;
+  return block.kind === "call" ? KEPT_PER_BLOCK + block.input.length : KEPT_PER_BLOCK;
+}
+
+/** Blocks are known by what the vendor calls them, such as a number. One that was not opened is left alone. */
+export class OpenBlocks {
+  readonly #out: EventOut;
+  readonly #choice: OneChoice;
+  readonly #format: string;
+  readonly #open = new Map<unknown, OpenBlock>();
+  #kept = 0;
+  #calls = 0;
+
+  /** `format`: who can read the signatures of its thoughts. */
+  constructor(out: EventOut, choice: OneChoice, format: string) {
+    this.#out = out;
+    this.#choice = choice;
+    this.#format = format;
+  }
+
+  /** A call begins. `input` are its arguments where none are written later: clients parse what was written. */
+  openCall(index: unknown, { id, name, input }: Readonly<Record<"id" | "name" | "input", string>>): void {
+    const at = this.#calls++;
+    this.#put(index, { kind: "call", at, input, written: false });
+    this.#choice.give({ kind: "tool-call", choice: 0, at, id, name, arguments: "" });
+  }
+
+  openThought(index: unknown, signature = ""): void {
+    this.#put(index, { kind: "thought", text: "", signature });
+  }
+
+  openOther(index: unknown): void {
+    this.#put(index, { kind: "other" });
+  }
+
+  /** A fragment of a call's arguments. */
+  write(index: unknown, fragment: unknown): void {
+    const open = this.#open.get(index);
+    if (open?.kind === "call" && typeof fragment === "string") this.#write(open, fragment);
+  }
+
+  /** A fragment of a thought, which is told as it comes. Where no thought is open, this is one that nobody will sign. */
+  think(index: unknown, text: unknown): void {
+    this.#choice.say("reasoning", text);
+    const open = this.#open.get(index);
+    if (typeof text !== "string" || open?.kind !== "thought") return;
+    open.text += text;
+    this.#keep(text.length);
+  }
+
+  /** A fragment of a thought's signature. */
+  sign(index: unknown, fragment: unknown): void {
+    const open = this.#open.get(index);
+    if (open?.kind !== "thought") return;
+    const signature = stringOf(fragment) ?? "";
+    open.signature += signature;
+    this.#keep(signature.length);
+  }
+
+  /** A thought that only its vendor can read, whole. */
+  sealed(data: unknown): void {
+    if (typeof data === "string") this.#choice.sign(thoughtOf(this.#format, { sealed: data }));
+  }
+
+  has(index: unknown): boolean {
+    return this.#open.has(index);
+  }
+
+  /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
+  close(index: unknown): void {
+    const open = this.#open.get(index);
+    this.#open.delete(index);
+    this.#kept -= keptBy(open);
+    if (open?.kind === "thought" && open.signature !== "") {
+      this.#choice.sign(thoughtOf(this.#format, { text: open.text, signature: open.signature }));
+    }
+    if (open?.kind === "call" && !open.written) this.#write(open, open.input);
+  }
+
+  closeAll(): void {
+    for (const index of [...this.#open.keys()]) this.close(index);
+  }
+
+  #write(call: OpenBlock & { kind: "call" }, fragment: string): void {
+    if (fragment === "") return;
+    call.written = true;
+    this.#choice.give({ kind: "tool-arguments", choice: 0, at: call.at, text: fragment });
+  }
+
+  /** Keeps a block under an index, where one that was never closed may lie still. */
+  #put(index: unknown, block: OpenBlock): void {
+    this.#kept -= keptBy(this.#open.get(index));
+    this.#open.set(index, block);
+    this.#keep(keptBy(block));
+  }
+
+  #keep(more: number): void {
+    this.#kept += more;
+    if (this.#kept > KEPT_MAX) this.#out.fail(malformed("the stream leaves too much open"));
+  }
+}

@@ -1,0 +1,129 @@
+// A web socket's client side (RFC 6455): the hand-shake's headers, frames that are said, and frames that are heard.
+import { createHash, randomBytes } from "node:crypto";
+import type { Messages } from "../catalog/action.ts";
+import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter, Pending } from "./message-bytes.ts";
+
+const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const CONTINUATION = 0;
+const BINARY = 2;
+const CLOSE = 8;
+const PING = 9;
+const PONG = 10;
+const CONTROL_BYTES_MAX = 125;
+const NORMAL = Buffer.from([0x03, 0xe8]);
+
+/** What a request adds to open a socket, and what the answer has to say to it (RFC 6455, 4.1). */
+export function handshake(): { readonly headers: Readonly<Record<string, string>>; readonly accept: string } {
+  const key = randomBytes(16).toString("base64");
+  const accept = createHash("sha1")
+    .update(key + GUID)
+    .digest("base64");
+  return { headers: { "sec-websocket-key": key, "sec-websocket-version": "13" }, accept };
+}
+
+/** One whole message, masked as a client's are (RFC 6455, 5.3). */
+function frame(opcode: number, payload: Uint8Array): Buffer {
+  const { length } = payload;
+  const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8;
+  const head = Buffer.alloc(2 + extra + 4);
+  head.writeUInt8(0x80 | opcode, 0);
+  head.writeUInt8(0x80 | (extra === 0 ? length : extra === 2 ? 126 : 127), 1);
+  if (extra === 2) head.writeUInt16BE(length, 2);
+  if (extra === 8) head.writeBigUInt64BE(BigInt(length), 2);
+  const mask = randomBytes(4);
+  mask.copy(head, 2 + extra);
+  return Buffer.concat([head, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))]);
+}
+
+/** A binary message. */
+export function saidFrame(payload: Uint8Array): Buffer {
+  return frame(BINARY, payload);
+}
+
+interface Head {
+  readonly isLast: boolean;
+  readonly opcode: number;
+  /** Of the head itself. */
+  readonly bytes: number;
+  readonly length: number;
+}
+
+/** The head of a server's frame; null: not all of it has come. Strange ones have an endless length. */
+function headOf(bytes: Buffer): Head | null {
+  if (bytes.length < 2) return null;
+  const first = bytes.readUInt8(0);
+  const second = bytes.readUInt8(1);
+  const short = second & 0x7f;
+  const extra = short === 126 ? 2 : short === 127 ? 8 : 0;
+  if (bytes.length < 2 + extra) return null;
+  const long = extra === 2 ? bytes.readUInt16BE(2) : Number(extra === 8 ? bytes.readBigUInt64BE(2) : short);
+  // Extensions are not spoken, and a server masks nothing.
+  const isStrange = (first & 0x70) !== 0 || (second & 0x80) !== 0;
+  return {
+    isLast: (first & 0x80) !== 0,
+    opcode: first & 0x0f,
+    bytes: 2 + extra,
+    length: isStrange ? Number.POSITIVE_INFINITY : long,
+  };
+}
+
+/** Tells the messages of a server; pings and its farewell are answered. A message's `mark` is its opcode. */
+export class SocketReader implements MessageCutter {
+  readonly #heard: Messages["heard"];
+  readonly #reply: (bytes: Buffer) => void;
+  readonly #pending = new Pending();
+  #needed = 2;
+  /** The fragments of a message whose last has not come. */
+  readonly #fragments = new Pending();
+  #opcode = CONTINUATION;
+
+  constructor(heard: Messages["heard"], reply: (bytes: Buffer) => void) {
+    this.#heard = heard;
+    this.#reply = reply;
+  }
+
+  push(chunk: Buffer): CutOutcome {
+    this.#pending.push(chunk);
+    if (this.#pending.length < this.#needed) return "more";
+    let bytes = this.#pending.take();
+    this.#needed = 2;
+    for (let head = headOf(bytes); head !== null; head = headOf(bytes)) {
+      if (head.length > MESSAGE_BYTES_MAX) return "broken";
+      const end = head.bytes + head.length;
+      this.#needed = end;
+      if (bytes.length < end) break;
+      const outcome = this.#take(head, bytes.subarray(head.bytes, end));
+      if (outcome !== "more") return outcome;
+      bytes = bytes.subarray(end);
+      this.#needed = 2;
+    }
+    this.#pending.push(bytes);
+    return "more";
+  }
+
+  /** A connection that is lost without a farewell has lost what was still to come. */
+  end(): CutOutcome {
+    return "broken";
+  }
+
+  #take(head: Head, payload: Buffer): CutOutcome {
+    const { opcode, isLast } = head;
+    if (opcode >= CLOSE)
+      return isLast && payload.length <= CONTROL_BYTES_MAX ? this.#control(opcode, payload) : "broken";
+    const continues = opcode === CONTINUATION;
+    if (continues === (this.#opcode === CONTINUATION)) return "broken";
+    if (!continues) this.#opcode = opcode;
+    this.#fragments.push(payload);
+    if (this.#fragments.length > MESSAGE_BYTES_MAX) return "broken";
+    if (!isLast) return "more";
+    const mark = this.#opcode;
+    this.#opcode = CONTINUATION;
+    return this.#heard(this.#fragments.take(), mark) ? "more" : "enough";
+  }
+
+  #control(opcode: number, payload: Buffer): CutOutcome {
+    if (opcode === PING) this.#reply(frame(PONG, payload));
+    if (opcode === CLOSE) this.#reply(frame(CLOSE, NORMAL));
+    return opcode === CLOSE ? "over" : "more";
+  }
+}

@@ -1,0 +1,314 @@
+// Browsers that are paid before they run: what callers get and pay, and what becomes of a browser whose time is over or whose answer was lost.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ActionOffer } from "../../src/catalog/catalog.ts";
+import { manualClock, systemClock } from "../../src/clock.ts";
+import type { Payer } from "../../src/plan.ts";
+import type { Records } from "../../src/records/records.ts";
+import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
+import type { FinalPart } from "../../src/route.ts";
+import { createPaidTimeEnder } from "../../src/run/paid-time-ender.ts";
+import { createPaidTimes } from "../../src/run/paid-times.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
+import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { wire } from "../support/adapter-wire.ts";
+import { type FakeBrowserbase, startBrowserbase } from "../support/browserbase.ts";
+import type { TestAccount } from "../support/gateway.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
+
+const browserbase = await wire("browserbase");
+let vendor: FakeBrowserbase;
+beforeAll(async () => {
+  vendor = await startBrowserbase();
+});
+afterAll(() => vendor.close());
+beforeEach(() => {
+  vendor.sessions.clear();
+  vendor.asked.length = 0;
+  vendor.fault = null;
+});
+
+describe("what a caller may ask for", () => {
+  it.each([
+    ["create_session", { estimatedMinutes: 0 }, "estimatedMinutes"],
+    ["create_session", { estimatedMinutes: 1.5 }, "estimatedMinutes"],
+    ["create_session", { estimatedMinutes: 361 }, "estimatedMinutes"],
+    ["create_session", { timeout: 21_600 }, "timeout"],
+    ["create_session", { proxies: { country: "Germany" } }, "proxies.country"],
+    ["create_session", { proxies: [{ type: "external", server: "http://10.0.0.1" }] }, "proxies"],
+    ["create_session", { browserSettings: { extensionId: "x" } }, "browserSettings"],
+    ["extend_session", { estimatedMinutes: 1 }, "session_id"],
+    ["session_status", { session_id: "../projects" }, "session_id"],
+    ["release_session", { session_id: "a", status: "x" }, "status"],
+  ])("%s %j is refused, naming %s", (name, params, field) =>
+    expect(browserbase.refuses(name, params)).toContain(field),
+  );
+
+  it.each([
+    ["create_session", {}, 0.2],
+    ["create_session", { estimatedMinutes: 7 }, 1.4],
+    ["extend_session", { session_id: "a", estimatedMinutes: 360 }, 72],
+    ["session_status", { session_id: "a" }, 0],
+    ["release_session", { session_id: "a" }, 0],
+  ])("%s %j costs %f cents, which is what the vendor takes", (name, params, cents) => {
+    expect(browserbase.quote(name, params)).toBeCloseTo(cents, 9);
+    expect(browserbase.upstreamCents(name, params)).toBeCloseTo(cents, 9);
+  });
+});
+
+describe("through a gateway", () => {
+  let gateway: AcmeGateway;
+  let [ada, eve]: TestAccount[] = [];
+  beforeAll(async () => {
+    gateway = await startAcmeGateway({ BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url });
+    [ada, eve] = [await gateway.live(), await gateway.live()];
+  });
+  afterAll(() => gateway.stop());
+
+  async function run(account: TestAccount | undefined, name: string, params: object = {}) {
+    if (account === undefined) throw new Error("no account");
+    const { status, json } = await gateway.run(account, `browserbase/${name}`, params);
+    return { status, error: json.error, data: json.data as Record<string, unknown>, cents: json.charged_cents };
+  }
+  const nanoOf = async (account: TestAccount | undefined) => {
+    if (account === undefined) throw new Error("no account");
+    const all = await gateway.transactions(account);
+    return all.reduce((sum, { charged_nano_usd }) => sum + Number(charged_nano_usd), 0);
+  };
+
+  it("is created for what was paid, extended, looked at and released; each minute is a fifth of a cent", async () => {
+    const before = await nanoOf(ada);
+    const made = await run(ada, "create_session", { estimatedMinutes: 3, proxies: { country: "DE" } });
+    expect(made).toMatchObject({ status: 200, data: { paidMinutes: 3 } });
+    const [sent] = vendor.asked;
+    expect(sent?.body).toMatchObject({
+      ...{ timeout: 21_600, keepAlive: true, browserSettings: { recordSession: false, logSession: false } },
+      proxies: [{ type: "browserbase", geolocation: { country: "DE" } }],
+      userMetadata: { tollgate: expect.stringMatching(/^tg-[0-9a-f]{24}$/) },
+    });
+    const { sessionId: session_id, connectUrl } = made.data;
+    expect(connectUrl).toContain(String(session_id));
+    expect(JSON.stringify(made.data)).not.toContain("bb-key");
+
+    const longer = await run(ada, "extend_session", { session_id, estimatedMinutes: 4 });
+    expect(Math.ceil(Number(longer.data.paidMinutes))).toBe(7);
+    const told = await run(ada, "session_status", { session_id });
+    expect(told).toMatchObject({ cents: 0, data: { alive: true, status: "RUNNING" } });
+    expect(Math.ceil(Number(told.data.paidMinutes))).toBe(7);
+
+    expect((await run(ada, "release_session", { session_id })).data).toMatchObject({ released: true, paidMinutes: 0 });
+    expect(vendor.alive()).toEqual([]);
+    expect((await run(ada, "release_session", { session_id })).status).toBe(200);
+    expect((await run(ada, "session_status", { session_id })).data).toMatchObject({ alive: false, paidMinutes: 0 });
+    expect((await nanoOf(ada)) - before).toBe(14_000_000);
+  });
+
+  it("is nobody else's: 404 on every action, and the vendor is not asked", async () => {
+    const { sessionId: session_id } = (await run(ada, "create_session")).data;
+    const asked = vendor.asked.length;
+    for (const name of ["extend_session", "session_status", "release_session"]) {
+      expect((await run(eve, name, { session_id })).status).toBe(404);
+    }
+    expect(vendor.asked).toHaveLength(asked);
+    expect(vendor.alive()).toEqual([session_id]);
+  });
+
+  it("is extended neither when it has ended nor beyond six hours, and that is free", async () => {
+    const { sessionId: session_id } = (await run(ada, "create_session", { estimatedMinutes: 350 })).data;
+    const before = await nanoOf(ada);
+    expect(await run(ada, "extend_session", { session_id, estimatedMinutes: 11 })).toMatchObject({ status: 400 });
+    const session = vendor.sessions.get(String(session_id));
+    // The vendor has ended it without us: its client went away, or the browser broke.
+    if (session !== undefined) session.status = "COMPLETED";
+    const ended = await run(ada, "extend_session", { session_id });
+    expect(ended).toMatchObject({ status: 400, error: "upstream_rejected" });
+    expect((await run(ada, "session_status", { session_id })).data).toMatchObject({ alive: false });
+    await run(ada, "release_session", { session_id });
+    expect(await run(ada, "extend_session", { session_id })).toMatchObject({ status: 400, error: "bad_request" });
+    expect(await nanoOf(ada)).toBe(before);
+  });
+
+  it.each([
+    [429, 409, "upstream_busy"],
+    [402, 503, "upstream_not_configured"],
+    [500, 500, "upstream_error"],
+    ["drop after", 500, "upstream_error"],
+  ] as const)("a create that the vendor ends with %s is free and %d", async (does, status, error) => {
+    const before = await nanoOf(ada);
+    vendor.fault = { method: "POST", does };
+    expect(await run(ada, "create_session", { estimatedMinutes: 5 })).toMatchObject({ status, error, cents: 0 });
+    expect(await nanoOf(ada)).toBe(before);
+    expect(vendor.asked.filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
+
+  it("is played by the sandbox", async () => {
+    const play = await gateway.account();
+    const made = await run(play, "create_session", { estimatedMinutes: 2 });
+    expect(made.data).toMatchObject({ paidMinutes: 2, connectUrl: expect.stringMatching(/^wss:/) });
+    const { sessionId: session_id } = made.data;
+    expect((await run(play, "session_status", { session_id })).data).toMatchObject({
+      sessionId: session_id,
+      alive: true,
+    });
+    expect((await run(play, "release_session", { session_id })).data).toMatchObject({ sessionId: session_id });
+    expect((await run(play, "extend_session", { session_id })).status).toBe(400);
+  });
+
+  it("leaves the books in order, and no address of a browser in the log", async () => {
+    expect(await gateway.doctor()).toEqual([]);
+    expect(gateway.lines().join()).not.toContain("connect.invalid");
+  });
+});
+
+describe("when its time is over", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-browsers-"));
+  const clock = manualClock(Date.UTC(2026, 10, 22, 12));
+  const payer: Payer = { id: "acct:ada", sandbox: false };
+  const upstream = createUpstream(systemClock);
+  const broken: string[] = [];
+  let records: Records;
+  let offers: (name: string) => ActionOffer;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const env = { BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url };
+    const catalog = await shippedCatalog({ env });
+    offers = (name) => {
+      const offer = catalog.action(`browserbase/${name}`, payer)?.offers[0];
+      if (offer === undefined) throw new Error(`there is no ${name}`);
+      return offer;
+    };
+    const thread = await openSqliteThread({
+      file: join(folder, "tollgate.db"),
+      units: { records: RECORDS_UNIT },
+      clock,
+      disk: { freeBytesMin: 0, ballastBytes: 0 },
+      onFatal: (error) => broken.push(String(error)),
+    });
+    records = sqliteRecords(thread);
+    enders = () =>
+      createPaidTimeEnder({
+        ...{ records, clock, upstream, catalog: () => catalog },
+        onBroken: (error) => broken.push(String(error)),
+      });
+    close = () => thread.close();
+  });
+  afterAll(async () => {
+    await upstream.close();
+    await close();
+    rmSync(folder, { recursive: true });
+  });
+  beforeEach(() => {
+    broken.length = 0;
+  });
+
+  /** A gateway that has just been started over what was kept. */
+  let enders: () => ReturnType<typeof createPaidTimeEnder>;
+  let calls = 0;
+
+  /** One attempt at an action; undefined where it failed. */
+  function ask(name: string, params: Record<string, unknown>): Promise<Record<string, unknown> | undefined> {
+    const callId = `tx_${++calls}`;
+    const offer = offers(name);
+    const around = createPaidTimes({ records, clock }).around(offer, params, { payer, callId });
+    const order = { soldId: offer.id, params, row: null, requestId: callId, callId, around };
+    const candidate = upstream.actionCandidate(offer, { ...order, restore: (j) => j, preamble: null, sandbox: null });
+    return new Promise((resolve) => {
+      const done = (final: FinalPart) => resolve(final.kind === "body" ? JSON.parse(String(final.body.json)) : {});
+      candidate.open({ content() {}, done, failed: () => resolve(undefined) }, 5_000);
+    });
+  }
+  const create = (estimatedMinutes: number) => ask("create_session", { estimatedMinutes, keepAlive: true });
+  const minutes = (count: number) => clock.advance(count * 60_000);
+
+  it("is ended by us, by whichever process looks first, and the vendor is told once", async () => {
+    await create(2);
+    const [one, other] = [enders(), enders()];
+    minutes(1.9);
+    await Promise.all([one.look(true), other.look(true)]);
+    expect(vendor.alive()).toHaveLength(1);
+    minutes(0.2);
+    vendor.asked.length = 0;
+    await Promise.all([one.look(false), other.look(false)]);
+    expect(vendor.alive()).toEqual([]);
+    expect(vendor.asked.map(({ method }) => method)).toEqual(["GET", "POST"]);
+    await one.look(true);
+    expect(vendor.asked).toHaveLength(2);
+    expect(broken).toEqual([]);
+  });
+
+  it("is ended after a restart, however long that took; one that was extended goes on", async () => {
+    const [brief, long] = [await create(1), await create(1)];
+    expect(await ask("extend_session", { session_id: long?.sessionId, estimatedMinutes: 300 })).toBeDefined();
+    minutes(240);
+    await enders().look(true);
+    expect(vendor.alive()).toEqual([long?.sessionId]);
+    expect(vendor.sessions.get(String(brief?.sessionId))?.status).toBe("COMPLETED");
+    minutes(61);
+    await enders().look(true);
+    expect(vendor.alive()).toEqual([]);
+  });
+
+  it("two who extend at once both get their minutes; who extends what is being ended gets none", async () => {
+    const made = await create(10);
+    const session_id = made?.sessionId;
+    const answers = await Promise.all([1, 2, 3].map(() => ask("extend_session", { session_id, estimatedMinutes: 5 })));
+    expect(answers.every((answer) => answer !== undefined)).toBe(true);
+    minutes(24.9);
+    await enders().look(true);
+    expect(vendor.alive()).toHaveLength(1);
+    minutes(0.2);
+    const refused = ask("extend_session", { session_id, estimatedMinutes: 5 });
+    await enders().look(true);
+    expect(await refused).toBeUndefined();
+    expect(vendor.alive()).toEqual([]);
+  });
+
+  it.each(["drop after", "hang"] as const)("a browser whose answer was lost (%s) is found and ended", async (does) => {
+    const other = await create(60);
+    vendor.fault = { method: "POST", does };
+    const lost = create(60);
+    if (does === "hang") await expect.poll(() => vendor.sessions.size).toBe(2);
+    else expect(await lost).toBeUndefined();
+    expect(vendor.alive()).toHaveLength(2);
+    minutes(1);
+    await enders().look(true);
+    expect(vendor.alive()).toHaveLength(2);
+    minutes(1);
+    await enders().look(true);
+    expect(vendor.alive()).toEqual([other?.sessionId]);
+    minutes(60);
+    await enders().look(true);
+  });
+
+  it("a vendor that is away is told again until it says that the browser has ended", async () => {
+    await create(1);
+    minutes(1.1);
+    const ender = enders();
+    for (const does of [500, "drop before"] as const) {
+      vendor.fault = { method: "GET", does };
+      await ender.look(false);
+      expect(broken.splice(0)).toHaveLength(1);
+      await ender.look(false);
+      expect(vendor.alive()).toHaveLength(1);
+      minutes(0.6);
+    }
+    await ender.look(false);
+    expect([vendor.alive(), broken]).toEqual([[], []]);
+  });
+
+  it("one that the vendor does not know any more is over", async () => {
+    await create(1);
+    vendor.sessions.clear();
+    minutes(1.1);
+    const ender = enders();
+    await ender.look(true);
+    expect(broken).toEqual([]);
+    vendor.asked.length = 0;
+    minutes(1);
+    await ender.look(true);
+    expect(vendor.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,106 @@
+// Deep jobs without HTTP: their kinds over real stores, a vendor that answers in memory at the listed price, and work whose budget is its very price.
+import type { JobKind } from "../../src/catalog/job-kind.ts";
+import type { InnerCalls, WantedCall } from "../../src/catalog/local-action.ts";
+import type { PeopleFinderSpec } from "../../src/catalog/people-finder.ts";
+import type { PageLadderSpec } from "../../src/catalog/tier.ts";
+import { systemClock } from "../../src/clock.ts";
+import { onefindDeepJob } from "../../src/composites/onefind-deep.ts";
+import { onescrapeDeepJob } from "../../src/composites/onescrape-deep.ts";
+import { RowPlaces } from "../../src/composites/row-places.ts";
+import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
+import type { Spending } from "../../src/kernel/parent-funds.ts";
+import { nano } from "../../src/money.ts";
+import { createJobRows, type JobRows } from "../../src/records/job-rows.ts";
+import type { Records } from "../../src/records/records.ts";
+import { type Asked, callsOf, type Work } from "../jobs/stage.ts";
+import { CENT } from "../ledger/requests.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
+
+const { compositeTiers } = await shippedCatalog({});
+const [onefind, onescrape] = ["onefind", "onescrape"].map((name) => compositeTiers.get(name));
+if (onefind?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
+if (onescrape?.kind !== "page-ladder") throw new Error("tiers/onescrape.ts reads no pages");
+const people: PeopleFinderSpec = onefind;
+const ladder: PageLadderSpec = onescrape;
+
+/** A step costs us what its payer pays for it. */
+const CENTS: Readonly<Record<string, number>> = Object.fromEntries(
+  [...people.enrich.email, ...people.enrich.linkedin].map(({ action, cents }) => [action, cents]),
+);
+const TEXT = "All that is paid at the gate is written down, and whoever asks is told what is left of it. ".repeat(15);
+const SERVED = new Set(["firecrawl/scrape", "firecrawl/map"]);
+
+/** Of one call; null is a miss. */
+export type Vendor = (wanted: WantedCall) => Promise<unknown>;
+
+/** Calls that this vendor answers, at what they are listed for. */
+export function vendorCalls(outer: OuterCall, self: string, vendor: Vendor, asked: Asked = []): CountedCalls {
+  const calls = callsOf(outer, self, asked, ({ action }) => nano((CENTS[action] ?? 1) * CENT));
+  const answered = (inner: InnerCalls) => async (wanted: WantedCall) => {
+    const data = await vendor(wanted);
+    const answer = await inner.call(wanted);
+    return answer.ok ? { ...answer, data, isMiss: data === null } : answer;
+  };
+  const paidBy = (spend: Spending) => {
+    const inner = calls.paidBy(spend);
+    return { ...inner, call: answered(inner) };
+  };
+  return { ...calls, call: answered(calls), paidBy };
+}
+
+/** Everybody is found, every page is read, every site has three pages. */
+export const knowsAll: Vendor = async ({ action, params }) => {
+  if (action === "firecrawl/map") return { links: ["", "a", "b"].map((path) => ({ url: `${params.url}${path}` })) };
+  if (action === "firecrawl/scrape") return { data: { markdown: TEXT, metadata: { url: params.url } } };
+  if (action === "tomba/enrich") return { data: { company: { name: "Example" } } };
+  return { profile: { fullName: "Ada Lovelace" } };
+};
+
+export interface DeepKinds {
+  readonly kinds: readonly JobKind[];
+  readonly rows: JobRows;
+}
+
+/** The kinds of one process. */
+export function deepKinds(records: Records): DeepKinds {
+  const rows = createJobRows({ records, bytesMax: 64 * 1_048_576 });
+  const places = new RowPlaces(256);
+  const parts = {
+    clock: systemClock,
+    ladder: () => ladder,
+    mayUsePort: () => true,
+    rungParts: (_: unknown, of: PageLadderSpec, call: InnerCalls["call"]) => ({
+      direct: null,
+      extractor: { extract: async () => null, close: async () => {} },
+      ladder: of,
+      isServed: (action: string) => SERVED.has(action),
+      call,
+    }),
+  };
+  const finder = () => people;
+  return { kinds: [onefindDeepJob({ finder, rows, places }), onescrapeDeepJob({ parts, rows, places })], rows };
+}
+
+const PAGES = { format: "markdown", main_content: true } as const;
+
+/** People, pages and a site by turns; what each is charged is all that it may spend. */
+export const DEEP_WORK: readonly ((name: string) => Work & { readonly rows: number })[] = [
+  (name) => ({
+    job: "onefind-deep",
+    start: { rows: [`${name}@example.com`, `${name}@gmail.com`] },
+    amountNano: nano(24 * CENT),
+    rows: 2,
+  }),
+  (name) => ({
+    job: "onescrape-deep",
+    start: { urls: ["a", "b", "c"].map((path) => `https://${name}.example/${path}`), ...PAGES },
+    amountNano: nano(3 * CENT),
+    rows: 3,
+  }),
+  (name) => ({
+    job: "onescrape-deep",
+    start: { site: { url: `https://${name}.example/`, max_pages: 3, include: [], exclude: [] }, ...PAGES },
+    amountNano: nano(4 * CENT),
+    rows: 3,
+  }),
+];
