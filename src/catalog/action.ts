@@ -178,6 +178,10 @@ export interface ScriptContext<P = Params> {
   readonly key: string;
   /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
   readonly label: string;
+  /** The parts of the vendor's address that are set, by their names. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Of an adapter whose `auth` is `jwt`: a token with these claims beside its own, good for so many seconds. */
+  token(claims: JsonObject, lifeS: number): string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   /**

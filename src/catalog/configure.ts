@@ -1,4 +1,5 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
+import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
@@ -244,6 +245,20 @@ function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonl
   return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
 }
 
+/** Keys that sign nothing. */
+function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
+  if (spec.auth.kind !== "jwt") return [];
+  const fits = (key: string) => {
+    try {
+      return createPrivateKey(key.replaceAll("\\n", "\n")).asymmetricKeyDetails?.namedCurve === "prime256v1";
+    } catch {
+      return false;
+    }
+  };
+  const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
+  return keysOf(id, spec, env).every(fits) ? [] : [`${name} is no private key of P-256 as PEM`];
+}
+
 /** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */
 export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[] {
   return [...files.adapters].flatMap(([id, spec]) => {
@@ -264,6 +279,7 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
       ),
       ...(isUnpriced ? [`${envName(id, "MODEL")} needs ${prices.join(" and ")}: what is not priced is not sold`] : []),
       ...unreadableKeys(id, spec, env),
+      ...unfitKeys(id, spec, env),
       ...strangeDeployments(id, spec, env),
       ...strange.map((setting) => `${setting.env[0]} cannot stand in an address`),
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),

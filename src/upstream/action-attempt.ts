@@ -11,6 +11,8 @@ import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from 
 import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, runSteps } from "./run-steps.ts";
+import type { Sidecar } from "./sidecar/sidecar.ts";
+import { signJwt } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
@@ -53,6 +55,8 @@ export interface ActionAttemptOptions {
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
+  /** The process that is asked in the vendor's place; null: the vendor is asked. */
+  readonly sidecar: Sidecar | null;
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
@@ -118,6 +122,11 @@ class ActionAttempt implements Attempt {
         params,
         key,
         callId,
+        settings: offer.adapter.settings,
+        token: (claims, lifeS) => {
+          const nowS = Math.floor(this.#options.clock.epochMs() / 1_000);
+          return signJwt(offer.adapter, key, { claims, lifeS, nowS });
+        },
         msMax,
         signal: this.#ending.signal,
         ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
