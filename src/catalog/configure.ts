@@ -3,10 +3,10 @@ import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
-import { bearer, isSigned } from "./auth.ts";
+import { bearer, isSigned, noAuth } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
-import { asSelfHosted } from "./self-hosted.ts";
+import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
 export type AdapterEnv = Readonly<Record<string, string | undefined>>;
@@ -140,6 +140,21 @@ function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): rea
       ? []
       : [`${variable} names the model ${model}, which adapters/${id} does not have`];
   });
+}
+
+/** The adapter as it speaks to a server that the operator runs himself. */
+function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHostedSpec): AdapterSpec {
+  const { keyParts, otherLogins, settings, ...rest } = spec;
+  const actions = Object.entries(spec.actions ?? {}).map(
+    ([name, action]) => [name, { ...action, ...others[name], ...SELF_HOSTED_COST }] as const,
+  );
+  return {
+    ...rest,
+    auth: login?.auth ?? noAuth,
+    keyEnv: login?.keyEnv ?? [],
+    keyOptional: true,
+    actions: Object.fromEntries(actions),
+  };
 }
 
 /** An adapter as live accounts see it. */
