@@ -116,6 +116,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     paidTimes: createPaidTimes({ records, clock }),
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
+    linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
     chatPlan: innerChat(chat),
   });
   const paidTimes = createPaidTimeEnder({ records, clock, upstream, catalog, onBroken });

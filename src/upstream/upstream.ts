@@ -29,6 +29,7 @@ import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { createSidecars } from "./sidecar/sidecars.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
@@ -163,6 +164,7 @@ export function createUpstream(
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const tokens = createAccessTokens(clock, dispatcher);
+  const sidecars = createSidecars(clock);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -257,6 +259,7 @@ export function createUpstream(
     ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
     restKey,
     limiter: createVendorRateLimiter(clock),
+    sidecarOf: sidecars.of,
   };
 
   return {
@@ -295,9 +298,9 @@ export function createUpstream(
       const stream = order.asked.stream;
       return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 });
     },
-    close() {
+    async close() {
       publicFetch.close();
-      return dispatcher.destroy();
+      await Promise.all([dispatcher.destroy(), sidecars.close()]);
     },
   };
 }
