@@ -22,6 +22,7 @@ import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
 import { resultAction } from "../src/run/result-action.ts";
+import { sessionActions } from "../src/sessions/session-actions.ts";
 import { fullPriceWords } from "../src/web/words.ts";
 import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
@@ -87,15 +88,20 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
     return spec;
   };
   const composites = [...pages, onefind(finder), onefindDeep(finder), consultAction(unused)];
-  const actionCatalog = openActionCatalog(() => catalog, [...ours, ...composites]);
+  const sessions = { deps: unused, vendor: unused, commands: unused };
+  const actionCatalog = openActionCatalog(
+    () => catalog,
+    [...ours, ...composites],
+    (adapter) => sessionActions(adapter, sessions),
+  );
   return actionCatalog.all({ sandbox: false });
 }
 
 /** What has to be set for an action to be served; one of our own may need one of several. */
 function keysOf(action: CatalogAction, all: readonly CatalogAction[]): readonly string[] {
-  const { local } = action;
-  if (local === null) return vendorsOf(action).map((one) => keyWords(one, action.action));
-  const needs = new Set(local.needs?.() ?? []);
+  const vendors = vendorsOf(action);
+  if (vendors.length > 0) return vendors.map((one) => keyWords(one, action.action));
+  const needs = new Set(action.local?.needs?.() ?? []);
   return needs.size === 0 ? ["none"] : all.filter(({ id }) => needs.has(id)).flatMap((one) => keysOf(one, all));
 }
 

@@ -74,9 +74,10 @@ class OpenSession {
     const { signal } = this.#job;
     // Whoever ran it before may have grown its hold since its record was written.
     let next = signal.aborted ? this.#stopped() : await this.#pay(await this.#minutes(clock.epochMs()));
-    while (next === null) {
+    // The minute that is paid: at its very end, the one after it is the next.
+    for (let wall = 1; next === null; wall += 1) {
       const nowMs = clock.epochMs();
-      const wall = startedMinutes(nowMs - this.#openedMs);
+      wall = Math.max(wall, startedMinutes(nowMs - this.#openedMs));
       const untilMs = this.#openedMs + wall * MINUTE_MS;
       await wait(untilMs - nowMs, signal);
       next = signal.aborted ? this.#stopped() : await this.#tick(wall, untilMs);

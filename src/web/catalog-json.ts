@@ -14,17 +14,16 @@ export interface ServiceShown {
   readonly actions: readonly CatalogAction[];
 }
 
-function isOurs({ local, vendor }: CatalogAction): boolean {
-  return local !== null && vendor === undefined;
-}
-
 /** The actions by service, in the order of their names. A service of several vendors has its id for a name. */
 export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceShown[] {
   const services = new Map<string, CatalogAction[]>();
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
   return [...services].map(([service, own]) => {
     const adapters = new Set(
-      own.flatMap((action): readonly (Adapter | null)[] => (isOurs(action) ? [null] : vendorsOf(action))),
+      own.flatMap((action): readonly (Adapter | null)[] => {
+        const vendors = vendorsOf(action);
+        return vendors.length === 0 ? [null] : vendors;
+      }),
     );
     const [only] = adapters.size === 1 ? adapters : [];
     const docs = only?.id === service && /^https?:/.test(only.spec.docs) ? only.spec.docs : null;
