@@ -100,7 +100,7 @@ async function run(context: SessionContext, box: Box, command: BoxCommand) {
       msMax: command.timeoutMs + GRACE_MS,
       messages: {
         form: "connect",
-        heard(bytes, mark) {
+        heard(bytes) {
           const { event = {}, error } = processEvent.parse(JSON.parse(bytes.toString("utf8")));
           if (event.start?.pid !== undefined) heard.pid = event.start.pid;
           if (event.end !== undefined) heard.exitCode = event.end.exitCode;
@@ -108,18 +108,20 @@ async function run(context: SessionContext, box: Box, command: BoxCommand) {
           const { stdout = "", stderr = "" } = event.data ?? {};
           const more = output.stdout(Buffer.from(stdout, "base64")) && output.stderr(Buffer.from(stderr, "base64"));
           if (!more) heard.flooded = true;
-          return more && mark !== LAST_FRAME;
+          return more;
         },
       },
     },
   );
   if (answer.status !== 200) return lost(context, box, `the daemon answered ${answer.status}`);
-  const isLate = answer.cut === "late" || heard.error?.code === "deadline_exceeded";
-  if (heard.pid !== undefined && (heard.flooded || isLate)) await kill(context, box, heard.pid);
+  const { pid, exitCode, error } = heard;
+  // The daemon may keep its answer open behind its end; what was told is told.
+  const isLate = exitCode === undefined && (answer.cut === "late" || error?.code === "deadline_exceeded");
+  if (pid !== undefined && (heard.flooded || isLate)) await kill(context, box, pid);
   if (heard.flooded) return output.flooded();
   if (isLate) return output.timedOut();
-  if (heard.exitCode === undefined) return lost(context, box, heard.error?.message ?? "the command's end was not told");
-  return output.ended(heard.exitCode < 0 ? KILLED : heard.exitCode);
+  if (exitCode === undefined) return lost(context, box, error?.message ?? "the command's end was not told");
+  return output.ended(exitCode < 0 ? KILLED : exitCode);
 }
 
 async function close(context: SessionContext, id: string): Promise<void> {

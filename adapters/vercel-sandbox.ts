@@ -87,7 +87,7 @@ async function run(context: SessionContext, id: string, command: BoxCommand) {
     },
   });
   if (isGone(answer) || /^sandbox_/.test(heard.error ?? "")) throw new BoxGone("the vendor has stopped it");
-  const late = answer.cut === "late";
+  const late = answer.cut === "late" && heard.exitCode === undefined;
   if (heard.id !== undefined && (heard.flooded || late)) {
     const how = about(context, id, { command: heard.id, signal: KILL });
     // One that does not go is ended with its machine.

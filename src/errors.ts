@@ -285,6 +285,13 @@ export const ERRORS = {
     message: "{limit} jobs of this kind are already running.",
     hint: "Poll one of the running jobs until it is done.",
   },
+  unpaid_costs: {
+    status: 429,
+    retry: false,
+    message:
+      "Today vendors took more from us for this account's free calls (misses, unreadable pages) than it may have.",
+    hint: "Wait for Retry-After (midnight UTC); actions whose price is due in any case, and models, go on. Or ask the operator to raise UNPAID_COST_CENTS.",
+  },
   inference_cap: {
     status: 429,
     retry: false,

@@ -21,10 +21,12 @@ import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
+import { shareRoutes } from "./gateway/share-routes.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
+import { createUnpaidCosts } from "./limits/unpaid-costs.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
@@ -151,12 +153,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const callers = await openCallers(config, stores);
+  // The parent serves nobody, so it knows of no route.
+  const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, log);
-  const { keptBytesMax } = config;
+  const { keptBytesMax, unpaidCostNano } = config;
+  const unpaid = createUnpaidCosts({ clock: systemClock, freeNano: unpaidCostNano > 0 ? unpaidCostNano : null });
   const kinds = [...composites.jobKinds, sessions.kind, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
   const parts = {
     stores,
+    unpaid,
     kinds,
     owner,
     catalog: catalog.current,
@@ -177,6 +183,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...callers.doors,
     observer,
     ledger: stores.ledger,
+    unpaid,
     leases,
     leaseMs: LEASE_MS,
     owner,
@@ -234,6 +241,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await composites.close();
     actionCatalog.close();
     await leases.stop();
+    sharedRoutes.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);
     await stores.close();
     await failedCalls.close();

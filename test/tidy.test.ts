@@ -53,7 +53,12 @@ const LINES: Record<string, number> = {
 };
 
 /** Vocabulary that siblings may share: types of what an adapter says, and of what the catalog made of it. */
-const SHARED_TYPES = ["src/catalog/action.ts", "src/catalog/adapter.ts", "src/catalog/catalog.ts"];
+const SHARED_TYPES = [
+  "src/catalog/action.ts",
+  "src/catalog/adapter.ts",
+  "src/catalog/catalog.ts",
+  "src/catalog/chat-wire.ts",
+];
 /** The composition root, the command and the demo start each other's parts. */
 const ROOTS = [
   "src/main.ts",
@@ -122,10 +127,7 @@ const SHORT_LINES = 200;
 const SHORT_SHARE = 0.85;
 /** Longer ones say here why they are one file. */
 const LONG_LINES = 400;
-const LONG: Readonly<Record<string, string>> = {
-  "src/catalog/adapter.ts": "all that an adapter can say, in the one file that adapters import",
-  "src/errors.ts": "every code that callers are told, as one table",
-};
+const LONG: Readonly<Record<string, string>> = { "src/errors.ts": "every code that callers are told, as one table" };
 
 /** An object that is spread where it is written puts several fields on a line; the formatter's own way is one a line. */
 const SPREAD_LITERAL = /\.\.\.\{/g;
@@ -216,6 +218,8 @@ describe("the house", () => {
     const allowed: Record<string, string> = { adapters: "#adapter", tiers: "#tier" };
     const broken = source
       .filter((file) => !file.startsWith("src/"))
+      // The programs of sidecars are outside of this process, and import a vendor's package.
+      .filter((file) => !file.endsWith(".helper.ts"))
       .filter((file) => importsOf(file).some(({ target }) => target !== allowed[file.split("/")[0] ?? ""]));
     expect(broken).toEqual([]);
   });

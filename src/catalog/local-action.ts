@@ -96,6 +96,8 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly launches?: LaunchSpec<P>;
   /** Who is named as having served. Default: ourselves. */
   readonly provider?: string;
+  /** Actions that it cannot do without: one of them must be served. Asked whenever the catalog is replaced. Default: it needs none. */
+  needs?(): readonly string[];
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
   /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */

@@ -59,6 +59,7 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
     }),
     price: { mode: "fixed", cents: 2 },
     upstreamCentsMax: () => 3,
+    needs: () => [finder().find.action],
     async run({ query: words, limit: most }, call) {
       const spec = finder();
       const found = await findPeople({ query: words, limit: most, named: personIn(words, spec.roles) }, spec, call);

@@ -45,10 +45,14 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null, native: null };
 }
 
-function fromUs(local: LocalAction): CatalogAction {
+/** Whether a function of ours has somebody to do it with. */
+function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
+  return local.needs?.().some((id) => catalog.action(id, audience)?.configured === true) ?? true;
+}
+
+function fromUs(local: LocalAction, served: Pick<CatalogAction, "configured" | "inSandbox">): CatalogAction {
   const { service, action, example } = local;
   const id = `${service}/${action}`;
-  const served = { configured: true, inSandbox: true };
   return {
     id,
     service,
@@ -86,14 +90,18 @@ function viewOf(catalog: Catalog, { locals, ofVendor }: Ours, audience: Audience
   const withVendors = [...catalog.adapters(audience).values()].flatMap((one) =>
     fromVendor(one, ofVendor(one), inPlay.get(one.id)?.configured ?? false),
   );
-  const all = [...sold, ...native, ...withVendors, ...locals.map(fromUs)];
+  const ours = locals.map((local) => {
+    const inSandbox = canBeDone(local, catalog, { sandbox: true });
+    return fromUs(local, { configured: canBeDone(local, catalog, audience), inSandbox });
+  });
+  const all = [...sold, ...native, ...withVendors, ...ours];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
 
 /** Functions of ours that are done with one vendor: they can be had where it can. */
 function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: boolean): readonly CatalogAction[] {
-  return locals.map((local) => ({ ...fromUs(local), configured: vendor.configured, inSandbox, vendor }));
+  return locals.map((local) => ({ ...fromUs(local, { configured: vendor.configured, inSandbox }), vendor }));
 }
 
 /**

@@ -13,6 +13,7 @@ import type { CatalogAction } from "./action-catalog.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
+import { withLinks } from "./linked-files.ts";
 import { localCandidate } from "./local-candidate.ts";
 import type { CheckedCall } from "./read-call.ts";
 import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
@@ -60,6 +61,22 @@ async function careFor(
   return { kind: "body", body: { json: hidden.restore(json) } };
 }
 
+/** The calls as they go out, with links in place of ids of files. */
+async function linkedCalls(
+  offered: readonly OfferedCall[],
+  payer: Payer,
+  { linkFile }: RunDeps,
+): Promise<readonly OfferedCall[] | GatewayError> {
+  if (offered.every(({ offer }) => offer.spec.files === undefined)) return offered;
+  const linked: OfferedCall[] = [];
+  for (const one of offered) {
+    const params = await withLinks(one.offer, one.hidden.params, { payer, linkFile });
+    if (params instanceof GatewayError) return params;
+    linked.push({ ...one, hidden: { ...one.hidden, params } });
+  }
+  return linked;
+}
+
 async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
   const { sold, params, row, payer } = call;
   const offered = offeredCalls(call);
@@ -70,8 +87,10 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
     const refused = foreign ?? (await deps.paidTimes.refusal(offer, own, payer));
     if (refused !== null) return refused;
   }
+  const linked = await linkedCalls(offered, payer, deps);
+  if (linked instanceof GatewayError) return linked;
   const around = (offer: ActionOffer) => deps.paidTimes.around(offer, params, { payer, callId: order.id });
-  const byCandidate = candidatesOf(offered, call, { ...order, around, upstream: deps.upstream });
+  const byCandidate = candidatesOf(linked, call, { ...order, around, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
@@ -140,6 +159,11 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
   };
 }
 
+/** Whether it can come to an end that is not charged, having asked vendors well: a miss, a wall, a job that found nothing. */
+function endsFree({ facts, local }: CatalogAction): boolean {
+  return facts.price.freeOnMiss === true || local !== null;
+}
+
 function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
   const launches = local?.launches;
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
@@ -174,6 +198,7 @@ export async function actionPlan(
     hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano: order.maxCostNano,
+    mayBeFree: !free && endsFree(action) && (action.local?.launches !== undefined || upstreamNanoMax() > 0),
     slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,

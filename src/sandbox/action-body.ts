@@ -10,6 +10,8 @@ export interface VendorWords {
   readonly isText: boolean;
   /** What is sent instead, byte by byte. */
   readonly bytes?: Buffer;
+  /** Of a web socket: what is said on it before it is closed. */
+  readonly messages?: readonly (string | Uint8Array)[];
 }
 
 type JsonRecord = { [name: string]: Json };

@@ -38,18 +38,22 @@ function placeOf(pathname: string): {
 }
 
 function wordsOf(arrival: Arrival, vendors: Vendors, room: MachineRoom): VendorWords {
-  const { method, target, body } = arrival;
+  const { method, target, body, said } = arrival;
   const { adapter, origin, path } = placeOf(target.url.pathname);
   const spec = vendors.get(adapter)?.spec;
   if (spec?.sessions === undefined) return refused(404, `${adapter} has no sessions.`);
   if (body === null) return refused(413, "The request body is too large.");
-  if (!hasKey(spec.auth, target.headers, target.url.searchParams, {})) return refused(401, "The API key is missing.");
+  const keyless = origin !== undefined && spec.keylessOrigins?.includes(origin) === true;
+  if (!keyless && !hasKey(spec.auth, target.headers, target.url.searchParams, {})) {
+    return refused(401, "The API key is missing.");
+  }
   const { headers, url } = target;
   const request = { method, origin, path, query: url.searchParams, headers, body, json: jsonOf(body) };
-  const answer = spec.sessions.standIn(request, room.of(adapter));
-  const { status, headers: told = {}, body: said } = answer;
-  if (said instanceof Uint8Array) return { status, headers: told, body: "", isText: true, bytes: Buffer.from(said) };
-  return { status, headers: told, body: said ?? "", isText: said === undefined };
+  const answer = spec.sessions.standIn(said === undefined ? request : { ...request, said }, room.of(adapter));
+  const { status, headers: told = {}, body: words, messages } = answer;
+  if (messages !== undefined) return { status, headers: told, body: "", isText: true, messages };
+  if (words instanceof Uint8Array) return { status, headers: told, body: "", isText: true, bytes: Buffer.from(words) };
+  return { status, headers: told, body: words ?? "", isText: words === undefined };
 }
 
 /** Decides the answer. What the vendor would refuse is refused, whatever fault was asked for. */

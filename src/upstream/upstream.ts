@@ -1,8 +1,9 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire, DialectName, ModelPaths, SessionContext } from "../catalog/adapter.ts";
+import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import { withMembers } from "../json-bytes.ts";
@@ -29,6 +30,7 @@ import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { createSidecars } from "./sidecar/sidecars.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
@@ -61,6 +63,8 @@ export interface ModelOrder {
   readonly requestId: string;
   /** Whose call it is, where somebody's: what it has opened for nothing is counted. */
   readonly account?: string;
+  /** Which conversation it is of; absent: it is of none. */
+  readonly conversation?: () => string;
   readonly completionId: string;
   readonly createdS: number;
   readonly stream: boolean;
@@ -163,6 +167,7 @@ export function createUpstream(
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const tokens = createAccessTokens(clock, dispatcher);
+  const sidecars = createSidecars(clock);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -187,7 +192,10 @@ export function createUpstream(
 
   function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey" | "upstreamModel">>(
     offer: AnOffer,
-    order: Pick<ModelOrder, "requestId" | "account" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
+    order: Pick<
+      ModelOrder,
+      "requestId" | "account" | "conversation" | "stream" | "servedSlug" | "contextTokens" | "clocks"
+    >,
     {
       lane,
       wire,
@@ -219,7 +227,7 @@ export function createUpstream(
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const attempt = (to: AnswerSink, media?: FetchedMedia): Attempt => {
-          const key = ring.take();
+          const key = ring.take(order.conversation);
           const body = lane.request(media);
           const sent = wire.paths === undefined ? body : placed(body, wire.paths, offer, order.stream);
           const request = exchangeRequest(vendor, key, sent, { adapter: offer.adapter, requestId: order.requestId });
@@ -257,6 +265,7 @@ export function createUpstream(
     ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
     restKey,
     limiter: createVendorRateLimiter(clock),
+    sidecarOf: sidecars.of,
   };
 
   return {
@@ -295,9 +304,9 @@ export function createUpstream(
       const stream = order.asked.stream;
       return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 });
     },
-    close() {
+    async close() {
       publicFetch.close();
-      return dispatcher.destroy();
+      await Promise.all([dispatcher.destroy(), sidecars.close()]);
     },
   };
 }

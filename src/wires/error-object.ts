@@ -47,6 +47,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   concurrency_limit: "rate_limit_error",
   session_busy: "rate_limit_error",
   too_many_inflight: "rate_limit_error",
+  unpaid_costs: "rate_limit_error",
   inference_cap: "insufficient_quota",
   upstream_error: "upstream_error",
   all_blocked: "upstream_error",

@@ -1,6 +1,7 @@
 // Four vendors of machines, each spoken to over real sockets in its own wire: what a command comes to, what may go wrong, and what is refused.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import e2b from "../../adapters/e2b.ts";
 import runloop from "../../adapters/runloop.ts";
@@ -252,6 +253,80 @@ describe("a time that is over", () => {
       "vercel-sandbox": '"timeout":1000',
     };
     expect(asked.join("\n")).toContain(said[id]);
+  });
+});
+
+describe("E2B's specification", () => {
+  // Names and types of its openapi of 2026-08-21, and of envd's process.proto, as far as they are sent.
+  const text = { type: "string" };
+  const texts = { type: "object", additionalProperties: text };
+  const closed = (properties: object, required: string[] = []) => {
+    return { type: "object", properties, required, additionalProperties: false };
+  };
+  const seconds = { type: "integer", minimum: 0 };
+  const told: readonly [operation: RegExp, query: object, body: object | null][] = [
+    [
+      /^POST \/sandboxes$/,
+      closed({}),
+      closed({ templateID: text, timeout: seconds, metadata: texts, envVars: texts, secure: { type: "boolean" } }, [
+        "templateID",
+      ]),
+    ],
+    [/^POST \/sandboxes\/[^/]+\/timeout$/, closed({}), closed({ timeout: seconds }, ["timeout"])],
+    [/^GET \/sandboxes\/[^/]+$/, closed({}), null],
+    [/^DELETE \/sandboxes\/[^/]+$/, closed({}), null],
+    [/^GET \/v2\/sandboxes$/, closed({ metadata: text }), null],
+    [
+      /^POST \/process.Process\/Start$/,
+      closed({}),
+      closed({
+        process: closed({ cmd: text, args: { type: "array", items: text } }, ["cmd", "args"]),
+        stdin: { type: "boolean" },
+      }),
+    ],
+    [
+      /^POST \/process.Process\/SendSignal$/,
+      closed({}),
+      closed({ process: closed({ pid: { type: "integer" } }), signal: { enum: ["SIGNAL_SIGKILL"] } }),
+    ],
+  ];
+
+  it("has a name for all that was sent to it by the tests above", () => {
+    const ajv = new Ajv2020();
+    const used = new Set<RegExp>();
+    for (const { method, path, query, body, json } of bench("e2b").vendor.requests) {
+      const one = told.find(([operation]) => operation.test(`${method} ${path}`));
+      if (one === undefined) throw new Error(`${method} ${path} is not in the specification`);
+      const [operation, ofQuery, ofBody] = one;
+      used.add(operation);
+      expect(ajv.validate(ofQuery, Object.fromEntries(query)), ajv.errorsText()).toBe(true);
+      const framed = path.endsWith("/Start") ? (JSON.parse(Buffer.from(body).toString("utf8", 5)) as unknown) : json;
+      if (ofBody === null) expect(body).toHaveLength(0);
+      else expect(ajv.validate(ofBody, framed), `${path} ${ajv.errorsText()}`).toBe(true);
+    }
+    expect(used.size).toBe(told.length);
+  });
+});
+
+describe("an answer of Runloop that is too long", () => {
+  it("is not kept: fewer lines are asked for, and a line that is longer still ends the command", async () => {
+    const at = bench("runloop");
+    at.vendor.prints("lines", { stdout: "the last lines" });
+    const box = await create(at);
+    const long = {
+      status: "completed",
+      devbox_id: "d",
+      execution_id: "e",
+      stdout: "x".repeat(3 * 1024 * 1024),
+      exit_status: 0,
+    };
+    at.vendor.next(/wait_for_status/, { status: 200, body: long });
+    expect(await at.run(box, "lines")).toMatchObject({ stdout: "the last lines", exit_code: 0 });
+    expect(at.vendor.requests.slice(-2).map(({ query }) => query.get("last_n"))).toEqual(["10000", "100"]);
+    at.vendor.next(/wait_for_status/, { status: 200, body: long });
+    at.vendor.next(/wait_for_status/, { status: 200, body: long });
+    expect(await at.run(box, "lines")).toEqual({ stdout: "", stderr: "", exit_code: 137, truncated: true });
+    expect(at.vendor.requests.at(-1)?.url).toContain("/kill");
   });
 });
 
