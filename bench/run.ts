@@ -8,6 +8,7 @@ import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
 import { actions } from "./scenarios/actions.ts";
+import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
@@ -33,6 +34,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   pages,
   jobs,
   redis,
+  allocated,
   micro,
 };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]

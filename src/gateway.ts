@@ -21,6 +21,7 @@ import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
 import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
+import { shareRoutes } from "./gateway/share-routes.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
@@ -152,6 +153,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const callers = await openCallers(config, stores);
+  // The parent serves nobody, so it knows of no route.
+  const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, log);
   const { keptBytesMax, unpaidCostNano } = config;
   const unpaid = createUnpaidCosts({ clock: systemClock, freeNano: unpaidCostNano > 0 ? unpaidCostNano : null });
@@ -238,6 +241,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await composites.close();
     actionCatalog.close();
     await leases.stop();
+    sharedRoutes.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);
     await stores.close();
     await failedCalls.close();

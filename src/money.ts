@@ -51,7 +51,8 @@ export function nano(value: number): Nano {
 
 /** Whole or fractional cents as nano-USD, rounded up. */
 export function nanoFromCents(cents: number): Nano {
-  return nano(Math.ceil(Number((cents * NANO_PER_CENT).toFixed(3))));
+  const exact = cents * NANO_PER_CENT;
+  return nano(Number.isSafeInteger(exact) ? exact : Math.ceil(Number(exact.toFixed(3))));
 }
 
 export function add(a: Nano, b: Nano): Nano {

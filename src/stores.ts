@@ -21,6 +21,8 @@ import type { Subscription } from "./storage/redis-channel.ts";
 import { openRedis, type RedisLink } from "./storage/redis-link.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
 
+/** Where processes tell each other how routes are. */
+const NEWS_CHANNEL = "tollgate:news";
 /** A hold whose process has gone ends this long after it was last renewed. */
 export const LEASE_MS = 60_000;
 
@@ -37,7 +39,16 @@ export interface Stores {
   onKeysChanged(forget: (accountId: string | null) => void): Promise<void>;
   /** Whether changes that other processes make are heard of at this moment. */
   hearsChanges(): boolean;
+  /** Tells the other processes something that is good to know and no more; null where this one is all there is. */
+  readonly others: Others | null;
   close(): Promise<void>;
+}
+
+export interface Others {
+  /** Rejects where it could not be told. */
+  tell(text: string): Promise<void>;
+  /** Hears what is told, its own words too. `onGap`: something may have been missed. */
+  hear(onText: (text: string) => void, onGap: () => void): Promise<void>;
 }
 
 export interface StoreEvents {
@@ -72,6 +83,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     archiveBehindMs: null,
     onKeysChanged: () => Promise.resolve(),
     hearsChanges: () => true,
+    others: null,
     close: () => thread.close(),
   };
 }
@@ -116,6 +128,12 @@ async function openServer(url: string, config: Config, events: StoreEvents): Pro
         changes = await link.subscribe(CHANGED_CHANNEL, forget, () => forget(null));
       },
       hearsChanges: () => changes?.isListening() ?? false,
+      others: {
+        tell: (text) => link.publish(NEWS_CHANNEL, text),
+        async hear(onText, onGap) {
+          await link.subscribe(NEWS_CHANNEL, onText, onGap);
+        },
+      },
       async close() {
         await ledger.close();
         for (const close of opened.reverse()) await close();

@@ -53,7 +53,12 @@ const LINES: Record<string, number> = {
 };
 
 /** Vocabulary that siblings may share: types of what an adapter says, and of what the catalog made of it. */
-const SHARED_TYPES = ["src/catalog/action.ts", "src/catalog/adapter.ts", "src/catalog/catalog.ts"];
+const SHARED_TYPES = [
+  "src/catalog/action.ts",
+  "src/catalog/adapter.ts",
+  "src/catalog/catalog.ts",
+  "src/catalog/chat-wire.ts",
+];
 /** The composition root, the command and the demo start each other's parts. */
 const ROOTS = [
   "src/main.ts",

@@ -4,7 +4,6 @@ import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./actio
 import type {
   AdapterSpec,
   ChatSpec,
-  ChatWire,
   ModelEnd,
   ModelSpec,
   PartBounds,
@@ -12,6 +11,7 @@ import type {
   UnitKind,
   UnitModelSpec,
 } from "./adapter.ts";
+import type { ChatWire } from "./chat-wire.ts";
 import type { Kind } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 

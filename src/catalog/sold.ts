@@ -1,6 +1,7 @@
 // What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
-import type { ChatSpec, ChatWire, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
+import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
+import type { ChatWire } from "./chat-wire.ts";
 import { blendOf, compilePrice, dearest, isDearer, priceOn, sellAt } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";

@@ -10,7 +10,6 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
-import type { MovedConversations } from "../upstream/moved-conversations.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
@@ -67,7 +66,7 @@ function keepAliveMs({ request }: PlanCall): number | null {
 }
 
 /** For who says himself in which order routes are tried. */
-const NEVER_MOVED: MovedConversations = { size: 0, routeOf: () => null, served() {} };
+const NEVER_MOVED = { size: 0, routeOf: () => null };
 
 /** What every model of a call is made fit with. */
 interface Make {
@@ -75,6 +74,7 @@ interface Make {
   readonly read: ModelRequest;
   readonly requestId: string;
   readonly account: string | undefined;
+  readonly conversation: () => string;
   readonly id: string;
   readonly createdS: number;
   /** Where the routes that cannot serve the call are written down; null: nobody wants to know. */
@@ -107,6 +107,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     answers: read.answers({ id: make.id, createdS: make.createdS, model: model.slug }),
     requestId: make.requestId,
     ...(make.account === undefined ? {} : { account: make.account }),
+    conversation: make.conversation,
     completionId: make.id,
     createdS: make.createdS,
     stream: read.stream,
@@ -233,11 +234,18 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const atMs = deps.clock.epochMs();
   const createdS = Math.floor(atMs / 1000);
   const isTraced = request.headers.get("x-tollgate-trace") === "1";
+  const asked = resolved.asked.map(({ name }) => name).join(",");
+  let key: string | null = null;
+  const conversation = () => {
+    key ??= conversationKey(call, asked, read.asked.body);
+    return key;
+  };
   const make: Make = {
     deps,
     read,
     requestId: request.id,
     account: audience.payer?.id,
+    conversation,
     id,
     createdS,
     unfit: isTraced ? [] : null,
@@ -245,12 +253,6 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const fits = fitModels(resolved.models, make);
   if (fits instanceof GatewayError) return fits;
   const { health, moved } = deps.upstream;
-  const asked = resolved.asked.map(({ name }) => name).join(",");
-  let key: string | null = null;
-  const conversation = () => {
-    key ??= conversationKey(call, asked, read.asked.body);
-    return key;
-  };
   // Who says himself in which order routes are tried has them in that order.
   const keepsOrder = read.preferences !== null && (read.preferences.order ?? read.preferences.sort) !== null;
   const ordered = (some: readonly FitModel[]): RouteOrder | GatewayError => {

@@ -46,7 +46,10 @@ function byWeight(placed: readonly Placed[], conversation: () => string): readon
 /** `conversation` is asked for only where it matters: where a model has several deployments, or a conversation has moved lately. */
 export function routeOrder(
   placed: readonly Placed[],
-  { conversation, moved }: { readonly conversation: () => string; readonly moved: MovedConversations },
+  {
+    conversation,
+    moved,
+  }: { readonly conversation: () => string; readonly moved: Pick<MovedConversations, "size" | "routeOf"> },
 ): RouteOrder {
   const shared = byWeight(placed, conversation);
   const [first = null] = shared;

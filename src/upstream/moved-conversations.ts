@@ -3,6 +3,8 @@ import type { Clock } from "../clock.ts";
 
 const MOVED_MS = 600_000;
 const CONVERSATIONS_MAX = 100_000;
+/** The most that is told to others at once. What is left out is not known there, and costs them no more than a cache. */
+const NEWS_MAX = 1_000;
 
 interface Moved {
   readonly healthKey: string;
@@ -16,11 +18,35 @@ export interface MovedConversations {
   routeOf(conversation: string): string | null;
   /** It was served there, for ten minutes from now on; `isFirst`: by the route that it would have been sent to anyway. */
   served(conversation: string, healthKey: string, isFirst: boolean): void;
+  /** Which have moved here since this was last asked, the newest last; `null`: back to where any call goes. */
+  news(): readonly MovedNews[];
+  /** Those that moved last, for one who knows of none. */
+  known(): readonly MovedNews[];
+  /** Another process has served it there; it is told to nobody. */
+  hear(news: MovedNews): void;
 }
+
+export type MovedNews = readonly [conversation: string, healthKey: string | null];
 
 /** Keeps at most so many; the one that was served the longest ago leaves first. */
 export function createMovedConversations(clock: Clock): MovedConversations {
   const moved = new Map<string, Moved>();
+  let changed = new Map<string, string | null>();
+
+  function note(conversation: string, healthKey: string | null): void {
+    changed.delete(conversation);
+    const [oldest] = changed.size >= NEWS_MAX ? changed.keys() : [];
+    if (oldest !== undefined) changed.delete(oldest);
+    changed.set(conversation, healthKey);
+  }
+
+  function put(conversation: string, healthKey: string): void {
+    moved.delete(conversation);
+    const [oldest] = moved.size >= CONVERSATIONS_MAX ? moved.keys() : [];
+    if (oldest !== undefined) moved.delete(oldest);
+    moved.set(conversation, { healthKey, untilMs: clock.elapsedMs() + MOVED_MS });
+  }
+
   return {
     get size() {
       return moved.size;
@@ -33,11 +59,20 @@ export function createMovedConversations(clock: Clock): MovedConversations {
       return null;
     },
     served(conversation, healthKey, isFirst) {
-      moved.delete(conversation);
-      if (isFirst) return;
-      const [oldest] = moved.size >= CONVERSATIONS_MAX ? moved.keys() : [];
-      if (oldest !== undefined) moved.delete(oldest);
-      moved.set(conversation, { healthKey, untilMs: clock.elapsedMs() + MOVED_MS });
+      if (!isFirst) {
+        put(conversation, healthKey);
+        note(conversation, healthKey);
+      } else if (moved.delete(conversation)) note(conversation, null);
+    },
+    news() {
+      const told = [...changed];
+      changed = new Map();
+      return told;
+    },
+    known: () => [...moved].slice(-NEWS_MAX).map(([conversation, { healthKey }]) => [conversation, healthKey] as const),
+    hear([conversation, healthKey]) {
+      if (healthKey === null) moved.delete(conversation);
+      else put(conversation, healthKey);
     },
   };
 }

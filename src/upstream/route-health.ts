@@ -32,6 +32,14 @@ interface State {
   probing: boolean;
 }
 
+/** What other processes are told of a route: how long it rests from now on, 0 for not at all any more. */
+export interface RouteNews {
+  readonly healthKey: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly restMs: number;
+}
+
 /** A candidate whose rest has ended is probed by one call; others keep away from it until that has answered. */
 export interface RouteHealth extends Health {
   /** The routes that rest now, for the metrics. */
@@ -40,6 +48,12 @@ export interface RouteHealth extends Health {
   rests(route: Candidate): boolean;
   /** How fast a route has been; null: it has not served yet. */
   speedOf(healthKey: string): RouteSpeed | null;
+  /** What this process has found since it was last asked. */
+  news(): readonly RouteNews[];
+  /** What rests at this moment, for one who knows nothing yet. */
+  known(): readonly RouteNews[];
+  /** What another process has found: it counts as our own, and is told to nobody. */
+  hear(news: RouteNews): void;
 }
 
 function failsTooOften(state: State): boolean {
@@ -60,14 +74,20 @@ function restFor(state: State, failure: AttemptFailure): number {
 export function createRouteHealth(clock: Clock): RouteHealth {
   const states = new Map<string, State>();
   const figures = createRouteFigures();
+  /** Routes whose rest has begun or ended here; at most as many as there are states. */
+  const changed = new Set<string>();
 
-  function stateOf(route: Candidate): State {
+  function stateOf(route: Pick<Candidate, "healthKey" | "provider" | "model">): State {
     const known = states.get(route.healthKey);
     if (known !== undefined) return known;
     const { provider, model } = route;
     const fresh = { provider, model, failuresInARow: 0, results: [], restUntilMs: 0, rests: 0, probing: false };
     if (states.size >= STATES_MAX) {
-      for (const [key, state] of states) if (!rests(state)) states.delete(key);
+      for (const [key, state] of states) {
+        if (rests(state)) continue;
+        states.delete(key);
+        changed.delete(key);
+      }
     }
     states.set(route.healthKey, fresh);
     return fresh;
@@ -75,6 +95,19 @@ export function createRouteHealth(clock: Clock): RouteHealth {
 
   function rests(state: State): boolean {
     return clock.elapsedMs() < state.restUntilMs || state.probing;
+  }
+
+  function newsOf(healthKey: string): readonly RouteNews[] {
+    const state = states.get(healthKey);
+    if (state === undefined) return [];
+    const restMs = Math.max(0, Math.ceil(state.restUntilMs - clock.elapsedMs()));
+    return [{ healthKey, provider: state.provider, model: state.model, restMs }];
+  }
+
+  function awake(state: State): void {
+    state.failuresInARow = 0;
+    state.restUntilMs = 0;
+    state.rests = 0;
   }
 
   function add(state: State, good: boolean): void {
@@ -104,11 +137,12 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       if (told !== undefined) figures.add(route, told);
       const state = states.get(route.healthKey);
       if (state === undefined) return;
-      if (state.restUntilMs > 0) state.results = [];
+      if (state.restUntilMs > 0) {
+        state.results = [];
+        changed.add(route.healthKey);
+      }
       add(state, true);
-      state.failuresInARow = 0;
-      state.restUntilMs = 0;
-      state.rests = 0;
+      awake(state);
     },
     bad(route, failure) {
       if (!FAILURES[failure.kind].rests || failure.spareKey === true) return this.unknown(route);
@@ -120,10 +154,22 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       if (restMs === 0) return;
       state.restUntilMs = clock.elapsedMs() + restMs;
       state.rests++;
+      changed.add(route.healthKey);
     },
     unknown(route) {
       const state = states.get(route.healthKey);
       if (state !== undefined) state.probing = false;
+    },
+    news() {
+      const told = [...changed].flatMap(newsOf);
+      changed.clear();
+      return told;
+    },
+    known: () => [...states.keys()].flatMap(newsOf).filter(({ restMs }) => restMs > 0),
+    hear(news) {
+      const state = stateOf(news);
+      if (news.restMs > 0) state.restUntilMs = clock.elapsedMs() + Math.min(news.restMs, RETRY_AFTER_MS_MAX);
+      else awake(state);
     },
     speedOf: (healthKey) => figures.of(healthKey),
     resting() {

@@ -1,8 +1,9 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
 import { Agent } from "undici";
-import type { ChatSpec, ChatWire, DialectName, ModelPaths, SessionContext } from "../catalog/adapter.ts";
+import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import { withMembers } from "../json-bytes.ts";
@@ -62,6 +63,8 @@ export interface ModelOrder {
   readonly requestId: string;
   /** Whose call it is, where somebody's: what it has opened for nothing is counted. */
   readonly account?: string;
+  /** Which conversation it is of; absent: it is of none. */
+  readonly conversation?: () => string;
   readonly completionId: string;
   readonly createdS: number;
   readonly stream: boolean;
@@ -189,7 +192,10 @@ export function createUpstream(
 
   function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey" | "upstreamModel">>(
     offer: AnOffer,
-    order: Pick<ModelOrder, "requestId" | "account" | "stream" | "servedSlug" | "contextTokens" | "clocks">,
+    order: Pick<
+      ModelOrder,
+      "requestId" | "account" | "conversation" | "stream" | "servedSlug" | "contextTokens" | "clocks"
+    >,
     {
       lane,
       wire,
@@ -221,7 +227,7 @@ export function createUpstream(
       },
       open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
         const attempt = (to: AnswerSink, media?: FetchedMedia): Attempt => {
-          const key = ring.take();
+          const key = ring.take(order.conversation);
           const body = lane.request(media);
           const sent = wire.paths === undefined ? body : placed(body, wire.paths, offer, order.stream);
           const request = exchangeRequest(vendor, key, sent, { adapter: offer.adapter, requestId: order.requestId });

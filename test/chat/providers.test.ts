@@ -233,32 +233,43 @@ describe("several keys of one vendor", () => {
     [403, {}],
     [429, { "retry-after": "30" }],
     [429, {}],
-  ])("after %i the next key is asked at once, and the first one rests", async (status, headers) => {
+  ])("after %i the other key is asked at once, and the conversation's own rests", async (status, headers) => {
     await withGateway(configured("openai", "first, second"), async (gateway) => {
-      vendor.refuse("first", status, headers);
       const { client } = await gateway.account({ kind: "personal" });
+      await client.chat.completions.create({ model: MODEL, messages: HELLO });
+      const [own = ""] = keysSeen();
+      const other = own === "first" ? "second" : "first";
+      vendor.refuse(own, status, headers);
       const startedMs = performance.now();
       const { data, response } = await client.chat.completions.create({ model: MODEL, messages: HELLO }).withResponse();
       // It would have waited for half a minute.
       expect(performance.now() - startedMs).toBeLessThan(15_000);
       expect(words(data.choices[0]?.message.content)).toBe(60);
       expect(response.headers.get("x-tollgate-attempts")).toBe("2");
-      expect(keysSeen()).toEqual(["first", "second"]);
+      expect(keysSeen()).toEqual([own, own, other]);
       for (let more = 0; more < 3; more++) await client.chat.completions.create({ model: MODEL, messages: HELLO });
-      expect(keysSeen()).toEqual(["first", "second", "second", "second", "second"]);
+      expect(keysSeen()).toEqual([own, own, other, other, other, other]);
     });
   });
 
-  it("are taken in turn while all are good, and all bad ones are our fault, not the caller's", async () => {
+  it("share conversations while all are good, and all bad ones are our fault, not the caller's", async () => {
     await withGateway(configured("openai", "first,second"), async (gateway) => {
       const { client } = await gateway.account({ kind: "personal" });
-      for (let more = 0; more < 4; more++) await client.chat.completions.create({ model: MODEL, messages: HELLO });
-      expect(keysSeen()).toEqual(["first", "second", "first", "second"]);
+      const ask = (text: string) =>
+        client.chat.completions.create({ model: MODEL, messages: [{ role: "user", content: text }] });
+      const texts = Array.from({ length: 16 }, (_, at) => `about ${at} [[pace: 100000]]`);
+      for (const text of texts) await ask(text);
+      const taken = keysSeen();
+      expect(new Set(taken)).toEqual(new Set(["first", "second"]));
+      // Each goes on with the key at which its prompt is cached.
+      for (const text of texts.slice(0, 4)) await ask(text);
+      expect(keysSeen()).toEqual([...taken, ...taken.slice(0, 4)]);
       vendor.refuse("first", 401);
       vendor.refuse("second", 402);
       const call = client.withOptions({ maxRetries: 2 }).chat.completions.create({ model: MODEL, messages: HELLO });
       await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
-      expect(keysSeen()).toEqual(["first", "second", "first", "second", "first", "second"]);
+      expect(new Set(keysSeen().slice(20))).toEqual(new Set(["first", "second"]));
+      expect(keysSeen()).toHaveLength(22);
     });
   });
 });

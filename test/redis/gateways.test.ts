@@ -177,6 +177,39 @@ it("an Idempotency-Key means the same at all of them", async () => {
   expect(await balanceCents(account)).toEqual([9, 0]);
 });
 
+it("what one finds out of its routes the others know a second later: who rests, and where a conversation has gone", async () => {
+  const account = await first().account();
+  const MODELS = ["sandbox/429-after-60", "sandbox/ok"];
+  const ask = async (gateway: TestGateway | undefined, text: string, models = MODELS) => {
+    const response = await fetch(`${gateway?.url}/api/llm/v1/chat/completions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${account.key}`,
+        "content-type": "application/json",
+        "x-tollgate-trace": "1",
+      },
+      body: JSON.stringify({ models, messages: [{ role: "user", content: `${text} [[pace: 100000]]` }] }),
+    });
+    expect(response.status).toBe(200);
+    const { tollgate } = (await response.json()) as { tollgate: { attempts: { model: string }[] } };
+    return { tried: tollgate.attempts.map(({ model }) => model), routes: response.headers.get("x-tollgate-routes") };
+  };
+  expect((await ask(gateways[0], "the one that moves")).tried).toEqual(MODELS);
+  // What is told is told in order: who knows of this one knows of all before it.
+  await ask(gateways[0], "a later one", ["sandbox/429-after-59", "sandbox/ok"]);
+  for (const gateway of gateways.slice(1)) {
+    // Asking would find it out.
+    await eventually(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return /^tollgate_route_resting\{.*429-after-59.*\} 1$/m.test(await gateway.metricsText()) || undefined;
+    }, "the others to know");
+    expect((await ask(gateway, "another")).tried).toEqual(["sandbox/ok"]);
+    const moved = await ask(gateway, "the one that moves");
+    expect(moved.tried).toEqual(["sandbox/ok"]);
+    expect(moved.routes).toContain("the conversation was served there");
+  }
+});
+
 /** A gateway with production's bound on its Redis, for the tests of that. */
 async function hastyGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
   const settings = { REDIS_URL: redis.url, ...archive, REDIS_COMMAND_MS: String(HASTY_MS), ...environment };

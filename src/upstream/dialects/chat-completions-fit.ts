@@ -1,6 +1,6 @@
 // Fits a body of OpenAI's wire to what its vendor takes of it: said in the vendor's own way where it has one, else left out.
 import { createHash } from "node:crypto";
-import type { ChatTakes, ChatWire } from "../../catalog/adapter.ts";
+import type { ChatTakes, ChatWire } from "../../catalog/chat-wire.ts";
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import { alternating } from "./chat-completions-turns.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";

@@ -1,5 +1,5 @@
 // The turns of a conversation in the converse wire, made of those of the messages wire.
-import type { ChatTakes } from "../../catalog/adapter.ts";
+import type { ChatTakes } from "../../catalog/chat-wire.ts";
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { Turn } from "./messages-turns.ts";
 

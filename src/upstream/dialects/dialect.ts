@@ -1,5 +1,6 @@
 // What a vendor's wire must do: put a request into it, and read what comes back, as neutral events or as the caller's own bytes.
-import type { ChatSpec, ChatWire } from "../../catalog/adapter.ts";
+import type { ChatSpec } from "../../catalog/adapter.ts";
+import type { ChatWire } from "../../catalog/chat-wire.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
 import type {

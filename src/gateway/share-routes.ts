@@ -1,0 +1,76 @@
+// Processes over one Redis tell each other once a second which routes rest, and where conversations have gone. Nothing of it is read on a
+// call's path, and what is missed is found out again by each of them.
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { Others } from "../stores.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+
+const TELL_MS = 1_000;
+/** More than one message can hold; a longer one is nobody's of ours. */
+const NEWS_CHARACTERS_MAX = 1_048_576;
+
+const newsSchema = z.object({
+  from: z.string(),
+  /** Its sender knows nothing yet. */
+  asks: z.boolean(),
+  routes: z.array(
+    z.object({ healthKey: z.string(), provider: z.string(), model: z.string(), restMs: z.number().min(0) }),
+  ),
+  moved: z.array(z.tuple([z.string(), z.string().nullable()])),
+});
+type News = z.infer<typeof newsSchema>;
+
+function newsIn(text: string): News | null {
+  if (text.length > NEWS_CHARACTERS_MAX) return null;
+  try {
+    return newsSchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+export interface SharedRoutes {
+  stop(): void;
+}
+
+/** Begins to tell and to hear; one that is away is told nothing. Answers once it listens. */
+export async function shareRoutes({ health, moved }: Upstream, others: Others | null): Promise<SharedRoutes> {
+  if (others === null) return { stop() {} };
+  const from = randomUUID();
+  /** We know nothing yet, or may have missed something. */
+  let asks = true;
+  /** Somebody else does. */
+  let asked = false;
+  let telling = false;
+
+  async function tell(to: Others): Promise<void> {
+    const routes = asked ? [...health.news(), ...health.known()] : health.news();
+    const conversations = asked ? [...moved.news(), ...moved.known()] : moved.news();
+    if (!asks && routes.length === 0 && conversations.length === 0) {
+      asked = false;
+      return;
+    }
+    const news: News = { from, asks, routes: [...routes], moved: conversations.map(([one, at]) => [one, at]) };
+    [asks, asked, telling] = [false, false, true];
+    // What could not be told is old by the time that it could.
+    await to.tell(JSON.stringify(news)).catch(() => {});
+    telling = false;
+  }
+
+  function hear(text: string): void {
+    const news = newsIn(text);
+    if (news === null || news.from === from) return;
+    asked ||= news.asks;
+    for (const route of news.routes) health.hear(route);
+    for (const conversation of news.moved) moved.hear(conversation);
+  }
+
+  await others.hear(hear, () => {
+    asks = true;
+  });
+  const timer = setInterval(() => {
+    if (!telling) void tell(others);
+  }, TELL_MS);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,30 @@
+// Conversations that have moved, as processes tell each other of them.
+import { expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { createMovedConversations } from "../../src/upstream/moved-conversations.ts";
+
+it("are told once, the newest state of each, and what was heard is told to nobody", () => {
+  const [here, there] = [createMovedConversations(systemClock), createMovedConversations(systemClock)];
+  here.served("a", "x", false);
+  here.served("b", "x", false);
+  here.served("b", "first", true);
+  here.served("never moved", "first", true);
+  const news = here.news();
+  expect(news).toEqual([
+    ["a", "x"],
+    ["b", null],
+  ]);
+  expect(here.news()).toEqual([]);
+  for (const one of news) there.hear(one);
+  expect([there.routeOf("a"), there.routeOf("b"), there.news()]).toEqual(["x", null, []]);
+  there.hear(["a", null]);
+  expect(there.size).toBe(0);
+});
+
+it("that nobody asks for take no more room than a thousand", () => {
+  const moved = createMovedConversations(systemClock);
+  for (let at = 0; at < 3_000; at++) moved.served(String(at), "x", false);
+  expect([moved.size, moved.known().length]).toEqual([3_000, 1_000]);
+  const news = moved.news();
+  expect([news.length, news.at(-1)]).toEqual([1_000, ["2999", "x"]]);
+});
