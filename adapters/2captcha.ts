@@ -98,7 +98,7 @@ export default defineAdapter({
       description:
         "Says whether a captcha is solved, and the solution. Ask again after five seconds while it is processing.",
       category: "scraping",
-      keywords: ["captcha", "solution", "token", "poll"],
+      keywords: ["captcha", "solution", "answer to a captcha", "token", "poll"],
       effect: "read",
       params: z.strictObject({ taskId: z.int().positive().describe("The taskId of 2captcha/create-task") }),
       price: { mode: "fixed", cents: 0 },

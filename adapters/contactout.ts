@@ -238,7 +238,13 @@ export default defineAdapter({
       ...common,
       description:
         "Who is behind an email address: name, LinkedIn profile, position, company with its size and seat. An unknown one is free.",
-      keywords: ["reverse email lookup", "who is this email", "enrich email", "person from email"],
+      keywords: [
+        "reverse email lookup",
+        "who is this email",
+        "owner behind an email address",
+        "enrich email",
+        "person from email",
+      ],
       params: z.strictObject({ email: email.describe("The address, a private one or one of work") }),
       price: { mode: "fixed", cents: 10, freeOnMiss: true },
       upstreamCents: EMAIL_CENTS,

@@ -13,7 +13,6 @@ import {
   type SessionContext,
   type StandInAnswer,
   type StandInRequest,
-  shellWord,
   z,
 } from "#adapter";
 
@@ -22,15 +21,17 @@ interface Box {
   readonly token: string;
 }
 
-/** What a message of a running command says (envd's process.Process/Start), as far as it is read. */
-interface ProcessEvent {
-  readonly event?: {
-    readonly start?: { readonly pid?: number };
-    readonly data?: { readonly stdout?: string; readonly stderr?: string };
-    readonly end?: { readonly exitCode?: number };
-  };
-  readonly error?: { readonly code?: string; readonly message?: string };
-}
+/** What a message of a running command says (envd's process.Process/Start), as far as it is read. Whoever has the machine may have written it. */
+const processEvent = z.object({
+  event: z
+    .object({
+      start: z.object({ pid: z.int() }).optional(),
+      data: z.object({ stdout: z.string().optional(), stderr: z.string().optional() }).optional(),
+      end: z.object({ exitCode: z.int().min(-256).max(256).default(0) }).optional(),
+    })
+    .optional(),
+  error: z.object({ code: z.string().optional(), message: z.string().optional() }).optional(),
+});
 
 const ONE = { method: "GET", path: "/sandboxes/{id}" } as const;
 const DAEMON_PORT = "49983";
@@ -38,7 +39,9 @@ const LAST_FRAME = 2;
 /** As a shell tells of a command that a signal has ended. */
 const KILLED = 137;
 /** What is given to the daemon to end a command by itself before we do it. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 1_000;
+/** A program of bash that becomes the one that its arguments are. */
+const AS_GIVEN = 'exec "$0" "$@"';
 
 function boxOf(box: Readonly<Record<string, unknown>>): Box {
   return box as unknown as Box;
@@ -72,8 +75,13 @@ async function kill(context: SessionContext, box: Box, pid: number): Promise<voi
 
 async function run(context: SessionContext, box: Box, command: BoxCommand) {
   const output = new HeardOutput();
-  const heard: { pid?: number; exitCode?: number; error?: ProcessEvent["error"]; flooded?: true } = {};
-  const line = command.language === null ? command.text : argvOf(command).map(shellWord).join(" ");
+  const heard: {
+    pid?: number;
+    exitCode?: number;
+    error?: { code?: string | undefined; message?: string | undefined };
+    flooded?: true;
+  } = {};
+  const args = command.language === null ? [command.text] : [AS_GIVEN, ...argvOf(command)];
   const answer = await context.ask(
     {
       method: "POST",
@@ -87,31 +95,33 @@ async function run(context: SessionContext, box: Box, command: BoxCommand) {
       },
     },
     {
-      values: { process: { cmd: "/bin/bash", args: ["-l", "-c", line] }, stdin: false },
+      values: { process: { cmd: "/bin/bash", args: ["-l", "-c", ...args] }, stdin: false },
       judged: false,
       msMax: command.timeoutMs + GRACE_MS,
       messages: {
         form: "connect",
-        heard(bytes, mark) {
-          const { event = {}, error } = JSON.parse(bytes.toString("utf8")) as ProcessEvent;
+        heard(bytes) {
+          const { event = {}, error } = processEvent.parse(JSON.parse(bytes.toString("utf8")));
           if (event.start?.pid !== undefined) heard.pid = event.start.pid;
-          if (event.end !== undefined) heard.exitCode = event.end.exitCode ?? 0;
+          if (event.end !== undefined) heard.exitCode = event.end.exitCode;
           if (error !== undefined) heard.error = error;
           const { stdout = "", stderr = "" } = event.data ?? {};
           const more = output.stdout(Buffer.from(stdout, "base64")) && output.stderr(Buffer.from(stderr, "base64"));
           if (!more) heard.flooded = true;
-          return more && mark !== LAST_FRAME;
+          return more;
         },
       },
     },
   );
   if (answer.status !== 200) return lost(context, box, `the daemon answered ${answer.status}`);
-  const isLate = answer.cut === "late" || heard.error?.code === "deadline_exceeded";
-  if (heard.pid !== undefined && (heard.flooded || isLate)) await kill(context, box, heard.pid);
+  const { pid, exitCode, error } = heard;
+  // The daemon may keep its answer open behind its end; what was told is told.
+  const isLate = exitCode === undefined && (answer.cut === "late" || error?.code === "deadline_exceeded");
+  if (pid !== undefined && (heard.flooded || isLate)) await kill(context, box, pid);
   if (heard.flooded) return output.flooded();
   if (isLate) return output.timedOut();
-  if (heard.exitCode === undefined) return lost(context, box, heard.error?.message ?? "the command's end was not told");
-  return output.ended(heard.exitCode < 0 ? KILLED : heard.exitCode);
+  if (exitCode === undefined) return lost(context, box, error?.message ?? "the command's end was not told");
+  return output.ended(exitCode < 0 ? KILLED : exitCode);
 }
 
 async function close(context: SessionContext, id: string): Promise<void> {
@@ -173,9 +183,11 @@ function daemon({ method, path, headers, body, json }: StandInRequest, machines:
   const asked = start.safeParse(framed(body));
   if (!asked.success)
     return frames([[LAST_FRAME, { error: { code: "invalid_argument", message: "unmarshal message" } }]]);
-  const text = asked.data.process.args.at(-1) ?? "";
+  const { args } = asked.data.process;
+  const text = args.at(-1) ?? "";
+  const language = args[3] === "python3" ? "python" : args[3] === "node" ? "javascript" : null;
   const timeoutMs = Number(headers["connect-timeout-ms"] ?? 60_000);
-  const ran = machines.run(machine, { language: null, text, timeoutMs });
+  const ran = machines.run(machine, { language, text, timeoutMs });
   const base64 = (one: string) => Buffer.from(one).toString("base64");
   const told: [number, unknown][] = [[0, { event: { start: { pid: 412 } } }]];
   if (ran.stdout !== "") told.push([0, { event: { data: { stdout: base64(ran.stdout) } } }]);

@@ -68,7 +68,12 @@ type Contents = z.infer<typeof contents>;
 /** A tenth of a cent for each page and each of text, highlights and summary; where none is asked for, the text comes. */
 const contentCents = ({ urls = [], ids = [], text, highlights, summary }: Contents) =>
   ((urls.length + ids.length) * Math.max(1, [text, highlights, summary].filter(Boolean).length)) / 10;
-const contentWire = ({ urls = [], ids = [], ...rest }: Contents) => ({ ...rest, urls: [...urls, ...ids] });
+/** A summary is an object or nothing, where text and highlights may be true. */
+const contentWire = ({ urls = [], ids = [], summary, ...rest }: Contents) => ({
+  ...rest,
+  summary: typeof summary === "boolean" ? (summary ? {} : undefined) : summary,
+  urls: [...urls, ...ids],
+});
 
 const paper = "https://arxiv.org/abs/2307.06435";
 const result = { id: paper, url: paper, title: "An Overview of Large Language Models", author: "H. Naveed" };

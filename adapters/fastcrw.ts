@@ -52,6 +52,7 @@ const status = (kind: string, answer: z.core.util.JSONType, { each, puts }: List
   action({
     ...reads,
     description: `Says how far a job of fastcrw/${kind} is, and what it has found. A failed job is free.`,
+    keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job") }),
     upstreamCents: 0,
     request: { method: "GET", path: `/${kind}/{id}` },

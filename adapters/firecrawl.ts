@@ -11,7 +11,13 @@ const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optio
 const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);
-const place = z.strictObject({ country: z.string().length(2), languages: list.optional() });
+const place = z.strictObject({
+  country: z
+    .string()
+    .toUpperCase()
+    .regex(/^[A-Z]{2}$/, "must be two letters"),
+  languages: list.optional(),
+});
 const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary", "json"]);
 /** One of these is in every page that was read. */
 const READ = format.options.map((name) => `/data/${name}`);
@@ -89,6 +95,7 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
   action({
     ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
+    keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
     request: { method: "GET", path },

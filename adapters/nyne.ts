@@ -110,7 +110,7 @@ export default defineAdapter({
       effect: "read",
       description:
         "Tells how a search of nyne stands and, once it is completed, what it found. Free; ask every 3 to 5 seconds.",
-      keywords: ["result of an enrichment", "is the search done"],
+      keywords: ["result of a person enrichment", "outcome", "is the search done"],
       params: z.strictObject({
         request_id: words.describe("The request_id of the search"),
         action: z.enum(kinds).default("person-enrichment").describe("The action that started it"),

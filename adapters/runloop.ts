@@ -15,11 +15,16 @@ import {
   z,
 } from "#adapter";
 
-/** The most lines of output that are asked for; the vendor cuts what is longer from its beginning. */
+/** The lines of output that are asked for, and those where that is too much; the vendor cuts what is longer from its beginning. */
 const LINES_MAX = "10000";
+const LINES_FEW = "100";
+/** Of an answer with output. */
+const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 /** The longest turn of a wait, in seconds. */
 const TURN_S_MAX = 25;
 const TIMED_OUT = 124;
+const KILLED = 137;
+const KILL_MS_MAX = 3_000;
 /** A list has no filter by name; the newest come first (from memory). */
 const LISTED_MAX = 5_000;
 const LIVING = ["scheduled", "queued", "provisioning", "initializing", "resuming", "running"];
@@ -58,43 +63,61 @@ function outputOf({ stdout, stderr, stdout_truncated, stderr_truncated }: Execut
   return stdout_truncated || stderr_truncated ? { ...kept, truncated: true as const } : kept;
 }
 
-/** One turn of waiting; null: the command goes on. */
+interface Turn {
+  readonly id: unknown;
+  readonly started: Execution;
+  readonly seconds: number;
+  readonly lines: string;
+}
+
+/** One turn of waiting. Null: the command goes on. `large`: its output is too long for so many lines of it. */
 async function waited(
   context: SessionContext,
-  id: unknown,
-  started: Execution,
-  seconds: number,
-): Promise<Execution | null> {
-  const values = {
-    id,
-    execution: started.execution_id,
-    lines: LINES_MAX,
-    statuses: ["completed"],
-    timeout_seconds: seconds,
-  };
-  const answer = await context.ask(WAIT, { values, accepts: [400, 404, 408] });
+  { id, started, seconds, lines }: Turn,
+): Promise<Execution | "large" | null> {
+  const values = { id, execution: started.execution_id, lines, statuses: ["completed"], timeout_seconds: seconds };
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const answer = await context.ask(WAIT, {
+    values,
+    accepts: [400, 404, 408],
+    messages: {
+      form: "lines",
+      heard(line) {
+        bytes += line.length;
+        if (bytes <= ANSWER_BYTES_MAX) pieces.push(line);
+        return bytes <= ANSWER_BYTES_MAX;
+      },
+    },
+  });
   if (answer.status === 400 || answer.status === 404) return lost(context, id);
-  const told = execution.safeParse(answer.json);
-  return told.success && told.data.status === "completed" ? told.data : null;
+  if (answer.status === 408) return null;
+  if (answer.cut !== undefined) return "large";
+  const told = execution.parse(JSON.parse(Buffer.concat(pieces).toString("utf8")));
+  return told.status === "completed" ? told : null;
 }
 
 async function run(context: SessionContext, id: unknown, command: BoxCommand) {
   const line = command.language === null ? command.text : argvOf(command).map(shellWord).join(" ");
   const answer = await context.ask(START, { values: { id, command: line }, accepts: [400, 404] });
   if (answer.status === 400 || answer.status === 404) return lost(context, id);
-  const started = execution.safeParse(answer.json);
-  if (!started.success) return context.end("provider_malformed", { message: "the execution has no id" });
+  const known = execution.safeParse(answer.json);
+  if (!known.success) return context.end("provider_malformed", { message: "the execution has no id" });
+  const started = known.data;
   let leftS = Math.ceil(command.timeoutMs / 1_000);
+  let lines = LINES_MAX;
   while (leftS > 0) {
     const seconds = Math.min(leftS, TURN_S_MAX);
-    const ended = await waited(context, id, started.data, seconds);
-    if (ended !== null) return outputOf(ended, ended.exit_status ?? 0);
-    leftS -= seconds;
+    const ended = await waited(context, { id, started, seconds, lines });
+    if (ended === "large" && lines === LINES_FEW) break;
+    if (ended === "large") lines = LINES_FEW;
+    else if (ended !== null) return outputOf(ended, ended.exit_status ?? 0);
+    else leftS -= seconds;
   }
-  const values = { id, execution: started.data.execution_id, kill_process_group: true };
-  const killed = await context.ask(KILL, { values, accepts: [400, 404] });
-  const told = execution.safeParse(killed.json);
-  return { ...outputOf(told.success ? told.data : started.data, TIMED_OUT), timed_out: true as const };
+  const values = { id, execution: started.execution_id, kill_process_group: true };
+  await context.ask(KILL, { values, judged: false, msMax: KILL_MS_MAX }).catch(() => null);
+  if (leftS > 0) return { ...outputOf(started, KILLED), truncated: true as const };
+  return { ...outputOf(started, TIMED_OUT), timed_out: true as const };
 }
 
 async function shutdown(context: SessionContext, id: unknown): Promise<void> {
@@ -160,7 +183,11 @@ function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
   if (rest.endsWith("/kill")) return { status: 200, body: { ...about, status: "completed", exit_status: 137 } };
   const wait = newWait.safeParse(json);
   if (!wait.success) return refusal(400, "invalid wait");
-  const ran = machines.run(machine, { language: null, text, timeoutMs: wait.data.timeout_seconds * 1_000 });
+  const [, program, code = ""] = /^'(python3|node)' '-[ce]' '([\s\S]*)'$/.exec(text) ?? [];
+  const language = program === "python3" ? "python" : program === "node" ? "javascript" : null;
+  const timeoutMs = wait.data.timeout_seconds * 1_000;
+  const asIs = code.replaceAll("'\\''", "'");
+  const ran = machines.run(machine, { language, text: language === null ? text : asIs, timeoutMs });
   if (ran.timed_out) return refusal(408, "the execution has not completed");
   const { stdout, stderr, exit_code: exit_status } = ran;
   return { status: 200, body: { ...about, status: "completed", stdout, stderr, exit_status } };

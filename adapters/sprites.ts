@@ -36,6 +36,17 @@ const READERS = {
   bash: 'eval "$(cat)"',
 } as const;
 
+/** The longest piece of the standard input that goes in one message. */
+const PIECE_BYTES = 32 * 1024;
+
+/** All of it as the standard input, and its end. */
+function asInput(text: string): Uint8Array[] {
+  const bytes = Buffer.from(text);
+  const count = Math.ceil(bytes.length / PIECE_BYTES);
+  const pieces = Array.from({ length: count }, (_, at) => bytes.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES));
+  return [...pieces.map((piece) => said(STDIN, piece)), said(STDIN_END, Buffer.alloc(0))];
+}
+
 function said(stream: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from([stream]), bytes]);
 }
@@ -56,7 +67,7 @@ async function execute(
       msMax,
       messages: {
         form: "web-socket",
-        said: [said(STDIN, Buffer.from(input)), said(STDIN_END, Buffer.alloc(0))],
+        said: asInput(input),
         heard(bytes, mark) {
           if (mark === TEXT) {
             const told = z

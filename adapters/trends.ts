@@ -44,7 +44,14 @@ export default defineAdapter({
       description:
         "Tells how interest in a keyword has changed (time_series, growth) on Google, YouTube, TikTok, Reddit, Amazon and others, or what is on top now (top).",
       category: "market",
-      keywords: ["google trends", "search volume", "keyword popularity", "interest over time", "trending searches"],
+      keywords: [
+        "google trends",
+        "search volume",
+        "keyword popularity",
+        "interest over time",
+        "trending searches",
+        "how often people search",
+      ],
       effect: "read",
       params: z
         .strictObject({

@@ -16,18 +16,18 @@ import {
 
 const MINUTE_MS = 60_000;
 /** What the vendor is given to end a command by itself before we do it. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 1_000;
 const KILL = 9;
 const KILLED = 137;
 /** It has stopped, or is about to. */
 const GONE = [404, 410, 422];
 
 /** A line of a command's answer. */
-interface Line {
-  readonly command?: { readonly id?: string; readonly exitCode?: number | null; readonly durationMs?: number };
-  readonly stream?: "stdout" | "stderr" | "error";
-  readonly data?: string | { readonly code?: string; readonly message?: string };
-}
+const answerLine = z.object({
+  command: z.object({ id: z.string(), exitCode: z.int().nullish(), durationMs: z.number().optional() }).optional(),
+  stream: z.enum(["stdout", "stderr", "error"]).optional(),
+  data: z.union([z.string(), z.object({ code: z.string().optional() })]).optional(),
+});
 
 /** Our key is a token, the team and the project. */
 function scope({ key }: SessionContext): { readonly team: string; readonly projectId: string } {
@@ -72,7 +72,7 @@ async function run(context: SessionContext, id: string, command: BoxCommand) {
     messages: {
       form: "lines",
       heard(bytes) {
-        const { command: told, stream, data } = JSON.parse(bytes.toString("utf8")) as Line;
+        const { command: told, stream, data } = answerLine.parse(JSON.parse(bytes.toString("utf8")));
         if (told?.id !== undefined) heard.id = told.id;
         if (typeof told?.exitCode === "number") {
           heard.exitCode = told.exitCode;
@@ -87,7 +87,7 @@ async function run(context: SessionContext, id: string, command: BoxCommand) {
     },
   });
   if (isGone(answer) || /^sandbox_/.test(heard.error ?? "")) throw new BoxGone("the vendor has stopped it");
-  const late = answer.cut === "late";
+  const late = answer.cut === "late" && heard.exitCode === undefined;
   if (heard.id !== undefined && (heard.flooded || late)) {
     const how = about(context, id, { command: heard.id, signal: KILL });
     // One that does not go is ended with its machine.
@@ -234,7 +234,7 @@ export default defineAdapter({
       if (status !== 200 || !known.success) throw new BoxGone("the vendor does not know it");
       const { timeout, startedAt: sinceMs } = known.data.session;
       const nowMs = Date.parse(String(headers.date));
-      const leftMs = sinceMs === undefined || Number.isNaN(nowMs) ? 0 : sinceMs + timeout - nowMs;
+      const leftMs = sinceMs === undefined || Number.isNaN(nowMs) ? 0 : Math.max(0, sinceMs + timeout - nowMs);
       const duration = Math.round(minutes * MINUTE_MS - leftMs);
       if (duration < MINUTE_MS) return;
       const { status: extended } = await context.ask(EXTEND, about(context, id, { duration }));

@@ -20,6 +20,7 @@ export interface Started {
 interface Hello {
   readonly port: number;
   readonly bigPort?: number;
+  readonly adminPort?: number;
   readonly rows?: readonly Row[];
 }
 

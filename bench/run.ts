@@ -8,10 +8,13 @@ import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
 import { actions } from "./scenarios/actions.ts";
+import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
+import { pages } from "./scenarios/pages.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
@@ -28,7 +31,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   actions,
   spliced,
   catalog,
+  pages,
+  jobs,
   redis,
+  allocated,
   micro,
 };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]

@@ -16,6 +16,8 @@ export interface Subject {
   readonly path: string;
   readonly model: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Opens one more account, where the subject has accounts; answers its key. */
+  readonly openAccount?: () => Promise<string>;
 }
 
 export type SubjectName = "direct" | "nginx" | "bare" | "portkey" | "tollgate" | "base";

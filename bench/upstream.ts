@@ -168,9 +168,50 @@ function sendPages(res: HttpResponse, megabytes: number): void {
   more();
 }
 
+const ARTICLE_BYTES = 100_000;
+const SENTENCE = "All that is paid at the gate is written down, and whoever asks is told what is left of it. ";
+const PARAGRAPH = SENTENCE.repeat(6);
+const TEXT = PARAGRAPH.repeat(Math.ceil(ARTICLE_BYTES / PARAGRAPH.length)).slice(0, ARTICLE_BYTES);
+const HTML_HEAD =
+  "<!doctype html><html><head><title>The gate</title></head><body><nav><a href='/'>Home</a></nav><article><h1>The gate</h1>";
+const HTML_END = "</article></body></html>";
+const HTML = `${HTML_HEAD}${`<p>${PARAGRAPH}</p>`.repeat(
+  Math.floor((ARTICLE_BYTES - HTML_HEAD.length - HTML_END.length) / (PARAGRAPH.length + 7)),
+)}${HTML_END}`;
+const SCRAPED = SENTENCE.repeat(220);
+
+/** Answers after so many milliseconds, where somebody still waits. */
+function later(res: HttpResponse, ms: number, type: string, text: () => string): void {
+  let gone = false;
+  res.onAborted(() => {
+    gone = true;
+  });
+  setTimeout(() => {
+    if (!gone) res.cork(() => res.writeHeader("content-type", type).end(text()));
+  }, ms);
+}
+
+/** A scraper's answer of 20 KB for the page that was asked, after so long by the average: pages differ, and so they do not come in step. */
+function scrape(res: HttpResponse, ms: number): void {
+  let body = "";
+  res.onData((chunk) => {
+    body += Buffer.from(chunk).toString("latin1");
+  });
+  const takesMs = ms * (0.5 + ((streamsStarted++ * 0.618_033_988_75) % 1));
+  later(res, takesMs, "application/json", () => {
+    const { url } = JSON.parse(body) as { url: string };
+    const data = { markdown: `${url} ${SCRAPED}`, metadata: { title: "The gate", url, statusCode: 200 } };
+    return JSON.stringify({ success: true, data });
+  });
+}
+
 function startFast(): Promise<number> {
   return new Promise((resolve, reject) => {
     App()
+      .get("/text/:ms", (res, req) => later(res, Number(req.getParameter(0)), "text/plain; charset=utf-8", () => TEXT))
+      .get("/html/:ms", (res, req) => later(res, Number(req.getParameter(0)), "text/html; charset=utf-8", () => HTML))
+      .get("/*", (res) => void res.writeStatus("404 Not Found").end())
+      .post("/scrape/:ms/*", (res, req) => scrape(res, Number(req.getParameter(0))))
       .post("/v1/pages/:megabytes", (res, req) => sendPages(res, Number(req.getParameter(0))))
       .post("/*", (res) => {
         let body = "";

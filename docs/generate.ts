@@ -22,6 +22,7 @@ import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
 import { resultAction } from "../src/run/result-action.ts";
+import { sessionActions } from "../src/sessions/session-actions.ts";
 import { fullPriceWords } from "../src/web/words.ts";
 import { ERROR_TYPES } from "../src/wires/error-object.ts";
 
@@ -81,16 +82,34 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
   const unused = {} as never;
   const ours = [discoverAction(unused), resultAction(unused), cancelAction(unused), ...filesActions(unused)];
   const pages = [onescrapeAction(unused), ...onesearchActions(unused)];
-  const composites = [...pages, onefind(unused), onefindDeep(unused), consultAction(unused)];
-  const actionCatalog = openActionCatalog(() => catalog, [...ours, ...composites]);
+  const finder = () => {
+    const spec = catalog.compositeTiers.get("onefind");
+    if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
+    return spec;
+  };
+  const composites = [...pages, onefind(finder), onefindDeep(finder), consultAction(unused)];
+  const sessions = { deps: unused, vendor: unused, commands: unused };
+  const actionCatalog = openActionCatalog(
+    () => catalog,
+    [...ours, ...composites],
+    (adapter) => sessionActions(adapter, sessions),
+  );
   return actionCatalog.all({ sandbox: false });
 }
 
-function actionRow(action: CatalogAction): readonly string[] {
+/** What has to be set for an action to be served; one of our own may need one of several. */
+function keysOf(action: CatalogAction, all: readonly CatalogAction[]): readonly string[] {
+  const vendors = vendorsOf(action);
+  if (vendors.length > 0) return vendors.map((one) => keyWords(one, action.action));
+  const needs = new Set(action.local?.needs?.() ?? []);
+  return needs.size === 0 ? ["none"] : all.filter(({ id }) => needs.has(id)).flatMap((one) => keysOf(one, all));
+}
+
+function actionRow(action: CatalogAction, all: readonly CatalogAction[]): readonly string[] {
   const { price, description } = descriptorOf(action);
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
-  const keys = new Set(action.local === null ? vendorsOf(action).map((one) => keyWords(one, action.action)) : ["none"]);
+  const keys = new Set(keysOf(action, all));
   return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ")];
 }
 
@@ -122,13 +141,17 @@ async function catalogTables() {
     String(models.length),
     `[${id}.ts](../tiers/${id}.ts)`,
   ]);
+  const actions = allActions(catalog);
   return {
     providers: table(
       ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "File"],
       providers,
     ),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
-    actions: table(["Action", "Price", "What it does", "Key"], allActions(catalog).map(actionRow)),
+    actions: table(
+      ["Action", "Price", "What it does", "Key"],
+      actions.map((one) => actionRow(one, actions)),
+    ),
   };
 }
 

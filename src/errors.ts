@@ -207,6 +207,12 @@ export const ERRORS = {
     message: "The gateway stopped while this request was running, and running it twice could repeat its effect.",
     hint: "Check with the vendor whether it happened; use a new Idempotency-Key to run again.",
   },
+  session_closed: {
+    status: 409,
+    retry: false,
+    message: "The session is closed: {detail}.",
+    hint: "create_session opens another one.",
+  },
   conflict: {
     status: 409,
     retry: false,
@@ -267,11 +273,24 @@ export const ERRORS = {
     message: "{limit} calls of this account are already in flight.",
     hint: "Wait for one of them to end.",
   },
+  session_busy: {
+    status: 429,
+    retry: true,
+    message: "{limit} commands of this session are already running.",
+    hint: "Wait for one of them to end.",
+  },
   too_many_inflight: {
     status: 429,
     retry: true,
     message: "{limit} jobs of this kind are already running.",
     hint: "Poll one of the running jobs until it is done.",
+  },
+  unpaid_costs: {
+    status: 429,
+    retry: false,
+    message:
+      "Today vendors took more from us for this account's free calls (misses, unreadable pages) than it may have.",
+    hint: "Wait for Retry-After (midnight UTC); actions whose price is due in any case, and models, go on. Or ask the operator to raise UNPAID_COST_CENTS.",
   },
   inference_cap: {
     status: 429,

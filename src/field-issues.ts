@@ -13,6 +13,9 @@ export interface FieldIssue {
 /** What a URL must be, where a schema asks for one. */
 export const URL_WORDS = "must be an http or https address such as https://example.com/page";
 
+/** What the host of a URL must be that a vendor is asked to open. */
+export const INNER_URL_WORDS = "must not lead to a private address";
+
 /** Nobody reads more of them; a long list of wrong items has as many. */
 const ISSUES_MAX = 100;
 const NAMES_SHOWN_MAX = 30;

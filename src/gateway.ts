@@ -15,6 +15,7 @@ import { openComposites } from "./gateway/open-composites.ts";
 import { jobActions, jobsEndpoint, openJobs } from "./gateway/open-jobs.ts";
 import { openLeases } from "./gateway/open-leases.ts";
 import { openObserver } from "./gateway/open-observer.ts";
+import { openGatewaySessions } from "./gateway/open-sessions.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import { chatDeps, publicEndpoints } from "./gateway/public-endpoints.ts";
 import { createPublicUrl, listenerUrl } from "./gateway/public-url.ts";
@@ -25,9 +26,11 @@ import { nextWords, startWords } from "./gateway/start-words.ts";
 import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
+import { createUnpaidCosts } from "./limits/unpaid-costs.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
+import { SESSION_JOB } from "./sessions/session-kind.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
 import { createPublicFetch, type PublicFetchOptions } from "./upstream/public-fetch.ts";
@@ -115,12 +118,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     internet,
     actions: () => actionCatalog,
   });
+  const onBroken = logInternalErrors(log);
+  const sessions = openGatewaySessions({ stores, catalog, upstream, jobs: () => jobs, onBroken });
   const actionCatalog = await openActions({
     config,
     log,
     records: stores.records,
     catalog,
     publicUrl: url.get,
+    ofVendor: sessions.actionsOf,
     moreActions: [
       ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
       ...composites.actions,
@@ -150,12 +156,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // The parent serves nobody, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, log);
-  const onBroken = logInternalErrors(log);
-  const { keptBytesMax } = config;
-  const kinds = [...composites.jobKinds, ...jobKinds];
+  const { keptBytesMax, unpaidCostNano } = config;
+  const unpaid = createUnpaidCosts({ clock: systemClock, freeNano: unpaidCostNano > 0 ? unpaidCostNano : null });
+  const kinds = [...composites.jobKinds, sessions.kind, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
   const parts = {
     stores,
+    unpaid,
     kinds,
     owner,
     catalog: catalog.current,
@@ -166,13 +173,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onBroken,
   };
   const { jobs, paidTimes, kernel, run } = openJobs(parts);
-  observer.onScrape({ jobs: () => jobs.seen() });
+  observer.onScrape({
+    jobs: () => jobs.seen(),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
+  });
   const phase: Phase = { draining: false };
   const deps: DoorDeps = {
     ...kernel,
     ...callers.doors,
     observer,
     ledger: stores.ledger,
+    unpaid,
     leases,
     leaseMs: LEASE_MS,
     owner,
@@ -219,11 +230,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // The parent serves nobody, so it has no work of its own to go on with.
   if (role?.kind !== "parent") {
     await jobs.start();
+    sessions.start();
     paidTimes.start();
   }
 
   async function closeParts(): Promise<void> {
     await jobs.stop();
+    await sessions.stop();
     await paidTimes.stop();
     await composites.close();
     actionCatalog.close();

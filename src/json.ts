@@ -23,3 +23,18 @@ export function wordOf(value: unknown): string {
 export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
+
+/** The texts that stand under this name, at any depth, each once; of a list under it, each of its texts. */
+export function textsNamed(value: unknown, name: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const one = waiting.pop();
+    if (typeof one !== "object" || one === null) continue;
+    for (const [key, inner] of Object.entries(one)) {
+      if (key === name) for (const text of [inner].flat()) if (typeof text === "string") found.add(text);
+      waiting.push(inner);
+    }
+  }
+  return found;
+}

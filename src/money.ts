@@ -9,6 +9,7 @@ export type PicoPerToken = number & { readonly __unit: "pico-usd-per-token" };
 export const NANO_PER_CENT = 10_000_000;
 export const NANO_PER_USD = 1_000_000_000;
 export const ZERO = 0 as Nano;
+const MINUTES_PER_HOUR = 60;
 
 /** The most an account may ever be granted: beyond it doubles stop being exact (Redis scripts compute in doubles). */
 export const GRANTED_NANO_MAX = 9_000_000_000_000_000 as Nano;
@@ -50,7 +51,8 @@ export function nano(value: number): Nano {
 
 /** Whole or fractional cents as nano-USD, rounded up. */
 export function nanoFromCents(cents: number): Nano {
-  return nano(Math.ceil(Number((cents * NANO_PER_CENT).toFixed(3))));
+  const exact = cents * NANO_PER_CENT;
+  return nano(Number.isSafeInteger(exact) ? exact : Math.ceil(Number(exact.toFixed(3))));
 }
 
 export function add(a: Nano, b: Nano): Nano {
@@ -65,6 +67,16 @@ export function minus(a: Nano, b: Nano): Nano {
 /** One of `count` equal parts, rounded down; nothing of what is less than nothing. */
 export function part(amount: Nano, count: number): Nano {
   return Math.max(0, Math.floor(amount / count)) as Nano;
+}
+
+/** What so many minutes cost at a price by the hour, rounded up. */
+export function minutesAt(perHour: Nano, minutes: number): Nano {
+  return nano(Math.ceil((perHour * minutes) / MINUTES_PER_HOUR));
+}
+
+/** What costs one price by the hour, at the other price by the hour, rounded up. */
+export function atOtherPrice(amount: Nano, perHour: Nano, otherPerHour: Nano): Nano {
+  return nano(Number((BigInt(amount) * BigInt(otherPerHour) + BigInt(perHour) - 1n) / BigInt(perHour)));
 }
 
 export function least(a: Nano, b: Nano): Nano {

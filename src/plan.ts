@@ -17,6 +17,10 @@ export interface AccountPayer extends Payer {
   readonly keyId: string;
 }
 
+export function isAccountPayer(payer: Payer): payer is AccountPayer {
+  return "accountId" in payer;
+}
+
 /** What a credential may call; null: everything. */
 export interface Allowed {
   readonly services: readonly string[] | null;
@@ -152,6 +156,8 @@ export interface Plan {
   readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
+  /** It may be free for the caller, having found nothing, and cost us all the same. Absent: it may not. */
+  readonly mayBeFree?: boolean;
   /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */

@@ -21,6 +21,7 @@ const LINES: Record<string, number> = {
   "src/run": 5,
   "src/composites": 5,
   "src/jobs": 5,
+  "src/sessions": 5,
   "src/kernel": 4,
   "src/files": 3,
   "src/wires": 3,
@@ -126,7 +127,7 @@ const SHORT_LINES = 200;
 const SHORT_SHARE = 0.85;
 /** Longer ones say here why they are one file. */
 const LONG_LINES = 400;
-const LONG: Readonly<Record<string, string>> = {};
+const LONG: Readonly<Record<string, string>> = { "src/errors.ts": "every code that callers are told, as one table" };
 
 /** An object that is spread where it is written puts several fields on a line; the formatter's own way is one a line. */
 const SPREAD_LITERAL = /\.\.\.\{/g;
@@ -217,6 +218,8 @@ describe("the house", () => {
     const allowed: Record<string, string> = { adapters: "#adapter", tiers: "#tier" };
     const broken = source
       .filter((file) => !file.startsWith("src/"))
+      // The programs of sidecars are outside of this process, and import a vendor's package.
+      .filter((file) => !file.endsWith(".helper.ts"))
       .filter((file) => importsOf(file).some(({ target }) => target !== allowed[file.split("/")[0] ?? ""]));
     expect(broken).toEqual([]);
   });

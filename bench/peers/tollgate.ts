@@ -20,7 +20,7 @@ async function admin(url: string, token: string, method: string, body: unknown):
 }
 
 /** A live account with money and limits far above what the bench asks for. */
-async function openAccount(adminPort: number, dataFolder: string): Promise<string> {
+export async function openAccount(adminPort: number, dataFolder: string): Promise<string> {
   const token = readFileSync(join(dataFolder, "admin.token"), "utf8").trim();
   const accounts = `http://127.0.0.1:${adminPort}/admin/v1/accounts`;
   const created = (await admin(accounts, token, "POST", { name: "bench", credit_cents: CREDIT_CENTS })) as Created;
@@ -75,5 +75,6 @@ export async function startTollgate(
     path: "/api/llm/v1/chat/completions",
     model: "openai/gpt-5.4-mini",
     headers: { authorization: `Bearer ${key}` },
+    openAccount: () => openAccount(adminPort, data),
   };
 }

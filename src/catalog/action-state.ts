@@ -37,6 +37,8 @@ export interface StateSpec {
 export interface ResourceUse {
   readonly kind: string;
   readonly param: string;
+  /** The ids are the texts of this name in what the param holds. */
+  readonly inside?: string;
   /** What its id is unique within, such as `{inbox_id}`, where `makes` says so too. */
   readonly within?: string;
   /** How the vendor refuses one that was never made. Default 404. */

@@ -178,6 +178,10 @@ export interface ScriptContext<P = Params> {
   readonly key: string;
   /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
   readonly label: string;
+  /** The parts of the vendor's address that are set, by their names. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Of an adapter whose `auth` is `jwt`: a token with these claims beside its own, good for so many seconds. */
+  token(claims: JsonObject, lifeS: number): string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
   /**
@@ -194,8 +198,8 @@ export type Script<P = Params> = (context: ScriptContext<P>) => Promise<unknown>
 
 /** What becomes of an answer's body. */
 export type AnswerShape =
-  /** Passed through as it is. */
-  | { readonly kind: "json" }
+  /** Passed through as it is; fields at its top may get other names. */
+  | { readonly kind: "json"; readonly renamed?: Readonly<Record<string, string>> }
   /** `{[as]: text, content_type}`. */
   | { readonly kind: "text"; readonly as: string }
   /** `{content_type, size_bytes, text}` of a text, else `base64`, or of a large one the link to a file. */
@@ -300,8 +304,10 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
     readonly days?: number;
     readonly poll?: PollSpec;
   }[];
-  /** Params that must be ids of that kind which the payer got here; anybody else's is 404. */
-  readonly requires?: readonly { readonly kind: string; readonly param: string }[];
+  /** Params that must be ids of that kind which the payer got here; anybody else's is 404. `inside`: each text of that name in what the param holds. */
+  readonly requires?: readonly { readonly kind: string; readonly param: string; readonly inside?: string }[];
+  /** Params that are ids of files that the payer has here: the vendor gets a link to the file instead, which lives for an hour. */
+  readonly files?: readonly string[];
   /** What it has to do with the adapter's `prepaid` time. */
   readonly prepaid?: PrepaidUse;
   /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */

@@ -3,11 +3,15 @@ import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
 import type { ChatWire, DialectName } from "./chat-wire.ts";
 import type { PrepaidSpec } from "./prepaid.ts";
+import type { SelfHostedSpec } from "./self-hosted.ts";
 import type { SessionSpec } from "./session.ts";
+import type { TokenPriceSpec } from "./token-price.ts";
+import type { UnitModelSpec } from "./unit-model.ts";
 
 export { z } from "zod";
 export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export {
   exactlyOne,
@@ -28,6 +32,7 @@ export {
   type BoxCommand,
   BoxGone,
   type BoxOutput,
+  type Machine,
   type Machines,
   type SessionContext,
   type SessionSpec,
@@ -38,36 +43,9 @@ export {
 
 export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
-
-/** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
-type RatesSpec = Omit<TokenPriceSpec, "since" | "steps" | "hours">;
-
-/** Other prices at some hours of the day, in UTC, as the minute in which a call is admitted has it. */
-export interface HoursSpec extends RatesSpec {
-  /** `HH:MM`, and the first minute that is no longer within. */
-  readonly from: string;
-  readonly until: string;
-  /** Not on Saturdays and Sundays. */
-  readonly weekdaysOnly?: boolean;
-}
-
-/** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
-export interface TokenPriceSpec {
-  /** `YYYY-MM-DD`, UTC. */
-  readonly since: string;
-  readonly input: string;
-  readonly output: string;
-  /** Prompt tokens read from the vendor's cache; without it they cost `input`. */
-  readonly cacheRead?: string;
-  /** Prompt tokens written to the vendor's cache; without it they cost `input`. */
-  readonly cacheWrite?: string;
-  /** What a thousand calls cost beside their tokens, such as the searches that a model makes for each; in USD. */
-  readonly thousandCalls?: string;
-  /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
-  readonly steps?: readonly (RatesSpec & { readonly promptTokens: number })[];
-  /** Prices at some hours of the day; a price has these or steps. At other hours it is what stands above. */
-  readonly hours?: readonly HoursSpec[];
-}
+export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
+export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
+export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec } from "./unit-model.ts";
 
 /** What can be put into a prompt beside text, with the most tokens one such part can count for. */
 export interface PartBounds {
@@ -153,101 +131,6 @@ export interface AddressSetting {
   readonly origins?: Readonly<Record<string, string>>;
 }
 
-/** What a model does that is neither a chat nor an embedding model, and so at which endpoint it is asked. */
-export type UnitKind = "images" | "transcription" | "speech" | "rerank" | "moderation" | "completion";
-
-/** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
-export type UnitDialectName =
-  | "openai-images"
-  | "gemini-images"
-  | "fal-images"
-  | "openai-audio"
-  | "openai-voice"
-  | "cohere-rerank"
-  | "data-rerank"
-  | "openai-moderation"
-  | "openai-completion";
-
-/** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
-export interface UnitPriceSpec {
-  /** `YYYY-MM-DD`, UTC. */
-  readonly since: string;
-  /** Each per million tokens. */
-  readonly textIn?: string;
-  readonly cachedIn?: string;
-  readonly imageIn?: string;
-  readonly audioIn?: string;
-  readonly textOut?: string;
-  readonly imageOut?: string;
-  readonly audioOut?: string;
-  /** Per million characters. */
-  readonly characters?: string;
-  /** Per hour of sound. */
-  readonly hours?: string;
-  /** Per thousand searches. */
-  readonly searches?: string;
-  /** Per million pixels begun, of each image. */
-  readonly megapixels?: string;
-  /** Per image, by `<size>` or `<size> <quality>`. */
-  readonly images?: Readonly<Record<string, string>>;
-}
-
-/** A model that is sold by units of its own: images, seconds, searches, or tokens of several sorts. Bounds are what its holds are made of. */
-export interface UnitModelSpec {
-  readonly kind: UnitKind;
-  readonly dialect: UnitDialectName;
-  /** What we sell it as. Default: as a chat model's. */
-  readonly slug?: string;
-  /** Newest last. */
-  readonly prices: readonly UnitPriceSpec[];
-  /** One of the adapter's `origins`, where its own is not asked. */
-  readonly origin?: string;
-  /** Where it is asked below the origin, where that is not the dialect's own path. */
-  readonly path?: string;
-  /** Fields added to every request. */
-  readonly extraFields?: Readonly<Record<string, unknown>>;
-  /** Its names for fields that it has under others. */
-  readonly renamed?: Readonly<Record<string, string>>;
-  /** Fields that it refuses, and that its answer does not depend on: they are left out. */
-  readonly omits?: readonly string[];
-  /** Fields of the caller's that it refuses; those who send them are told so. */
-  readonly refuses?: readonly string[];
-  /** The longest prompt, and the longest answer, in tokens. */
-  readonly inputTokensMax?: number;
-  readonly outputTokensMax?: number;
-  /** The longest text, in characters. */
-  readonly charactersMax?: number;
-  /** Of images: the most in one request. */
-  readonly imagesMax?: number;
-  /** Of images: the most tokens that one comes out as, by size and quality; `auto` is the most of all. */
-  readonly imageTokens?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Of images: the most tokens that one counts for which goes in. Without it, it edits none. */
-  readonly imageInTokensMax?: number;
-  /** Answers in events, where it is asked to. */
-  readonly streams?: boolean;
-  /** Of a transcription: it can translate into English as well. */
-  readonly translates?: boolean;
-  /** Forms of answer that it has, by their names in OpenAI's wire. */
-  readonly formats?: readonly string[];
-  /** Of sound: the longest that it takes, and the least that it charges for, in seconds. */
-  readonly secondsMax?: number;
-  readonly secondsMin?: number;
-  /** Of sound: the most tokens that a second of it counts for. */
-  readonly audioTokensPerSecond?: number;
-  /** Of a completion: it fills in the middle. */
-  readonly fillsIn?: boolean;
-}
-
-/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
-export interface SelfHostedSpec {
-  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
-  readonly login?: { readonly auth: Auth; readonly keyEnv: readonly string[] };
-  /** Actions that it does not have: they are listed as not configured. */
-  readonly lacks?: readonly string[];
-  /** What it takes and answers otherwise, by action. */
-  readonly actions?: Readonly<Record<string, Partial<Pick<ActionSpec, "request" | "content" | "rules">>>>;
-}
-
 export interface AdapterSpec {
   readonly name: string;
   /** Where the facts come from: an address, or a file of docs/. */
@@ -299,6 +182,8 @@ export interface AdapterSpec {
   readonly rate?: { readonly requests: number; readonly perMs: number };
   /** What the vendor's answers mean, for all of its actions. */
   readonly rules?: readonly AnswerRule[];
+  /** It has no HTTP: a process that runs this file, `adapters/<id>.helper.ts` by `import.meta.resolve`, takes its actions' requests. */
+  readonly sidecar?: string;
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   /** Time that callers pay before it passes, for the actions that say what they do with it. */

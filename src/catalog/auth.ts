@@ -22,6 +22,16 @@ export type Auth =
   | { readonly kind: "client-credentials"; readonly origin: string; readonly path: string; readonly scope: string }
   /** A bearer token that lives for a while, for what a service account signs (RFC 7523); the key is the JSON of its key file, or that file's path. */
   | { readonly kind: "service-account"; readonly scope: string }
+  /**
+   * Scripts show tokens that they make (RFC 7519), signed by our private key, the PEM of a key of P-256. `issuer` is one of the adapter's
+   * settings; `claims` are those of every token.
+   */
+  | {
+      readonly kind: "jwt";
+      readonly algorithm: "ES256";
+      readonly issuer: string;
+      readonly claims: Readonly<Record<string, string>>;
+    }
   | { readonly kind: "none" };
 
 export const bearer: Auth = { kind: "header", name: "authorization", prefix: "Bearer " };

@@ -1,11 +1,12 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
+import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
-import { bearer, isSigned } from "./auth.ts";
+import { bearer, isSigned, noAuth } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
-import { asSelfHosted } from "./self-hosted.ts";
+import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
 export type AdapterEnv = Readonly<Record<string, string | undefined>>;
@@ -141,6 +142,21 @@ function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): rea
   });
 }
 
+/** The adapter as it speaks to a server that the operator runs himself. */
+function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHostedSpec): AdapterSpec {
+  const { keyParts, otherLogins, settings, ...rest } = spec;
+  const actions = Object.entries(spec.actions ?? {}).map(
+    ([name, action]) => [name, { ...action, ...others[name], ...SELF_HOSTED_COST }] as const,
+  );
+  return {
+    ...rest,
+    auth: login?.auth ?? noAuth,
+    keyEnv: login?.keyEnv ?? [],
+    keyOptional: true,
+    actions: Object.fromEntries(actions),
+  };
+}
+
 /** An adapter as live accounts see it. */
 export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
@@ -229,6 +245,20 @@ function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonl
   return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
 }
 
+/** Keys that sign nothing. */
+function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
+  if (spec.auth.kind !== "jwt") return [];
+  const fits = (key: string) => {
+    try {
+      return createPrivateKey(key.replaceAll("\\n", "\n")).asymmetricKeyDetails?.namedCurve === "prime256v1";
+    } catch {
+      return false;
+    }
+  };
+  const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
+  return keysOf(id, spec, env).every(fits) ? [] : [`${name} is no private key of P-256 as PEM`];
+}
+
 /** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */
 export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[] {
   return [...files.adapters].flatMap(([id, spec]) => {
@@ -249,6 +279,7 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
       ),
       ...(isUnpriced ? [`${envName(id, "MODEL")} needs ${prices.join(" and ")}: what is not priced is not sold`] : []),
       ...unreadableKeys(id, spec, env),
+      ...unfitKeys(id, spec, env),
       ...strangeDeployments(id, spec, env),
       ...strange.map((setting) => `${setting.env[0]} cannot stand in an address`),
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),

@@ -1,6 +1,7 @@
 // What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
 import type { Adapter, Audience, Catalog } from "./catalog.ts";
 import { envName } from "./configure.ts";
+import { SESSION_ACTIONS } from "./session.ts";
 import { variablesOf } from "./variables.ts";
 
 export interface InstalledProvider {
@@ -46,7 +47,7 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     // Whoever sells actions as well is told by those.
     sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),
     serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
-    actions: Object.keys(spec.actions ?? {}).length,
+    actions: Object.keys(spec.actions ?? {}).length + (spec.sessions === undefined ? 0 : SESSION_ACTIONS.length),
   };
 }
 

@@ -35,6 +35,16 @@ export type NotHeld = Stopped | "no_money";
 /** The reason of a job's signal where its payer has cancelled it. */
 export const CANCELLED = "cancelled";
 
+/** The hold of a job, as it is now. */
+export interface Holding {
+  /** Zero: it holds nothing, since `succeed` could place no other hold. */
+  readonly amountNano: Nano;
+  /** Since when, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** What the holds before it were charged. */
+  readonly postedNano: Nano;
+}
+
 /** The job's next step would not be paid: it is not taken, and the job ends. */
 export class NoLongerPaid extends Error {
   readonly why: Stopped;
@@ -64,8 +74,7 @@ export interface RunningJob extends InnerCalls {
   /** When its payer has cancelled it; null: nobody has. */
   readonly cancelledAtMs: number | null;
   readonly sandboxFault: string | null;
-  /** What it holds just now; zero: nothing, since `succeed` could place no other hold. */
-  readonly heldNano: Nano;
+  readonly holding: Holding;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /**
    * Before a paid step that is no call of an action: proves that the job is this process's, and that its key and account may still

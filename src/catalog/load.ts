@@ -16,6 +16,9 @@ const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
 
 const FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
 
+/** Beside an adapter, and no adapter: the program of its sidecar. */
+const SIDECAR = ".helper.ts";
+
 /** What the files of these folders may import, wherever on the disk they are. */
 const OPEN_TO_FILES: Readonly<Record<string, string>> = {
   "#adapter": new URL("./adapter.ts", import.meta.url).href,
@@ -39,7 +42,7 @@ async function listFolder(root: string, folder: string, shownAs: string): Promis
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  const files = entries.filter((entry) => entry.endsWith(".ts")).sort();
+  const files = entries.filter((entry) => entry.endsWith(".ts") && !entry.endsWith(SIDECAR)).sort();
   const named = (entry: string) => path.join(shownAs, folder, entry);
   const strange = files.filter((entry) => !FILE_NAME.test(entry));
   if (strange.length > 0) throw new CatalogError(strange.map((entry) => `${named(entry)} is not named in-this-way.ts`));

@@ -1,7 +1,7 @@
 // An action that we serve ourselves: a function behind the same price, hold and envelope as a vendor's.
 import type { GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
-import type { Payer } from "../plan.ts";
+import type { KeptHoldSpec, Payer } from "../plan.ts";
 import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
 
 /** An action and its params, as a function of ours asks for it. */
@@ -70,6 +70,21 @@ export interface LocalCall extends InnerCalls, InnerChat {
   readonly signal: AbortSignal;
   /** What the inner calls may still spend. */
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
+  /** The fault that a sandbox account asks its stand-ins for. */
+  readonly sandboxFault: string | null;
+}
+
+/** What the calls of an action leave behind. */
+export interface LaunchSpec<P = Params> {
+  readonly job: string;
+  /** Of one account's, at most so many run at a time. */
+  readonly inFlightMax: number;
+  /** What the job needs to begin. Default: the params. */
+  start?(params: P, maxCostNano: Nano | null): unknown;
+  /** What becomes of its hold where nobody goes on with it. Default `void`. */
+  readonly onExpire?: KeptHoldSpec["onExpire"];
+  /** It may go on beyond one hold. */
+  readonly chained?: true;
 }
 
 export interface LocalAction<P = Params> extends ActionFacts<P> {
@@ -77,11 +92,14 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly action: string;
   /** The most that its inner calls may cost us, in cents, so that a flat price has a bound below it. Default 0: it makes none. */
   upstreamCentsMax?(params: P): number;
-  /**
-   * Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. At most so many of one
-   * account's run at a time.
-   */
-  readonly launches?: { readonly job: string; readonly inFlightMax: number };
+  /** Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. */
+  readonly launches?: LaunchSpec<P>;
+  /** Who is named as having served. Default: ourselves. */
+  readonly provider?: string;
+  /** Actions that it cannot do without: one of them must be served. Asked whenever the catalog is replaced. Default: it needs none. */
+  needs?(): readonly string[];
+  /** For all of it, in milliseconds. Default 120,000. */
+  readonly msMax?: number;
   /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   readonly example: { readonly params: JsonObject };

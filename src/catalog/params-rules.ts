@@ -8,6 +8,8 @@ export interface SchemaRule {
   readonly properties?: Readonly<Record<string, SchemaRule>>;
   readonly const?: Json;
   readonly enum?: readonly Json[];
+  /** Of a number. */
+  readonly maximum?: number;
   /** Of a list: it has an item like this. */
   readonly contains?: SchemaRule;
   readonly not?: SchemaRule;
@@ -27,6 +29,7 @@ function holds(rule: SchemaRule, value: unknown): boolean {
   return (
     (rule.const === undefined || value === rule.const) &&
     (rule.enum === undefined || rule.enum.includes(value as Json)) &&
+    (rule.maximum === undefined || typeof value !== "number" || value <= rule.maximum) &&
     (rule.contains === undefined || !Array.isArray(value) || hasItem(value, rule.contains)) &&
     (rule.required === undefined || fields === null || rule.required.every((name) => fields[name] !== undefined)) &&
     (rule.properties === undefined || fields === null || propertiesHold(rule.properties, fields)) &&

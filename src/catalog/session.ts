@@ -2,6 +2,8 @@
 import type { Json, JsonObject, ScriptContext } from "./action.ts";
 
 export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
+/** What each adapter with sessions sells, as `<adapter id>/<name>`. */
+export const SESSION_ACTIONS = ["create_session", "session", "close"] as const;
 export type SessionLanguage = (typeof SESSION_LANGUAGES)[number];
 
 /**

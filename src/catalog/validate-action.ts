@@ -136,7 +136,7 @@ const step = z
   });
 
 const answer = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("json") }),
+  z.strictObject({ kind: z.literal("json"), renamed: z.record(z.string(), words).optional() }),
   z.strictObject({ kind: z.literal("text"), as: words }),
   z.strictObject({ kind: z.literal("bytes") }),
 ]);
@@ -166,7 +166,8 @@ const action = z
     content: z.union([z.array(pointer).min(1), fn]).optional(),
     rules: z.array(ruleSchema).optional(),
     issues: ids({ at: pointer, days: count.optional(), poll: poll.optional() }),
-    requires: ids({ param: words }),
+    requires: ids({ param: words, inside: words.optional() }),
+    files: z.array(words).min(1).optional(),
     prepaid: prepaidUse.optional(),
     callerIds: z.array(words).optional(),
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),

@@ -246,6 +246,12 @@ const auth = z.discriminatedUnion("kind", [
     scope: z.string().min(1),
   }),
   z.strictObject({ kind: z.literal("service-account"), scope: z.string().min(1) }),
+  z.strictObject({
+    kind: z.literal("jwt"),
+    algorithm: z.literal("ES256"),
+    issuer: z.string().min(1),
+    claims: z.record(z.string(), z.string()),
+  }),
   z.strictObject({ kind: z.literal("none") }),
 ]);
 
@@ -276,6 +282,7 @@ const adapter = z.strictObject({
   waitsFor: z.string().min(1).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
+  sidecar: z.string().startsWith("file:").optional(),
   actions: actionsSchema.optional(),
   prepaid: prepaidSchema.optional(),
   sessions: sessionsSchema.optional(),

@@ -8,6 +8,7 @@ import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { CHAT_FIELDS } from "./chat-fields.ts";
 import type { ModelRequest } from "./model-request.ts";
+import { isPlainChat, ROLES } from "./plain-chat.ts";
 import { readPreferences } from "./preferences.ts";
 import { shapeOf } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
@@ -31,7 +32,7 @@ const part = z.object({
 });
 
 const message = z.object({
-  role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
+  role: z.enum(ROLES),
   content: z.union([z.string(), z.array(part)], "must be text or a list of content parts").nullish(),
   tool_calls: z
     .array(z.object({ id: z.string().nullish(), function: z.object({ name: z.string() }).nullish() }))
@@ -54,7 +55,7 @@ function entries(max: number) {
 }
 
 /** What we must understand. The allow-list says what else there may be. */
-const chatBody = z.object({
+export const chatBody = z.object({
   model: z.string().min(1).max(200).nullish(),
   models: z.array(z.string().min(1).max(200)).min(1).max(16).nullish(),
   messages: z.array(message).min(1).max(100_000),
@@ -147,13 +148,17 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
   };
 }
 
+function isPlain(sifted: Sifted | null): sifted is Sifted & { readonly body: z.infer<typeof chatBody> } {
+  return sifted !== null && isPlainChat(sifted.body);
+}
+
 /** Checks a chat request. */
 export function readChatBody(bytes: Buffer): ModelRequest | GatewayError {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
   const sifted = isRecord(sent) ? sift(sent, CHAT_FIELDS) : null;
   // Of a body with a million fields a schema would look at each for long; what is sifted has few.
-  const parsed = readFields(chatBody, sifted?.body ?? sent);
+  const parsed = isPlain(sifted) ? { data: sifted.body } : readFields(chatBody, sifted?.body ?? sent);
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;

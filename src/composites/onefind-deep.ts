@@ -101,6 +101,10 @@ export function onefindDeep(finder: () => PeopleFinderSpec): LocalAction {
       quoteCents: (start) => start.budgetCents ?? defaultCents(start, finder()),
     },
     launches: { job: NAME, inFlightMax: IN_FLIGHT_MAX },
+    needs: () => {
+      const { find, enrich } = finder();
+      return [find, ...enrich.email, ...enrich.linkedin].map(({ action }) => action);
+    },
     run: (_, call) => launched(call),
     example: { params: { rows: ["ada@example.com", "https://www.linkedin.com/in/ada"] } },
   });

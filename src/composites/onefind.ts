@@ -40,7 +40,15 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
     action: "onefind",
     description:
       "Finds people by a description, or one person by name and company: name, title, company, place and LinkedIn profile. No contacts.",
-    keywords: ["find people", "leads", "prospects", "candidates", "who works at", "LinkedIn profile of a person"],
+    keywords: [
+      "find people",
+      "leads",
+      "prospects",
+      "candidates",
+      "who works at",
+      "contact details of someone",
+      "LinkedIn profile of a person",
+    ],
     category: "core",
     effect: "read",
     params: z.strictObject({
@@ -51,6 +59,7 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
     }),
     price: { mode: "fixed", cents: 2 },
     upstreamCentsMax: () => 3,
+    needs: () => [finder().find.action],
     async run({ query: words, limit: most }, call) {
       const spec = finder();
       const found = await findPeople({ query: words, limit: most, named: personIn(words, spec.roles) }, spec, call);

@@ -129,7 +129,7 @@ function lookups(files: Files): LocalAction[] {
         {
           description:
             "Stored files, newest first, with filename, tags, note, size, source and creation date. While next_cursor is not null there are more.",
-          keywords: ["find", "browse", "search files"],
+          keywords: ["find", "browse", "search files", "which files are stored"],
           effect: "read",
           price: FREE,
         },

@@ -151,6 +151,12 @@ export function createFiles(parts: FilesParts) {
       return row === null ? noSuchFile() : linked(row);
     },
 
+    /** A link to a file of the payer's whose bytes are there, for whoever is given it. */
+    async link(payer: string, id: string): Promise<string | GatewayError> {
+      const row = await own(payer, id);
+      return row?.state === "stored" ? links.get(row) : noSuchFile();
+    },
+
     list,
 
     async delete(payer: string, id: string): Promise<FileView | GatewayError> {

@@ -1,4 +1,5 @@
 // What can be called as an action: those of the catalog, our own, and the files that actions keep.
+import type { Adapter } from "../catalog/catalog.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -22,6 +23,8 @@ export interface OpenActionsParts {
   readonly publicUrl: () => string;
   /** Actions beside our own. */
   readonly moreActions: readonly LocalAction[];
+  /** Actions of ours that are done with one vendor. */
+  readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
 }
 
 export interface OpenActions {
@@ -37,7 +40,7 @@ export interface OpenActions {
 
 /** Rejects where the store of files cannot be opened. */
 export async function openActions(parts: OpenActionsParts): Promise<OpenActions> {
-  const { config, log, records, catalog, publicUrl, moreActions } = parts;
+  const { config, log, records, catalog, publicUrl, moreActions, ofVendor } = parts;
   const clock = systemClock;
   const publicFetch = createPublicFetch();
   const { files, actions, endpoints } = await openFiles({
@@ -51,7 +54,7 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
   // The action that searches the actionCatalog is itself in it.
   const discover = discoverAction((...asked) => search(...asked));
   const localActions = [discover, ...actions, ...moreActions];
-  const actionCatalog = openActionCatalog(catalog.current, localActions);
+  const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);
   const search = searchIn({ actionCatalog, clock });
   return {
     actionCatalog,

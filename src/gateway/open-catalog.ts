@@ -1,6 +1,7 @@
 // The catalog in force, how to replace it, and the sandbox upstream that stands in for its vendors.
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
+import { SESSION_ACTIONS } from "../catalog/session.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
@@ -24,7 +25,15 @@ function soldNames(catalog: Catalog): ReadonlySet<string> {
     ({ slug }) => slug,
   );
   const actions = catalog.actions(live).map(({ id }) => id);
-  return new Set([...models, ...actions, ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`])]);
+  const sessions = [...catalog.adapters(live)].flatMap(([id, { spec }]) =>
+    spec.sessions === undefined ? [] : SESSION_ACTIONS.map((name) => `${id}/${name}`),
+  );
+  return new Set([
+    ...models,
+    ...actions,
+    ...sessions,
+    ...[...catalog.tiers.keys()].flatMap((id) => [id, `core/${id}`]),
+  ]);
 }
 
 /** What is read off a catalog once, when it comes into force. */

@@ -62,7 +62,13 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
   const places = new RowPlaces(ROWS_AT_ONCE);
   const finder = () => tierOf(catalog, "onefind", "people-finder");
-  const pages = openPages({ config, catalog, clock: systemClock, internet });
+  const pages = openPages({
+    config,
+    catalog,
+    clock: systemClock,
+    sharedRecords: config.redisUrl === null ? null : records,
+    internet,
+  });
   const search = {
     clock: systemClock,
     pages,

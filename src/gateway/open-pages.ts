@@ -3,10 +3,11 @@ import type { PageLadderSpec } from "../catalog/tier.ts";
 import type { Clock } from "../clock.ts";
 import { createDirect, type Direct, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
 import { createExtractor } from "../composites/pages/extractor.ts";
-import { createHostPace, type HostPace, NO_PACE } from "../composites/pages/host-pace.ts";
+import { createHostPace, type HostPace, NO_PACE, sharedPace } from "../composites/pages/host-pace.ts";
 import type { PageParts } from "../composites/pages/parts.ts";
 import type { Config } from "../config.ts";
 import { GatewayError } from "../errors.ts";
+import type { Records } from "../records/records.ts";
 import { sandboxPage } from "../sandbox/pages.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { VERSION } from "../version.ts";
@@ -16,6 +17,8 @@ export interface OpenPagesParts {
   readonly config: Config;
   readonly catalog: OpenCatalog;
   readonly clock: Clock;
+  /** Of all processes; null: this one is all there is. */
+  readonly sharedRecords: Records | null;
   /** How the internet is reached in tests. */
   readonly internet?: PublicFetchOptions;
 }
@@ -51,13 +54,15 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-export function openPages({ config, catalog, clock, internet = {} }: OpenPagesParts): OpenPages {
+export function openPages({ config, catalog, clock, sharedRecords, internet = {} }: OpenPagesParts): OpenPages {
   const extractor = createExtractor();
   const contact = config.contact === null ? "" : ` (${config.contact})`;
   const publicFetch = createPublicFetch({ userAgent: `${ROBOT_NAME}/${VERSION}${contact}`, ...internet });
   const directOf = (open: OpenPage, pace: HostPace): Direct | null =>
     config.directFetch ? createDirect({ open, pace, clock, obeysRobots: config.robots }) : null;
-  const live = directOf(publicFetch.open, createHostPace(clock));
+  const ownPace = createHostPace(clock);
+  const pace = sharedRecords === null ? ownPace : sharedPace(ownPace, sharedRecords, clock);
+  const live = directOf(publicFetch.open, pace);
   // The sandbox's hosts are everybody's: no account is to wait there for what another one reads.
   const sandbox = directOf(openSandboxPage, NO_PACE);
   return {

@@ -2,10 +2,13 @@
 import type { Clock } from "../clock.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Ledger } from "../ledger/model/ledger.ts";
+import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
 import type { Records } from "../records/records.ts";
 
 export interface JobsDeps {
   readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
+  /** What jobs that are free cost us; absent: it is not counted. */
+  readonly unpaid?: Pick<UnpaidCosts, "note">;
   readonly records: Records;
   readonly clock: Clock;
   /** How long a kept hold lives without being renewed, in milliseconds. */

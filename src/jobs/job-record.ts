@@ -39,8 +39,10 @@ export interface JobRecord {
   readonly chargedCents: number;
   /** What holds after its first are placed with; absent: it has one. */
   readonly chain?: HoldChain;
-  /** How many holds of its have been charged, with what they came to in `chargedCents`; absent: none. */
-  readonly holdsPosted?: number;
+  /** What of its holds have been charged; their cents are in `chargedCents`. Absent: none. */
+  readonly posted?: { readonly holds: number; readonly nano: Nano };
+  /** When its present hold was placed; absent: with the job. */
+  readonly heldSinceMs?: number;
   /** Its hold is being charged so much, and another one placed. */
   readonly succeeding?: Succession | null;
   /** No other hold could be placed: it holds nothing. */

@@ -2,6 +2,7 @@
 
 import {
   CANCELLED,
+  type Holding,
   type JobEnd,
   type JobKind,
   type JobPart,
@@ -94,8 +95,13 @@ export class JobRun implements RunningJob {
     return this.job.sandboxFault;
   }
 
-  get heldNano(): Nano {
-    return this.job.isUnheld === true ? ZERO : this.job.amountNano;
+  get holding(): Holding {
+    const { isUnheld, amountNano, heldSinceMs, createdAtMs, posted } = this.job;
+    return {
+      amountNano: isUnheld === true ? ZERO : amountNano,
+      sinceMs: heldSinceMs ?? createdAtMs,
+      postedNano: posted?.nano ?? ZERO,
+    };
   }
 
   get hold(): JobRecord["hold"] {
@@ -193,10 +199,10 @@ export class JobRun implements RunningJob {
   }
 
   async succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null> {
-    const { chain, holdsPosted = 0 } = this.job;
+    const { chain, posted } = this.job;
     if (chain === undefined) throw new Error(`the job ${this.id} has one hold`);
     this.#moved();
-    const nextId = `${chain.firstId}-${holdsPosted + 2}`;
+    const nextId = `${chain.firstId}-${(posted?.holds ?? 0) + 2}`;
     this.#proven.note({ succeeding: { chargeNano: least(chargeNano, this.job.amountNano), served, nextId, nextNano } });
     await this.#proven.prove();
     return this.#succeed();
@@ -304,7 +310,12 @@ export class JobRun implements RunningJob {
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
     const { chargedCents: before } = this.job;
-    const cents = await payJob(this.job, this.#deps.ledger);
+    const { ledger, unpaid } = this.#deps;
+    const cents = await payJob(this.job, ledger);
+    const { hold, legs, payer, end } = this.job;
+    // What was charged before, hold by hold, paid for what its legs cost.
+    const unpaidLegs = before > 0 ? [] : legs;
+    if (!payer.sandbox) unpaid?.note(hold.accountId, cents === null ? ZERO : (end?.chargeNano ?? ZERO), unpaidLegs);
     // What nobody pays for is given to nobody.
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });

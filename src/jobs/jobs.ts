@@ -34,7 +34,8 @@ export interface Jobs {
   cancel(id: string, payer: Payer): Promise<JobRecord | null>;
   /** The jobs of all processes that are not over, at most so many. */
   open(countMax: number): Promise<readonly JobRecord[]>;
-  running(): number;
+  /** Here; of one kind, or of all. */
+  running(kind?: string): number;
   /** For metrics. */
   seen(): JobsSeen;
 }
@@ -149,8 +150,9 @@ class RunningJobs implements Jobs {
     return jobs;
   }
 
-  running(): number {
-    return this.#runs.size;
+  running(kind?: string): number {
+    if (kind === undefined) return this.#runs.size;
+    return [...this.#runs.values()].filter(({ run }) => run.job.kind === kind).length;
   }
 
   seen(): JobsSeen {

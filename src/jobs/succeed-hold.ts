@@ -1,6 +1,7 @@
 // From one hold of a job to the next: the old one is charged, another one is placed in the windows of its own day. Asked again, it comes to the same.
 import type { NotHeld, Stopped } from "../catalog/job-kind.ts";
 import type { ReserveOutcome } from "../ledger/model/ledger.ts";
+import { add, ZERO } from "../money.ts";
 import type { Slot } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
@@ -36,8 +37,9 @@ export async function succeedHold(
   const posted = {
     succeeding: null,
     chargedCents: job.chargedCents + cents,
-    holdsPosted: (job.holdsPosted ?? 0) + 1,
+    posted: { holds: (job.posted?.holds ?? 0) + 1, nano: add(job.posted?.nano ?? ZERO, chargeNano) },
   };
+  const nowMs = clock.epochMs();
   const { outcome, ...rest } = await ledger.reserve({
     accountId: hold.accountId,
     holdId: nextId,
@@ -54,11 +56,12 @@ export async function succeedHold(
     asked: chain.asked,
     effect: "write",
     idempotency: null,
-    nowMs: clock.epochMs(),
+    nowMs,
   });
   const isPlaced = PLACED.includes(outcome) && !("state" in rest && rest.state !== "held");
   if (isPlaced) {
-    return { changes: { ...posted, hold: { ...hold, holdId: nextId }, amountNano: nextNano }, refused: null };
+    const next = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
+    return { changes: { ...posted, ...next }, refused: null };
   }
   // The store's clock is in doubt: nothing can be placed now, and it is tried again.
   if (outcome === "clock_skew") throw new Error("the clocks of the store and of this process differ");

@@ -25,11 +25,18 @@ function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefine
   return refusal ?? trouble ?? failures.findLast(isFromCaller) ?? failures.at(-1);
 }
 
+/** As much of a plan as its failures are told by. */
+export type FailedPlan = Pick<Plan, "asked" | "failedStatus" | "timedOutStatus">;
+
 /**
  * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's would only repeat
  * them; a vendor's wait is passed on as Retry-After.
  */
-export function failureError(plan: Plan, failures: readonly AttemptFailure[], legs: readonly Leg[]): GatewayError {
+export function failureError(
+  plan: FailedPlan,
+  failures: readonly AttemptFailure[],
+  legs: readonly Leg[],
+): GatewayError {
   const failure = telling(failures);
   const tried = legs.map(({ provider, model, failure: kind, status, ms }) => ({
     route: `${provider}:${model}`,

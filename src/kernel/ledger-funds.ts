@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
+import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
 import { least, minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated, Within } from "../plan.ts";
@@ -28,6 +29,8 @@ export interface LedgerFundsDeps {
   /** The ledger counts paid calls against the account's window, for all processes together. */
   readonly countsPaidCalls?: boolean;
   readonly observer: Pick<Observer, "ledgerTook">;
+  /** What free calls cost us; absent: it is not counted. */
+  readonly unpaid?: UnpaidCosts;
   /** What is remembered of an account no longer holds. */
   forget(accountId: string): void;
 }
@@ -59,7 +62,10 @@ export class LedgerFunds implements Funds {
    * tried once; after that, those of its candidates that what is free pays for.
    */
   async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
-    const { ledger, leases, clock } = this.#deps;
+    const { ledger, leases, clock, unpaid } = this.#deps;
+    const retryAfterSeconds =
+      plan.mayBeFree === true ? (unpaid?.refusedForSeconds(this.#caller.payer.accountId) ?? null) : null;
+    if (retryAfterSeconds !== null) return new GatewayError("unpaid_costs", { retryAfterSeconds });
     const fromMs = clock.elapsedMs();
     let request = this.#request(plan, id, parent);
     let { amountNano } = request;
@@ -129,6 +135,7 @@ export class LedgerFunds implements Funds {
       if (posted.outcome === "posted" || posted.outcome === "spooled") {
         const { chargedNano, chargedCents, absorbedNano, balanceNano } = posted;
         if (posted.strict === true) this.#deps.forget(hold.accountId);
+        if (!this.#caller.payer.sandbox) this.#deps.unpaid?.note(hold.accountId, chargedNano, legs);
         const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
         return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
       }
@@ -146,9 +153,10 @@ export class LedgerFunds implements Funds {
     }
   }
 
-  async release({ id }: Held, { reason, keyFate }: Release): Promise<void> {
-    const { ledger, leases, clock } = this.#deps;
+  async release({ id }: Held, { reason, keyFate, legs }: Release): Promise<void> {
+    const { ledger, leases, clock, unpaid } = this.#deps;
     const hold = this.#hold(id);
+    if (!this.#caller.payer.sandbox) unpaid?.note(hold.accountId, ZERO, legs);
     const fromMs = clock.elapsedMs();
     try {
       await ledger.void(hold, reason, keyFate);
@@ -215,6 +223,8 @@ export class LedgerFunds implements Funds {
       asked: plan.asked,
       effect: plan.effect,
       idempotency: this.#idempotency(plan),
+      // A call ends with its process; what it has not been charged for by then is never charged.
+      unwritten: kept === null,
       nowMs: clock.epochMs(),
       ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : {}),
     };

@@ -40,16 +40,36 @@ interface ModelLabels {
   readonly sandbox: string;
 }
 
-/** Made of a code's first call and kept. */
-function byCode(make: (code: string) => HistogramCell): (code: string) => HistogramCell {
-  const made = new Map<string, HistogramCell>();
-  return (code) => {
-    let cell = made.get(code);
-    if (cell === undefined) {
-      cell = make(code);
-      made.set(code, cell);
+/** Made for a label's first call and kept, so that no call makes a text of all its labels to find its cells. */
+function by<Label, Cells>(make: (label: Label) => Cells): (label: Label) => Cells {
+  const made = new Map<Label, Cells>();
+  return (label) => {
+    let cells = made.get(label);
+    if (cells === undefined) {
+      cells = make(label);
+      made.set(label, cells);
     }
-    return cell;
+    return cells;
+  };
+}
+
+/** What is counted of every request, by what few values each can have. */
+function commonCells(metrics: Metrics, sandbox: string) {
+  return {
+    endpoint: by((endpoint: string) => ({
+      duration: metrics.requestDuration.cell({ endpoint, sandbox }),
+      requests: by((code: string) =>
+        by((status: number) => metrics.requests.cell({ endpoint, status: String(status), code, sandbox })),
+      ),
+    })),
+    operation: by((operation: string) => ({
+      overhead: metrics.overhead.cell({ operation, sandbox }),
+      outcomes: by((outcome: string) => metrics.outcomes.cell({ operation, outcome, sandbox })),
+    })),
+    provider: by((provider: string) => ({
+      firstToken: metrics.attemptFirstToken.cell({ provider, sandbox }),
+      attempts: by((outcome: string) => metrics.attempts.cell({ provider, outcome, sandbox })),
+    })),
   };
 }
 
@@ -57,7 +77,7 @@ function byCode(make: (code: string) => HistogramCell): (code: string) => Histog
 function modelCells(metrics: Metrics, labels: ModelLabels, otelProvider: string): ModelCells {
   const money = { charged: metrics.charged.cell(labels), upstreamCost: metrics.upstreamCost.cell(labels) };
   if (!GEN_AI_OPERATIONS.has(labels.operation)) {
-    const duration = byCode((code) => metrics.actionDuration.cell({ ...labels, code }));
+    const duration = by((code: string) => metrics.actionDuration.cell({ ...labels, code }));
     return { labels, duration, genAi: null, ...money };
   }
   const genAi = {
@@ -70,7 +90,7 @@ function modelCells(metrics: Metrics, labels: ModelLabels, otelProvider: string)
   const tokens = (type: string) => metrics.tokenUsage.cell({ ...genAi, gen_ai_token_type: type });
   return {
     labels,
-    duration: byCode((code) => metrics.duration.cell({ ...genAi, error_type: code })),
+    duration: by((code: string) => metrics.duration.cell({ ...genAi, error_type: code })),
     genAi: {
       firstToken: metrics.firstToken.cell(genAi),
       perToken: metrics.perToken.cell(genAi),
@@ -112,6 +132,7 @@ export function createCounting(
   otelName: (provider: string) => string,
 ): (record: RequestRecord) => void {
   const byModel = new Map<string, ModelCells>();
+  const common = { "0": commonCells(metrics, "0"), "1": commonCells(metrics, "1") };
   const known = (name: string) => (isKnown(name) ? name : OTHER);
 
   /** A list of models is counted under the first that is known, which is what the caller wanted most. */
@@ -149,13 +170,14 @@ export function createCounting(
   }
 
   /** Answers how long all attempts took. */
-  function countAttempts(record: RequestRecord, { labels }: ModelCells): number {
-    const { asked, sandbox } = labels;
+  function countAttempts(record: RequestRecord, { labels }: ModelCells, sandbox: "0" | "1"): number {
+    const { asked } = labels;
     let attemptsMs = 0;
     for (const [index, { provider, failure, ms, firstTokenMs }] of record.attempts.entries()) {
       attemptsMs += ms;
-      metrics.attempts.cell({ provider, outcome: failure ?? "ok", sandbox }).total += 1;
-      if (firstTokenMs !== null) metrics.attemptFirstToken.cell({ provider, sandbox }).observe(firstTokenMs / 1000);
+      const cells = common[sandbox].provider(provider);
+      cells.attempts(failure ?? "ok").total += 1;
+      if (firstTokenMs !== null) cells.firstToken.observe(firstTokenMs / 1000);
       if (failure === null || index === record.attempts.length - 1) continue;
       const served = record.served === null ? NONE : labels.served;
       metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
@@ -163,17 +185,18 @@ export function createCounting(
     return attemptsMs;
   }
 
-  function countPaid(record: RequestRecord, operation: string, sandbox: string): void {
-    metrics.outcomes.cell({ operation, outcome: record.outcome ?? "failed", sandbox }).total += 1;
+  function countPaid(record: RequestRecord, operation: string, sandbox: "0" | "1"): void {
+    const { outcomes, overhead } = common[sandbox].operation(operation);
+    outcomes(record.outcome ?? "failed").total += 1;
     if (record.absorbedNano > 0) {
       metrics.absorbed.cell({ reason: record.absorbReason ?? OTHER, sandbox }).total += record.absorbedNano;
     }
     const last = record.attempts.at(-1);
     if (last === undefined) return;
     const cells = cellsOf(record, operation, last, sandbox);
-    const attemptsMs = countAttempts(record, cells);
+    const attemptsMs = countAttempts(record, cells, sandbox);
     if (record.outcome === "success") {
-      metrics.overhead.cell({ operation, sandbox }).observe(Math.max(0, record.durationMs - attemptsMs) / 1000);
+      overhead.observe(Math.max(0, record.durationMs - attemptsMs) / 1000);
     }
     if (record.skippedEvents > 0) {
       metrics.skippedEvents.cell({ provider: cells.labels.provider, sandbox }).total += record.skippedEvents;
@@ -186,9 +209,9 @@ export function createCounting(
 
   return (record) => {
     const sandbox = record.sandbox ? "1" : "0";
-    const { endpoint } = record;
-    metrics.requests.cell({ endpoint, status: String(record.status), code: record.code ?? "", sandbox }).total += 1;
-    metrics.requestDuration.cell({ endpoint, sandbox }).observe(record.durationMs / 1000);
+    const { requests, duration } = common[sandbox].endpoint(record.endpoint);
+    requests(record.code ?? "")(record.status).total += 1;
+    duration.observe(record.durationMs / 1000);
     if (record.operation !== null) countPaid(record, record.operation, sandbox);
   };
 }

@@ -239,6 +239,26 @@ export const METRICS = {
     help: "Jobs that are over, by kind; status is succeeded or failed",
     labels: ["kind", "status"],
   },
+  sessionsOpen: {
+    type: "gauge",
+    name: "tollgate_sessions_open",
+    help: "Metered sessions that a process keeps open",
+    labels: [],
+  },
+  boxesUnclosed: {
+    type: "gauge",
+    name: "tollgate_session_boxes_unclosed",
+    help: "Boxes of sessions that are over whose vendors have not yet said that they are closed, over all processes",
+    labels: [],
+    merge: "highest",
+  },
+  boxesUnclosedOldest: {
+    type: "gauge",
+    name: "tollgate_session_boxes_unclosed_oldest_seconds",
+    help: "Since the oldest of them is to be closed; alarm above twenty minutes",
+    labels: [],
+    merge: "highest",
+  },
   resting: {
     type: "gauge",
     name: "tollgate_route_resting",

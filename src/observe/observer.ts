@@ -39,6 +39,12 @@ export interface JobsRunning {
   readonly ended: readonly { readonly kind: string; readonly status: string; readonly count: number }[];
 }
 
+/** The sessions of this process, and the boxes of all that are to be closed. */
+export interface SessionsOpen {
+  readonly open: number;
+  readonly unclosed: { readonly count: number; readonly oldestMs: number };
+}
+
 export interface ScrapeSource {
   totals?(): Promise<MoneyTotals>;
   spool?(): SpoolWaiting;
@@ -46,6 +52,7 @@ export interface ScrapeSource {
   archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
   jobs?(): JobsRunning;
+  sessions?(): SessionsOpen;
   disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
 }
 
@@ -111,6 +118,12 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.jobsStill.set(jobs.stillMs / 1000);
       metrics.jobsAdopted.cell({}).total = jobs.adopted;
       for (const { kind, status, count: ended } of jobs.ended) metrics.jobsEnded.cell({ kind, status }).total = ended;
+    }
+    const sessions = source.sessions?.();
+    if (sessions) {
+      metrics.sessionsOpen.set(sessions.open);
+      metrics.boxesUnclosed.set(sessions.unclosed.count);
+      metrics.boxesUnclosedOldest.set(sessions.unclosed.oldestMs / 1000);
     }
     const disk = await source.disk?.();
     if (disk) {

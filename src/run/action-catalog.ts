@@ -21,6 +21,8 @@ export interface CatalogAction {
   readonly local: LocalAction | null;
   /** The vendor whose models it is, in a wire of models: their plans are made with those of chat, not here. */
   readonly native: Adapter | null;
+  /** Of a local action: the vendor that it is done with. */
+  readonly vendor?: Adapter;
 }
 
 export interface ActionCatalog {
@@ -43,10 +45,14 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null, native: null };
 }
 
-function fromUs(local: LocalAction): CatalogAction {
+/** Whether a function of ours has somebody to do it with. */
+function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
+  return local.needs?.().some((id) => catalog.action(id, audience)?.configured === true) ?? true;
+}
+
+function fromUs(local: LocalAction, served: Pick<CatalogAction, "configured" | "inSandbox">): CatalogAction {
   const { service, action, example } = local;
   const id = `${service}/${action}`;
-  const served = { configured: true, inSandbox: true };
   return {
     id,
     service,
@@ -70,25 +76,49 @@ function fromModels(native: Adapter, inSandbox: boolean): readonly CatalogAction
   });
 }
 
-function viewOf(catalog: Catalog, locals: readonly LocalAction[], audience: Audience): CatalogView {
+interface Ours {
+  readonly locals: readonly LocalAction[];
+  readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
+}
+
+function viewOf(catalog: Catalog, { locals, ofVendor }: Ours, audience: Audience): CatalogView {
   const inPlay = catalog.adapters({ sandbox: true });
   const native = [...catalog.adapters(audience).values()].flatMap((one) =>
     fromModels(one, inPlay.get(one.id)?.configured ?? false),
   );
   const sold = catalog.actions(audience).map((one) => fromCatalog(one, catalog));
-  const all = [...sold, ...native, ...locals.map(fromUs)];
+  const withVendors = [...catalog.adapters(audience).values()].flatMap((one) =>
+    fromVendor(one, ofVendor(one), inPlay.get(one.id)?.configured ?? false),
+  );
+  const ours = locals.map((local) => {
+    const inSandbox = canBeDone(local, catalog, { sandbox: true });
+    return fromUs(local, { configured: canBeDone(local, catalog, audience), inSandbox });
+  });
+  const all = [...sold, ...native, ...withVendors, ...ours];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
 
-/** Lists the actions of the catalog in force. The views are built lazily, and again when the catalog is replaced. */
-export function openActionCatalog(catalog: () => Catalog, locals: readonly LocalAction[]): ActionCatalog {
+/** Functions of ours that are done with one vendor: they can be had where it can. */
+function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: boolean): readonly CatalogAction[] {
+  return locals.map((local) => ({ ...fromUs(local, { configured: vendor.configured, inSandbox }), vendor }));
+}
+
+/**
+ * Lists the actions of the catalog in force; `ofVendor` are those of ours that are done with one vendor. The views are built lazily, and
+ * again when the catalog is replaced.
+ */
+export function openActionCatalog(
+  catalog: () => Catalog,
+  locals: readonly LocalAction[],
+  ofVendor: (adapter: Adapter) => readonly LocalAction[] = () => [],
+): ActionCatalog {
   const views = new Map<boolean, CatalogView>();
   function view(audience: Audience): CatalogView {
     const current = catalog();
     const known = views.get(audience.sandbox);
     if (known?.catalog === current) return known;
-    const fresh = viewOf(current, locals, audience);
+    const fresh = viewOf(current, { locals, ofVendor }, audience);
     views.set(audience.sandbox, fresh);
     return fresh;
   }
@@ -99,7 +129,8 @@ export function openActionCatalog(catalog: () => Catalog, locals: readonly Local
 }
 
 /** The vendors that serve an action, the first choice first; none of one of our own. */
-export function vendorsOf({ sold, native }: CatalogAction): readonly Adapter[] {
+export function vendorsOf({ sold, native, vendor }: CatalogAction): readonly Adapter[] {
+  if (vendor !== undefined) return [vendor];
   if (native !== null) return [native];
   return sold?.offers.map(({ adapter }) => adapter) ?? [];
 }

@@ -6,13 +6,14 @@ import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Audience, HoldSpec, Payer, Plan, Quote, Slot } from "../plan.ts";
+import { type Audience, type HoldSpec, isAccountPayer, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
+import { withLinks } from "./linked-files.ts";
 import { localCandidate } from "./local-candidate.ts";
 import type { CheckedCall } from "./read-call.ts";
 import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
@@ -60,6 +61,22 @@ async function careFor(
   return { kind: "body", body: { json: hidden.restore(json) } };
 }
 
+/** The calls as they go out, with links in place of ids of files. */
+async function linkedCalls(
+  offered: readonly OfferedCall[],
+  payer: Payer,
+  { linkFile }: RunDeps,
+): Promise<readonly OfferedCall[] | GatewayError> {
+  if (offered.every(({ offer }) => offer.spec.files === undefined)) return offered;
+  const linked: OfferedCall[] = [];
+  for (const one of offered) {
+    const params = await withLinks(one.offer, one.hidden.params, { payer, linkFile });
+    if (params instanceof GatewayError) return params;
+    linked.push({ ...one, hidden: { ...one.hidden, params } });
+  }
+  return linked;
+}
+
 async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
   const { sold, params, row, payer } = call;
   const offered = offeredCalls(call);
@@ -70,8 +87,10 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
     const refused = foreign ?? (await deps.paidTimes.refusal(offer, own, payer));
     if (refused !== null) return refused;
   }
+  const linked = await linkedCalls(offered, payer, deps);
+  if (linked instanceof GatewayError) return linked;
   const around = (offer: ActionOffer) => deps.paidTimes.around(offer, params, { payer, callId: order.id });
-  const byCandidate = candidatesOf(offered, call, { ...order, around, upstream: deps.upstream });
+  const byCandidate = candidatesOf(linked, call, { ...order, around, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
@@ -95,12 +114,13 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
 function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
-  const candidate = localCandidate(local, params, { ...order, payer, msMax: LOCAL_MS_MAX }, deps);
+  const { msMax = LOCAL_MS_MAX } = local;
+  const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
   return {
     candidates: [candidate],
     offeredBy: () => null,
     route: retrying(candidate),
-    wholeMsMax: LOCAL_MS_MAX + WHOLE_MS_MORE,
+    wholeMsMax: msMax + WHOLE_MS_MORE,
     whenCallerLeaves: "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
@@ -118,19 +138,30 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 }
 
 /** What it launches goes on with its hold; what is free needs none. */
-function holdOf({ action, params }: CheckedCall, { id, sandboxFault, tags = [] }: ActionOrder): HoldSpec {
+function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Payer): HoldSpec {
+  const { id, sandboxFault, maxCostNano, tags = [] } = order;
   const launches = action.local?.launches;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
+  const { onExpire = "void" } = launches;
+  const isChained = launches.chained === true && isAccountPayer(payer);
   return {
     kind: "kept",
     owner: `job:${jobIdOf(id)}`,
     leaseMs: KEPT_LEASE_MS,
-    onExpire: "void",
+    onExpire,
     job: launches.job,
-    start: params,
+    start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
+    ...(isChained
+      ? { chain: { firstId: id, keyId: payer.keyId, asked: action.id, slots: slotsOf(action), onExpire } }
+      : {}),
   };
+}
+
+/** Whether it can come to an end that is not charged, having asked vendors well: a miss, a wall, a job that found nothing. */
+function endsFree({ facts, local }: CatalogAction): boolean {
+  return facts.price.freeOnMiss === true || local !== null;
 }
 
 function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
@@ -164,9 +195,10 @@ export async function actionPlan(
     streamed: false,
     effect,
     quote: quoteOf(quoteNano, upstreamNanoMax),
-    hold: holdOf(call, order),
+    hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano: order.maxCostNano,
+    mayBeFree: !free && endsFree(action) && (action.local?.launches !== undefined || upstreamNanoMax() > 0),
     slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,

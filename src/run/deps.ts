@@ -10,6 +10,7 @@ import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { ActionCatalog } from "./action-catalog.ts";
 import type { KeepBytes } from "./binary-answer.ts";
+import type { LinkFile } from "./linked-files.ts";
 import type { PaidTimes } from "./paid-times.ts";
 
 export interface RunDeps {
@@ -21,6 +22,7 @@ export interface RunDeps {
   readonly kernel: KernelDeps;
   /** Null: large binary answers go into the envelope. */
   readonly keepBytes: KeepBytes | null;
+  readonly linkFile: LinkFile;
   /** The plan of a question that a function of ours asks a model; or why no model can be asked. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
   /** Calls of actions for a function of ours; what they cost is part of its own call. */

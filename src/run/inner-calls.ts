@@ -122,7 +122,9 @@ class Calls implements CountedCalls {
     const audience: CatalogAudience = this.#audience;
     const action = actionCatalog.find(id, audience);
     // Models are asked by `chat`, within the plans of models.
-    if (action === null || action.native !== null) return noSuchAction(id, actionCatalog, audience);
+    // What outlives its call would be nobody's.
+    const isOwn = action !== null && action.native === null && action.local?.launches === undefined;
+    if (!isOwn) return noSuchAction(id, actionCatalog, audience);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);

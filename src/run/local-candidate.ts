@@ -7,6 +7,7 @@ import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, Reading } from "../route.ts";
+import { VendorFailure } from "../upstream/vendor-failure.ts";
 import type { RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */
@@ -54,6 +55,8 @@ class LocalAttempt implements Attempt {
       this.#answer = await serve(this.#calls, this.#stop.signal);
       this.#end(this.#answer instanceof GatewayError ? refusal(this.#answer) : null);
     } catch (error) {
+      // A vendor whose whole answer this is has failed as vendors do.
+      if (error instanceof VendorFailure) return this.#end(error.failure);
       onBroken(error);
       const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
       this.#end({ ...refusal(told), mayHaveRun: true });
@@ -94,12 +97,13 @@ class LocalAttempt implements Attempt {
 /** Runs the function once for each attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
-  const { id, payer, msMax } = order;
+  const { id, payer, msMax, sandboxFault } = order;
   const { clock, onBroken } = deps.kernel;
+  const { provider = PROVIDER } = local;
   return {
-    provider: PROVIDER,
+    provider,
     model: name,
-    healthKey: `${PROVIDER}:${name}`,
+    healthKey: `${payer.sandbox ? "sandbox:" : ""}${provider}:${name}`,
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,
     readOnMsMax: 0,
@@ -116,6 +120,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           payer,
           signal,
           spend,
+          sandboxFault,
           call: (wanted) => calls.call(wanted),
           ladder: (wanted) => calls.ladder(wanted),
           race: (wanted) => calls.race(wanted),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { EndpointTable, Json, TableEndpoint, TableParam } from "../catalog/action.ts";
 import { publishedRule, type SchemaRule } from "../catalog/params-rules.ts";
-import { URL_WORDS } from "../field-issues.ts";
+import { INNER_URL_WORDS, URL_WORDS } from "../field-issues.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";
 
@@ -82,7 +82,7 @@ function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
     delete schema.format;
     if (schema.pattern === undefined) schema.pattern = URL_PATTERN;
     else alsoSay(schema, { pattern: URL_PATTERN });
-    words.push(URL_WORDS);
+    words.push(URL_WORDS, INNER_URL_WORDS);
   }
   for (const { pattern } of formats) {
     if (!(pattern instanceof RegExp) || isSayable(pattern)) continue;
@@ -129,6 +129,25 @@ export function paramsSchema({ facts }: CatalogAction): JsonSchema {
   const schema = convert(facts.params);
   schemas.set(facts.params, schema);
   return schema;
+}
+
+function saysUrl(schema: unknown): boolean {
+  const { [RULES]: says, items, anyOf = [] } = (schema ?? {}) as JsonSchema;
+  if (String(says ?? "").includes(URL_WORDS)) return true;
+  return [...(anyOf as readonly unknown[]), ...(items === undefined ? [] : [items])].some(saysUrl);
+}
+
+const urlParams = new WeakMap<z.ZodType, readonly string[]>();
+
+/** The params that hold the address of a page or file, or a list of them. */
+export function urlParamsOf(action: CatalogAction): readonly string[] {
+  const { params } = action.facts;
+  const known = urlParams.get(params);
+  if (known !== undefined) return known;
+  const properties = Object.entries((paramsSchema(action).properties ?? {}) as Record<string, unknown>);
+  const names = properties.flatMap(([name, schema]) => (saysUrl(schema) ? [name] : []));
+  urlParams.set(params, names);
+  return names;
 }
 
 /** The params that every call must have. */
@@ -185,7 +204,7 @@ function writtenBothWays(values: readonly Json[]): readonly Json[] {
   return [...new Set([...values, ...texts, ...texts.filter((text) => String(Number(text)) === text).map(Number)])];
 }
 
-const ROW_ADDRESS: JsonSchema = { type: ["string"], pattern: ROW_URL.source };
+const ROW_ADDRESS: JsonSchema = { type: ["string"], pattern: ROW_URL.source, [RULES]: INNER_URL_WORDS };
 
 function paramSchema({ required, type, enum: values, format, ...rest }: TableParam): JsonSchema {
   const also = format === "uri" && type === "string" ? ROW_ADDRESS : ALSO[type];

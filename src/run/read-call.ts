@@ -8,7 +8,9 @@ import type { Nano } from "../money.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import { type ActionCatalog, type CatalogAction, notConfigured } from "./action-catalog.ts";
+import { innerUrl, urlParamsOfRow } from "./inner-urls.ts";
 import { noSuchAction } from "./nearest.ts";
+import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
 /** An action with params that it takes. */
@@ -61,11 +63,15 @@ export function readParams(
 ): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
   const read = readFields(action.facts.params, given);
   if (!("data" in read)) return fieldsError(read);
+  const inner = action.sold === null ? null : innerUrl(urlParamsOf(action), read.data);
+  if (inner !== null) return fieldsError([inner]);
   const table = action.sold?.table ?? null;
   const spec = action.sold?.offers[0]?.spec.table;
   if (table === null || spec === undefined) return { params: read.data, row: null };
   const named = namedRow(table, spec, read.data);
-  return "row" in named ? named : fieldsError(named);
+  if (!("row" in named)) return fieldsError(named);
+  const inside = innerUrl(urlParamsOfRow(named.row), named.params);
+  return inside === null ? named : fieldsError([inside]);
 }
 
 /** Reads a call; what is wrong with it is said with the field's name. */

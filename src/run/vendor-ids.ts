@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import type { ActionSpec, Params } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
+import { textsNamed } from "../json.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import { idsAt } from "../upstream/missing-from.ts";
@@ -50,11 +51,13 @@ export async function foreignId(
   params: Params,
   { payer, records }: { readonly payer: Payer; readonly records: Records },
 ): Promise<GatewayError | null> {
-  for (const { kind, param } of offer.spec.requires ?? []) {
+  for (const { kind, param, inside } of offer.spec.requires ?? []) {
     if (params[param] === undefined) continue;
-    const ids = idsAt(params[param], "");
-    const known = await Promise.all(ids.map((id) => records.get(KIND, recordId(payer, offer.adapter.id, kind, id))));
-    if (ids.length > 0 && !known.includes(null)) continue;
+    const ids = inside === undefined ? idsAt(params[param], "") : [...textsNamed(params[param], inside)];
+    const asked = ids.slice(0, IDS_MAX);
+    const known = await Promise.all(asked.map((id) => records.get(KIND, recordId(payer, offer.adapter.id, kind, id))));
+    const isNamed = ids.length > 0 || inside !== undefined;
+    if (isNamed && ids.length <= IDS_MAX && !known.includes(null)) continue;
     const detail = `${param}: this account has no ${kind} ${ids.join(", ").slice(0, 80)}.`;
     return new GatewayError("not_found", { of: "issued_id", param, detail: { detail } });
   }

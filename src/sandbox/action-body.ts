@@ -8,6 +8,10 @@ export interface VendorWords {
   readonly body: Json;
   /** The body is a text, and no JSON string. */
   readonly isText: boolean;
+  /** What is sent instead, byte by byte. */
+  readonly bytes?: Buffer;
+  /** Of a web socket: what is said on it before it is closed. */
+  readonly messages?: readonly (string | Uint8Array)[];
 }
 
 type JsonRecord = { [name: string]: Json };

@@ -90,7 +90,7 @@ function isSaid(value: unknown): boolean {
 }
 
 /** Whether a key stands where the vendor looks for it. Any key will do. */
-function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams, fields: Fields): boolean {
+export function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams, fields: Fields): boolean {
   switch (auth.kind) {
     case "none":
       return true;

@@ -9,6 +9,7 @@ import type {
   Template,
   VendorRefusal,
 } from "../catalog/action-state.ts";
+import { textsNamed } from "../json.ts";
 import { refusalBody, type VendorWords, valueAt, withValueAt } from "./action-body.ts";
 import { idsAt } from "./action-ids.ts";
 import type { ActionMemory, Resource, ResourceName } from "./action-memory.ts";
@@ -57,6 +58,14 @@ export function usesOf({ action }: Pick<ActionPlace, "action">): readonly Resour
   return [...said, ...required];
 }
 
+function namedBy(
+  { param, inside }: ResourceUse,
+  { step, action }: ActionPlace,
+  reading: ActionReading,
+): Iterable<string> {
+  return inside === undefined ? sentAs(param, step ?? action, reading) : textsNamed(reading.fields, inside);
+}
+
 /** The resources that the request names, or the vendor's refusal of one that is not there. */
 export function usedResources(
   place: ActionPlace,
@@ -66,7 +75,7 @@ export function usedResources(
   const used = new Map<string, Resource>();
   const scope = scopeOf({ place, reading, memory, used }, null);
   for (const use of usesOf(place)) {
-    for (const id of sentAs(use.param, place.step ?? place.action, reading)) {
+    for (const id of namedBy(use, place, reading)) {
       const found = memory.find({ adapter: place.adapter, kind: use.kind, id: idWithin(use.within, id, scope) });
       const message = `There is no ${id}.`;
       if (found === undefined) return refusalWords(use.unknown ?? NOT_FOUND, message);

@@ -7,7 +7,7 @@ export interface Connection {
   /** Sends the head of a streamed answer at once. */
   head(status: number, headers: Readonly<Record<string, string>>): void;
   /** Sends a whole answer. */
-  send(status: number, headers: Readonly<Record<string, string>>, body: string): Promise<void>;
+  send(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<void>;
   /** Resolves when the bytes are with the kernel, or when the client has left. */
   write(bytes: string | Buffer): Promise<void>;
   end(): void;

@@ -39,6 +39,8 @@ export interface Arrival {
   readonly target: Target;
   /** Null where it was too large. */
   readonly body: Buffer | null;
+  /** Of a request that opens a web socket: what was said on it until now. */
+  readonly said?: readonly Uint8Array[];
 }
 
 const DIALECTS: readonly Dialect[] = [

@@ -1,16 +1,20 @@
 // The sandbox upstream: vendors' dialects without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
 // It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../clock.ts";
 import { type ActionMemory, createActionMemory } from "./action-memory.ts";
-import { actionScenarioOf, isActionArrival } from "./action-scenario.ts";
+import { type ActionScenario, actionScenarioOf, isActionArrival } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
 import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { guide } from "./guide.ts";
+import { createMachineRoom, type MachineRoom } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
+import { isSessionArrival, sessionScenarioOf } from "./session-scenario.ts";
+import { converse, openSocket } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
@@ -40,6 +44,7 @@ interface Deps {
   readonly scriptedFaults: ScriptedFaults;
   readonly vendors: () => Vendors;
   readonly memory: ActionMemory;
+  readonly machines: MachineRoom;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -91,7 +96,7 @@ async function perform(
 function ownPage(
   request: IncomingMessage,
   response: ServerResponse,
-  { callLog, scriptedFaults, memory }: Deps,
+  { callLog, scriptedFaults, memory, machines }: Deps,
 ): boolean {
   const page = `${request.method} ${request.url}`;
   if (page === "GET /") response.setHeader("content-type", "text/plain; charset=utf-8").end(guide());
@@ -101,6 +106,7 @@ function ownPage(
     callLog.reset();
     scriptedFaults.reset();
     memory.reset();
+    machines.reset();
     response.writeHead(204).end();
   } else return false;
   return true;
@@ -124,24 +130,60 @@ function elsewhereOf({ host = "" }: IncomingMessage["headers"], adapter: string)
   return `http://${other}:${port ?? 80}/${adapter}/elsewhere`;
 }
 
-async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
-  const scenario = actionScenarioOf(arrival, deps.vendors(), deps.memory);
-  const { adapter, action, at } = scenario;
-  const loggedCall = deps.callLog.open({
+function openActionCall({ adapter, action, at, words }: ActionScenario, request: IncomingMessage, callLog: CallLog) {
+  return callLog.open({
     requestId: String(request.headers["x-request-id"] ?? "") || null,
     adapter,
     model: `${adapter}/${action}`,
     action,
     step: at,
     stream: false,
-    status: scenario.words.status,
+    status: words.status,
     tokensIn: 0,
     cachedTokensIn: 0,
   });
+}
+
+async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
+  const scenario = isSessionArrival(arrival)
+    ? sessionScenarioOf(arrival, deps.vendors(), deps.machines)
+    : actionScenarioOf(arrival, deps.vendors(), deps.memory);
+  await answerAction(scenario, request, response, deps);
+}
+
+async function answerAction(
+  scenario: ActionScenario,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { callLog }: Deps,
+) {
+  const loggedCall = openActionCall(scenario, request, callLog);
   const onClose = (whole: boolean) => loggedCall.end(whole ? "whole" : "aborted");
   const connection = createConnection(request, response, { pieceBytes: 0, onClose });
-  const elsewhere = elsewhereOf(request.headers, adapter);
+  const elsewhere = elsewhereOf(request.headers, scenario.adapter);
   await writeActionAnswer(scenario, { connection, loggedCall, elsewhere, address: request.url ?? "/" });
+}
+
+/** A request that opens a web socket, which only sessions do; where it is refused, or a fault is played, the answer is one of HTTP. */
+async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffer, deps: Deps): Promise<void> {
+  socket.on("error", () => {});
+  const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
+  const target = { url, headers: request.headers };
+  const said = (messages: readonly Uint8Array[]) => {
+    const arrival = { method: request.method ?? "", target, body: Buffer.alloc(0), said: messages };
+    return sessionScenarioOf(arrival, deps.vendors(), deps.machines);
+  };
+  const scenario = said([]);
+  if (scenario.words.status !== 101 || scenario.script.kind !== "answer") {
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.shouldKeepAlive = false;
+    return answerAction(scenario, request, response, deps);
+  }
+  const loggedCall = openActionCall(scenario, request, deps.callLog);
+  socket.on("close", () => loggedCall.end("whole"));
+  openSocket(request, socket);
+  converse(socket, head, (messages) => said(messages).words.messages);
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, deps: Deps): Promise<void> {
@@ -175,11 +217,18 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     scriptedFaults: createScriptedFaults(clock),
     vendors,
     memory: createActionMemory(() => clock.epochMs()),
+    machines: createMachineRoom(),
   };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {
     // What fails here is a client that left while sending: its socket is all there is to clean up.
     serve(request, response, deps).catch(() => request.socket.destroy());
+  });
+  const sockets = new Set<Socket>();
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    serveSocket(request, socket, head, deps).catch(() => socket.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -195,6 +244,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        // What has become a socket is no longer the server's.
+        for (const socket of sockets) socket.destroy();
       }),
     books: () => callLog.report(),
   };

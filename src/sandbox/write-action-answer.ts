@@ -104,7 +104,7 @@ export async function writeActionAnswer(scenario: ActionScenario, context: Actio
       if (words.status >= 400) loggedCall.end("refused", words.status);
       const retryAfter = script.kind === "refuse" ? script.retryAfterS : undefined;
       const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
-      return connection.send(words.status, { ...headersOf(words), ...headers }, text);
+      return connection.send(words.status, { ...headersOf(words), ...headers }, words.bytes ?? text);
     }
   }
 }

@@ -113,6 +113,7 @@ function transact(calls: readonly unknown[]): BatchAnswer {
   }
   for (const unit of units) unit.flush();
   commit.run();
+  for (const unit of units) unit.committed?.();
   return { values, errors };
 }
 

@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Params, RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import { isRecord } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import type { WireRequest } from "./build-request.ts";
 import { missingFrom } from "./missing-from.ts";
@@ -10,6 +11,8 @@ import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from 
 import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, runSteps } from "./run-steps.ts";
+import type { Sidecar } from "./sidecar/sidecar.ts";
+import { signJwt } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
@@ -52,6 +55,8 @@ export interface ActionAttemptOptions {
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
+  /** The process that is asked in the vendor's place; null: the vendor is asked. */
+  readonly sidecar: Sidecar | null;
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
@@ -117,6 +122,11 @@ class ActionAttempt implements Attempt {
         params,
         key,
         callId,
+        settings: offer.adapter.settings,
+        token: (claims, lifeS) => {
+          const nowS = Math.floor(this.#options.clock.epochMs() / 1_000);
+          return signJwt(offer.adapter, key, { claims, lifeS, nowS });
+        },
         msMax,
         signal: this.#ending.signal,
         ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
@@ -186,8 +196,10 @@ class ActionAttempt implements Attempt {
     else if (shape.kind === "text") this.#answer = { [shape.as]: answer.text, content_type: contentType };
     else this.#answer = answer.json;
     if (data === undefined && shape.kind === "bytes") return "";
+    const renamed = shape.kind === "json" ? shape.renamed : undefined;
     const asItCame = data === undefined && shape.kind === "json" && answer.json !== undefined;
-    return asItCame ? answer.text : (JSON.stringify(this.#answer) ?? "null");
+    if (asItCame && renamed === undefined) return answer.text;
+    return JSON.stringify(asItCame ? withNames(this.#answer, renamed ?? {}) : this.#answer) ?? "null";
   }
 
   /** Somebody threw who has no word for it: an answer nested too deep to be written down again, a script that did not expect it. */
@@ -203,6 +215,12 @@ class ActionAttempt implements Attempt {
     this.abort();
     this.#sink.failed(this.#options.onFailure(failure));
   }
+}
+
+/** An object whose fields have the names that its caller knows. */
+function withNames(answer: unknown, names: Readonly<Record<string, string>>): unknown {
+  if (!isRecord(answer)) return answer;
+  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [names[name] ?? name, value]));
 }
 
 /** Starts an attempt: its first request leaves once the vendor's rate limiter permits it. */

@@ -8,6 +8,7 @@ import { type Around, openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { looksIntoBody } from "./read-answer.ts";
+import type { Sidecar } from "./sidecar/sidecar.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readableFailure } from "./without-key.ts";
 
@@ -44,6 +45,8 @@ export interface ActionCandidateParts {
   readonly ringOf: (adapter: Adapter) => KeyRing;
   readonly restKey: (adapter: Adapter, key: string, failure: AttemptFailure) => AttemptFailure;
   readonly limiter: VendorRateLimiter;
+  /** The process that is asked in a vendor's place, for one of our keys; null: the vendor has HTTP. */
+  readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -62,7 +65,7 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, limiter } = parts;
+  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf } = parts;
   const msMax = actionMsMax(offer);
   // The sandbox has no rate limit, and one sandbox account must not delay another.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
@@ -93,6 +96,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
+          sidecar: sidecarOf(adapter, key),
           acquire: (request) => limiter.acquire(limiterKey, rate, request),
           build(request, { at, soFar, values }) {
             const call =

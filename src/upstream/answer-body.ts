@@ -70,7 +70,8 @@ export class AnswerBody {
     const start = bytes[0] ?? 0;
     const isText = this.#type === "" || isTextType(this.#type) || start === 0x7b || start === 0x5b;
     // A byte order mark says nothing in UTF-8, and is no JSON (RFC 8259, 8.1).
-    const text = isText ? bytes.toString("utf8").replace(/^\uFEFF/, "") : "";
+    const whole = isText ? bytes.toString("utf8") : "";
+    const text = whole.startsWith("\uFEFF") ? whole.slice(1) : whole;
     try {
       return { json: JSON.parse(text), text, bytes };
     } catch {

@@ -114,10 +114,11 @@ export class HeldStream implements BytesOut {
 
   /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */
   flush(): void {
-    const [only, ...more] = this.#ready;
-    if (only === undefined) return;
+    const ready = this.#ready;
+    const [first] = ready;
+    if (first === undefined) return;
     this.#ready = [];
-    this.#sink.content(more.length === 0 ? only : Buffer.concat([only, ...more]));
+    this.#sink.content(ready.length === 1 ? first : Buffer.concat(ready));
   }
 
   delivered(bytes: Buffer, start: number, end: number): void {

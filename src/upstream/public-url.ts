@@ -8,6 +8,11 @@ const PLAIN_START = /^https?:\/\/[^/]/i;
 /** Names that mean something only inside a network or a machine (RFC 6761, RFC 6762, RFC 8375, and what networks use). */
 const INNER_NAME = /(^|\.)(localhost|local|internal|intranet|private|corp|home|lan|arpa|onion|alt|invalid|test)$/;
 
+/** A name that means something only inside a network or a machine. */
+export function isInnerName(host: string): boolean {
+  return !host.includes(".") || host.endsWith(".") || INNER_NAME.test(host);
+}
+
 /** An address to fetch. */
 export interface PublicUrl {
   readonly url: URL;
@@ -50,7 +55,7 @@ function checkUrl(url: URL, mayUsePort: PortRule): PublicUrl | string {
   if (url.port !== "" && !mayUsePort(port)) return "has a port other than 80 for http and 443 for https";
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) === 0 && (!host.includes(".") || host.endsWith(".") || INNER_NAME.test(host))) return NOT_PUBLIC;
+  if (isIP(host) === 0 && isInnerName(host)) return NOT_PUBLIC;
   url.hash = "";
   return { url, host, port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : port };
 }

@@ -181,7 +181,7 @@ export function looksIntoBody(adapter: AdapterSpec, action: ActionSpec): boolean
   const { price, answer, issues, callerIds, steps, run } = action;
   const rules = [...(action.rules ?? []), ...(adapter.rules ?? [])];
   const looks = rules.some(({ status = 200 }) => [status].flat().some((one) => one >= 200 && one < 300));
-  const shaped = (answer?.kind ?? "json") !== "json";
+  const shaped = answer !== undefined && (answer.kind !== "json" || answer.renamed !== undefined);
   const lists = [issues, callerIds, steps].some((list) => (list?.length ?? 0) > 0);
   return looks || shaped || lists || run !== undefined || price.counted !== undefined;
 }

@@ -1,7 +1,7 @@
 // An action whose requests are a function of its adapter's: what that is given, and what its end means.
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { AskSpec, Messages, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
+import type { AskSpec, JsonObject, Messages, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
 import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../route.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
@@ -23,6 +23,10 @@ export interface ScriptOptions {
   readonly key: string;
   /** Of the call, for its label. */
   readonly callId: string;
+  /** Default: none. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Signs a token. Default: nothing can. */
+  readonly token?: (claims: JsonObject, lifeS: number) => string;
   readonly msMax: number;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
@@ -77,6 +81,11 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
     key,
     get label() {
       return labelOf(options.callId);
+    },
+    settings: options.settings ?? {},
+    token(claims, lifeS) {
+      if (options.token === undefined) throw new Error("nothing signs tokens here");
+      return options.token(claims, lifeS);
     },
     signal,
     ask(spec, how = {}) {

@@ -1,7 +1,7 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
 import { Agent } from "undici";
-import type { ChatSpec } from "../catalog/adapter.ts";
+import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
@@ -30,9 +30,11 @@ import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { createSidecars } from "./sidecar/sidecars.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
+import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
 import { readableFailure } from "./without-key.ts";
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
@@ -90,6 +92,8 @@ export interface Upstream {
   embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
+  /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
+  vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -163,6 +167,7 @@ export function createUpstream(
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const tokens = createAccessTokens(clock, dispatcher);
+  const sidecars = createSidecars(clock);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -260,12 +265,14 @@ export function createUpstream(
     ringOf: (adapter: Adapter) => vendorOf(adapter).ring,
     restKey,
     limiter: createVendorRateLimiter(clock),
+    sidecarOf: sidecars.of,
   };
 
   return {
     health,
     moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
+    vendorScript: (script, order) => runVendorScript(script, order, actionParts),
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
       const { seal, answers } = order;
@@ -297,9 +304,9 @@ export function createUpstream(
       const stream = order.asked.stream;
       return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 });
     },
-    close() {
+    async close() {
       publicFetch.close();
-      return dispatcher.destroy();
+      await Promise.all([dispatcher.destroy(), sidecars.close()]);
     },
   };
 }

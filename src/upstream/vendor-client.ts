@@ -6,6 +6,8 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
 import type { VendorAnswer } from "./read-answer.ts";
+import type { Sidecar } from "./sidecar/sidecar.ts";
+import { SidecarExchange } from "./sidecar/sidecar-exchange.ts";
 import type { Splice } from "./splice.ts";
 import { VendorExchange } from "./vendor-exchange.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
@@ -36,6 +38,8 @@ export interface VendorClientOptions {
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
+  /** The process that is asked in the vendor's place; null: the vendor is asked. */
+  readonly sidecar?: Sidecar | null;
 }
 
 /** What can be stopped: a wait for a permit, or an exchange. */
@@ -152,11 +156,14 @@ export class VendorClient {
   }
 
   async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
-    const { adapter, dispatcher, clock } = this.#options;
+    const { adapter, dispatcher, clock, sidecar = null } = this.#options;
     const { redirectsMax, splice, messages = null, msMax = Number.POSITIVE_INFINITY } = question;
     const leftMs = () => this.#leftMs;
     const options = { adapter, dispatcher, clock, redirectsMax, splice, messages, msMax, leftMs };
-    const exchange = new VendorExchange(options);
+    const exchange =
+      sidecar === null
+        ? new VendorExchange(options)
+        : new SidecarExchange(sidecar, Math.max(1, Math.min(msMax, this.#leftMs)));
     this.#running.add(exchange);
     try {
       const answer = await exchange.run(request);

@@ -20,7 +20,10 @@ export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceS
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
   return [...services].map(([service, own]) => {
     const adapters = new Set(
-      own.flatMap((action): readonly (Adapter | null)[] => (action.local === null ? vendorsOf(action) : [null])),
+      own.flatMap((action): readonly (Adapter | null)[] => {
+        const vendors = vendorsOf(action);
+        return vendors.length === 0 ? [null] : vendors;
+      }),
     );
     const [only] = adapters.size === 1 ? adapters : [];
     const docs = only?.id === service && /^https?:/.test(only.spec.docs) ? only.spec.docs : null;

@@ -12,7 +12,7 @@ import type { Spending } from "../../src/kernel/parent-funds.ts";
 import { nano } from "../../src/money.ts";
 import { createJobRows, type JobRows } from "../../src/records/job-rows.ts";
 import type { Records } from "../../src/records/records.ts";
-import { callsOf, type Work } from "../jobs/stage.ts";
+import { type Asked, callsOf, type Work } from "../jobs/stage.ts";
 import { CENT } from "../ledger/requests.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
@@ -34,8 +34,8 @@ const SERVED = new Set(["firecrawl/scrape", "firecrawl/map"]);
 export type Vendor = (wanted: WantedCall) => Promise<unknown>;
 
 /** Calls that this vendor answers, at what they are listed for. */
-export function vendorCalls(outer: OuterCall, self: string, vendor: Vendor): CountedCalls {
-  const calls = callsOf(outer, self, [], ({ action }) => nano((CENTS[action] ?? 1) * CENT));
+export function vendorCalls(outer: OuterCall, self: string, vendor: Vendor, asked: Asked = []): CountedCalls {
+  const calls = callsOf(outer, self, asked, ({ action }) => nano((CENTS[action] ?? 1) * CENT));
   const answered = (inner: InnerCalls) => async (wanted: WantedCall) => {
     const data = await vendor(wanted);
     const answer = await inner.call(wanted);

@@ -33,6 +33,14 @@ describe("the yield of a page", () => {
     expect(yieldOf({ content, title: null, facts: null, status: 200 }).score).toBeLessThan(0.02);
   });
 
+  it.each([3_000, 5_000, 17_000, 70_000, 500_000])("counts no address that is %i characters long either", (chars) => {
+    const of = (content: string) => yieldOf({ content, title: null, facts: null, status: 200 });
+    const drawn = `Open at 9. ![a picture](data:image/png;base64,${"x".repeat(chars)})`;
+    expect(of(drawn)).toMatchObject({ score: 0.02, flags: ["thin_content"] });
+    // What there is to read may come behind it.
+    expect(of(`${drawn} ${"Open at 9. ".repeat(200)}`)).toEqual({ score: 1, flags: [] });
+  });
+
   it("takes a short page that came whole, and flags one of which nobody knows that", () => {
     const page = { content: "Open at 9.", title: null, status: 200 };
     expect(yieldOf({ ...page, facts: whole })).toEqual({ score: ENOUGH, flags: [] });

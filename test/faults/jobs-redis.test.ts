@@ -6,10 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { findJob } from "../../src/jobs/job-record.ts";
+import type { OuterCall } from "../../src/kernel/inner-call.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
+import { DEEP_WORK, deepKinds, knowsAll, type Vendor, vendorCalls } from "../composites/deep-stage.ts";
 import { launchThroughKernel } from "../jobs/kernel-launch.ts";
-import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, stepping } from "../jobs/stage.ts";
+import { ACCOUNT, type Asked, BUDGET, type JobsStage, moneyOf, openJobs, stepping } from "../jobs/stage.ts";
 import { CENT, newAccount } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { HASTY_MS } from "../support/patience.ts";
@@ -59,13 +61,24 @@ async function live(url: string, times: number, fault: (round: number) => Promis
   await all[0]?.ledger.openAccount(newAccount(ACCOUNT, 1_000_000));
   const asked: Asked = [];
   const kind = stepping(STEPS, () => sleep(random() * STEP_MS_MAX));
-  const options = { asked, runnerLeaseMs: RUNNER_LEASE_MS, holdLeaseMs: HOLD_LEASE_MS };
-  const fleet = all.map((stores, at) => ({ stores, ...openJobs(stores, `process-${at}`, [kind], options) }));
+  const vendor: Vendor = async (wanted) => {
+    await sleep(random() * STEP_MS_MAX);
+    return knowsAll(wanted);
+  };
+  const fleet = all.map((stores, at) => {
+    const self = `process-${at}`;
+    const options = { runnerLeaseMs: RUNNER_LEASE_MS, holdLeaseMs: HOLD_LEASE_MS };
+    const innerCalls = (outer: OuterCall) => vendorCalls(outer, self, vendor, asked);
+    const kinds = [kind, ...deepKinds(stores.records).kinds];
+    return { stores, ...openJobs(stores, self, kinds, { ...options, innerCalls }) };
+  });
   const stop = () => Promise.all(fleet.map(({ jobs }: JobsStage) => jobs.stop()));
   onTestFinished(async () => void (await stop()));
   for (const { jobs } of fleet) await jobs.start();
 
   const told: string[] = [];
+  /** What each is to be charged. */
+  const cents = new Map<string, number>();
   let refused = 0;
   let round = 0;
   const lane = async (number: number) => {
@@ -73,7 +86,12 @@ async function live(url: string, times: number, fault: (round: number) => Promis
       // The first process launches no more once it has stopped.
       const one = fleet[round < times / 2 ? number % 2 : 1];
       if (one === undefined) throw new Error("nobody launches");
-      const launch = await launchThroughKernel(one.stores, one.jobs, `l${number}x${at}`, { leaseMs: HOLD_LEASE_MS });
+      const name = `l${number}x${at}`;
+      // Every fourth is deep, of each kind in turn.
+      const deep = at % 4 === 0 ? DEEP_WORK[(at / 4) % DEEP_WORK.length]?.(name) : undefined;
+      const work = deep ?? { job: "stepping", start: { name }, amountNano: BUDGET };
+      const launch = await launchThroughKernel(one.stores, one.jobs, name, { leaseMs: HOLD_LEASE_MS, work });
+      cents.set(launch.jobId, deep === undefined ? STEPS : deep.amountNano / CENT);
       if (launch.told) told.push(launch.jobId);
       else refused += 1;
       await sleep(random() * 20);
@@ -118,9 +136,9 @@ async function live(url: string, times: number, fault: (round: number) => Promis
   for (const id of told) {
     const job = (await findJob(stores.records, id))?.job;
     const posting = await stores.ledger.transaction(ACCOUNT, id.replace(/^job_/, "tx_"));
-    const cents = posting === null ? 0 : posting.amountNano / CENT;
-    expect([id, job?.state, job?.chargedCents, cents]).toEqual([id, "succeeded", STEPS, STEPS]);
-    charged += cents;
+    const paid = posting === null ? 0 : posting.amountNano / CENT;
+    expect([id, job?.state, job?.chargedCents, paid]).toEqual([id, "succeeded", cents.get(id), cents.get(id)]);
+    charged += paid;
     const by = new Set(asked.filter(({ jobId }) => jobId === id).map((one) => one.by));
     by.delete("process-0");
     if (by.size > 1) adoptedTwice.push(id);
@@ -130,7 +148,7 @@ async function live(url: string, times: number, fault: (round: number) => Promis
   const { spent } = await moneyOf(stores);
   console.log(
     `seed ${SEED}: ${told.length} launches told of, ${refused} refused, ${adopted} went on in another process, ` +
-      `${(spent - charged) / STEPS} launched and charged that nobody was told of`,
+      `${spent - charged} cents charged that nobody was told of`,
   );
   expect(adoptedTwice).toEqual([]);
   // A launch whose answer failed is undone: it may never be charged.

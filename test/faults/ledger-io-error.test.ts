@@ -78,7 +78,10 @@ test("after a failed sync the gateway ends, and the next one has every charge th
   const rows = await fetch(`${next.url}/api/v1/transactions`, { headers: { authorization: `Bearer ${key}` } });
   const { transactions } = (await rows.json()) as { transactions: { kind: string; request_id: string }[] };
   const charged = transactions.filter(({ kind }) => kind === "charge").map(({ request_id }) => request_id);
-  expect(charged.toSorted()).toEqual(told.map(({ requestId }) => requestId).toSorted());
+  const acknowledged = told.map(({ requestId }) => requestId);
+  expect(charged).toEqual(expect.arrayContaining(acknowledged));
+  // Nothing is written before a call, so the vendor has answered the last one: its posting was written, and may be found though its sync failed.
+  expect(charged.length - acknowledged.length).toBeOneOf([0, 1]);
   await next.terminate();
   expect(await doctorOffline(dataDir)).toMatchObject({ code: 0, report: { findings: [] } });
 });

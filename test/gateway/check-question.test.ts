@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { variablesOf } from "../../src/catalog/variables.ts";
@@ -9,8 +10,22 @@ import { shippedCatalog } from "../support/shipped-catalog.ts";
 const LIVE = { sandbox: false };
 /** Whose actions all have an effect, need what another one made, cost more than a cent, or are rows of a table. */
 const NOT_ASKED = [
-  ...["2captcha", "agentmail", "allium", "coingecko", "fal", "icypeas", "letta", "nansen", "nyne"],
-  ...["primary-sources", "rentcast", "strale", "tikhub", "trends"],
+  ...[
+    "2captcha",
+    "agentmail",
+    "allium",
+    "browserbase",
+    "codestorage",
+    "coingecko",
+    "daytona",
+    "e2b",
+    "fal",
+    "icypeas",
+    "letta",
+    "modal",
+  ],
+  ...["nansen", "nyne", "primary-sources", "rentcast", "runloop", "sprites", "strale", "tikhub", "trends"],
+  "vercel-sandbox",
 ];
 
 /** What stands in a variable, by its last word. */
@@ -20,6 +35,14 @@ const VALUES: Readonly<Record<string, string>> = {
   DEPLOYMENTS: "gpt-4.1=deployed",
 };
 
+/** A key that signs has to be one. */
+const SIGNING = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
+
+function madeUp(name: string): string {
+  if (name.endsWith("PRIVATE_KEY")) return String(SIGNING);
+  return VALUES[/[A-Z]+$/.exec(name)?.[0] ?? ""] ?? "key-12345";
+}
+
 let catalog: Catalog;
 let upstream: Upstream;
 beforeAll(async () => {
@@ -27,7 +50,7 @@ beforeAll(async () => {
   const contact = "Ada ada@lab.example";
   const bare = await shippedCatalog();
   const names = [...bare.adapters(LIVE)].flatMap(([id, { spec }]) => variablesOf(id, spec));
-  const env = Object.fromEntries(names.map((name) => [name, VALUES[/[A-Z]+$/.exec(name)?.[0] ?? ""] ?? "key-12345"]));
+  const env = Object.fromEntries(names.map((name) => [name, madeUp(name)]));
   catalog = await shippedCatalog({ env, contact });
 });
 afterAll(() => upstream.close());

@@ -1,8 +1,10 @@
-// Run by the kill tests as a process of its own: launches jobs as fast as it can, runs them, and says each launch that was acknowledged.
+// Run by the kill tests as a process of its own: launches jobs as fast as it can, deep ones among them, runs them, and says each launch that was
+// acknowledged, with what it is to be charged.
 import { readConfig } from "../../src/config.ts";
 import { openStores } from "../../src/stores.ts";
-import { newAccount } from "../ledger/requests.ts";
-import { ACCOUNT, openJobs, stepping } from "./stage.ts";
+import { DEEP_WORK, deepKinds, knowsAll, vendorCalls } from "../composites/deep-stage.ts";
+import { CENT, newAccount } from "../ledger/requests.ts";
+import { ACCOUNT, openJobs, PAYER, stepping } from "./stage.ts";
 
 const LANES = 4;
 const STEPS = 3;
@@ -20,14 +22,25 @@ const stores = await openStores(readConfig(environment), {
 });
 await stores.ledger.openAccount(newAccount(ACCOUNT, 10_000_000));
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * STEP_MS_MAX));
-const { jobs, launch } = openJobs(stores, `process-${run}`, [stepping(STEPS, pause)], { runnerLeaseMs: 1_000 });
+const self = `process-${run}`;
+const { jobs, launch } = openJobs(stores, self, [stepping(STEPS, pause), ...deepKinds(stores.records).kinds], {
+  runnerLeaseMs: 1_000,
+  innerCalls: (outer) =>
+    vendorCalls(outer, self, async (wanted) => {
+      await pause();
+      return knowsAll(wanted);
+    }),
+});
 await jobs.start();
 await jobs.adopt();
 
 async function lane(number: number): Promise<void> {
   for (let at = 0; ; at++) {
-    const id = await launch(`${run}x${number}x${at}`);
-    process.stdout.write(`${id}\n`);
+    const name = `${run}x${number}x${at}`;
+    // Every other one is deep.
+    const work = at % 2 === 0 ? undefined : DEEP_WORK[((at - 1) / 2) % DEEP_WORK.length]?.(name);
+    const id = await launch(name, PAYER.keyId, work);
+    process.stdout.write(`${id} ${work === undefined ? STEPS : work.amountNano / CENT}\n`);
     while (jobs.running() > 50) await pause();
   }
 }

@@ -57,6 +57,36 @@ describe("what is no URL", () => {
     expect(found.length).toBeGreaterThan(18);
   });
 
+  test.each([
+    "http://localhost/",
+    "http://127.0.0.1:8080/admin",
+    "http://2130706433/",
+    "http://0x7f.1/",
+    "http://[::1]/",
+    "http://[::ffff:10.0.0.1]/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://192.168.1.1",
+    "https://metadata.google.internal/",
+    "http://redis:6379/",
+    "http://printer.local./",
+  ])("is no address that a vendor is sent to, which may be a server of the operator's own: %s", (url) => {
+    const found = actions.flatMap((action) =>
+      urlParams(descriptorOf(action).params, action.exampleParams)
+        .filter(({ name }) => !name.includes("."))
+        .map(({ name, call }) => {
+          const given = { ...call, [name]: Array.isArray(call[name]) ? [url] : url };
+          return `${action.id} ${name} ${refused(action, given)}`;
+        }),
+    );
+    expect(found.length).toBeGreaterThan(12);
+    // An archive opens nothing.
+    expect(found.filter((one) => one.endsWith(" accepted") && !one.startsWith("wayback/"))).toEqual([]);
+    expect(found.filter((one) => one.includes(" bad_url,")).length).toBeGreaterThan(12);
+    const media = actions.find(({ id }) => id === "fal/generate");
+    const params = { ...media?.exampleParams, model: "wan-2.7-image", prompt: "x", image_url: url };
+    expect(media === undefined ? "" : refused(media, params)).toEqual(["bad_url", 400, "image_url"]);
+  });
+
   test("is bad_url in the params of what makes media", () => {
     const generate = actions.find(({ id }) => id === "fal/generate");
     if (generate === undefined) throw new Error("there is no fal/generate");

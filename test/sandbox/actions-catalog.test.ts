@@ -42,13 +42,29 @@ async function run(account: TestAccount, id: string, params: JsonObject, fault?:
 
 /** The ids that a param names, and where the service's own actions give such ids out. */
 function wantedIds(action: SoldAction) {
-  return (action.offers[0]?.spec.requires ?? []).map(({ kind, param }) => {
+  const required = (action.offers[0]?.spec.requires ?? []).filter(
+    ({ param }) => action.exampleParams[param] !== undefined,
+  );
+  return required.flatMap(({ kind, param, inside }) => {
     for (const issuer of actions.filter(({ service }) => service === action.service)) {
-      const found = issuer.offers[0]?.spec.issues?.find((one) => one.kind === kind);
-      if (found !== undefined) return { param, issuer, at: found.at };
+      const spec = issuer.offers[0]?.spec;
+      const found = spec?.issues?.find((one) => one.kind === kind);
+      const renamed = spec?.answer?.kind === "json" ? spec.answer.renamed : undefined;
+      // The examples have none of those inside of a param.
+      if (found !== undefined && inside !== undefined) return [];
+      const at = found === undefined ? "" : `/${renamed?.[found.at.slice(1)] ?? found.at.slice(1)}`;
+      if (found !== undefined) return [{ param, issuer, at }];
     }
     throw new Error(`${action.id} wants an id of kind ${kind}, which no action of ${action.service} issues`);
   });
+}
+
+/** A file of the account's, whose bytes are there. */
+async function storedFile(account: TestAccount): Promise<Json> {
+  const { json } = await run(account, "files/upload", { filename: "a.mp4", size_bytes: 1 });
+  const { put_url, file_id } = json.data as { readonly put_url: string; readonly file_id: string };
+  await fetch(put_url, { method: "PUT", body: "a" });
+  return file_id;
 }
 
 /** Makes what the example names by ids that callers choose, as the vendor wants it to be there. */
@@ -65,14 +81,15 @@ async function makeUsed(action: SoldAction, account: TestAccount): Promise<void>
   }
 }
 
-/** The example's params, with ids that this account has been given. */
+/** The example's params, with ids that this account has been given, and files that it has. */
 async function paramsOf(action: SoldAction, account: TestAccount): Promise<JsonObject> {
   await makeUsed(action, account);
   const own: Record<string, Json> = { ...action.exampleParams };
   for (const { param, issuer, at } of wantedIds(action)) {
-    const { json } = await run(account, issuer.id, issuer.exampleParams);
+    const { json } = await run(account, issuer.id, await paramsOf(issuer, account));
     own[param] = valueAt(json.data ?? null, at) ?? null;
   }
+  for (const name of action.offers[0]?.spec.files ?? []) own[name] = await storedFile(account);
   return own;
 }
 

@@ -1,5 +1,6 @@
-// Our own requests to one host are few: two at once and five a second, whoever asks for them.
+// Our own requests to one host are few: two at once and five a second, whoever asks for them, and in whichever process.
 import type { Clock } from "../../clock.ts";
+import type { Records } from "../../records/records.ts";
 
 const AT_ONCE = 2;
 const APART_MS = 200;
@@ -78,6 +79,52 @@ export function createHostPace(clock: Clock): HostPace {
         host.running -= 1;
         admit(host);
       };
+    },
+  };
+}
+
+/** One of the requests that a host has at once; it ends by itself where its process has died. */
+const PLACE = "host-place";
+/** Longer than a page, its redirects and their robots.txt may take. */
+const PLACE_MS = 60_000;
+/** The host was asked just now. */
+const TURN = "host-turn";
+/** Until another look at what other processes have. */
+const LOOK_MS = 50;
+
+/** The same pace for all processes that share these records; where those are away, each keeps its own. */
+export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete">, clock: Clock): HostPace {
+  const take = async (kind: string, id: string, ttlMs: number): Promise<boolean> =>
+    (await records.put({ kind, id, payer: null, value: "", ttlMs, ifVersion: 0 })) !== null;
+
+  async function takePlace(host: string): Promise<string | null> {
+    for (let at = 0; at < AT_ONCE; at++) if (await take(PLACE, `${host}/${at}`, PLACE_MS)) return `${host}/${at}`;
+    return null;
+  }
+
+  return {
+    async enter(host, { msMax, signal }) {
+      const untilMs = clock.elapsedMs() + msMax;
+      const leave = await own.enter(host, { msMax, signal });
+      if (leave === null) return null;
+      let place: string | null = null;
+      const release = () => {
+        leave();
+        // What is not deleted ends by itself.
+        if (place !== null) void records.delete(PLACE, place).catch(() => {});
+      };
+      try {
+        for (;;) {
+          place ??= await takePlace(host);
+          if (place !== null && (await take(TURN, host, APART_MS))) return release;
+          if (signal.aborted || clock.elapsedMs() + LOOK_MS > untilMs) break;
+          await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        }
+      } catch {
+        return release;
+      }
+      release();
+      return null;
     },
   };
 }

@@ -39,6 +39,7 @@ export interface Yield {
 }
 
 const BLOCKED: Yield = { score: 0, flags: ["blocked"] };
+const PLENTY: Yield = { score: 1, flags: [] };
 /** Each part ends where another could begin, so that no text takes longer than it is long. */
 const LINK_TARGETS = /!?\[([^[\]]*)\]\([^()[\]]*\)/g;
 
@@ -56,10 +57,26 @@ export function readableChars(content: string): number {
   return readable(content).length;
 }
 
+/** So much of a content is read first; where that is not plenty, four times as much. */
+const FIRST_LOOK_CHARS = 4_096;
+
+/** Its beginning alone is too long for a wall or a shell, and enough: what comes behind changes nothing. Long pages cost no more than short ones. */
+function isPlenty(content: string): boolean {
+  for (let chars = FIRST_LOOK_CHARS; chars < content.length; chars *= 4) {
+    const beginning = content.slice(0, chars);
+    // A link that is cut off would count with its address, which may be longer than all that can be read.
+    const linkAt = beginning.lastIndexOf("[");
+    if (readableChars(linkAt < 0 ? beginning : beginning.slice(0, linkAt)) > WALL_CHARS_MAX) return true;
+  }
+  return false;
+}
+
 /** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
 export function yieldOf({ content, title, facts, status }: ReadPage): Yield {
+  if (status !== null && status >= 400) return BLOCKED;
+  if (isPlenty(content)) return PLENTY;
   const text = readable(content);
-  if (text.length < WHOLE_CHARS_MIN || (status !== null && status >= 400)) return BLOCKED;
+  if (text.length < WHOLE_CHARS_MIN) return BLOCKED;
   const said = `${title ?? ""}\n${text}`;
   if (text.length < WALL_CHARS_MAX && (facts?.walled === true || WALL_WORDS.some((words) => words.test(said)))) {
     return BLOCKED;

@@ -28,7 +28,7 @@ export const NUMBER_LINES: readonly (HoldLine | PostingLine)[] = [
   ...(["amount", "accrued", "at", "cents", "absorbed", "seq"] as const),
 ];
 
-type HoldField = Exclude<keyof LiveHold, "account" | "days" | "leaseEndsElapsedMs"> | "accountId";
+type HoldField = Exclude<keyof LiveHold, "account" | "days" | "written" | "leaseEndsElapsedMs"> | "accountId";
 
 export const HOLD_FIELDS: Readonly<Record<HoldField, FieldPlace>> = {
   holdId: { column: "hold_id", redis: "the key's name" },

@@ -43,6 +43,11 @@ export interface ReserveRequest extends HoldRef {
   readonly asked: string;
   readonly effect: "read" | "write";
   readonly idempotency: { readonly key: string; readonly fingerprint: string; readonly keepMs: number } | null;
+  /**
+   * Nothing of it need outlive its process, with which it would be voided: a store that one process has for itself keeps it in memory
+   * alone. A hold with an idempotency key, or one that is charged when it expires, is written all the same.
+   */
+  readonly unwritten?: boolean;
   /** The gateway's own clock, for the guard against clock skew. */
   readonly nowMs: number;
   /**

@@ -87,6 +87,8 @@ export interface LiveHold {
   readonly createdAtMs: number;
   /** What its money is counted in: its key's day, and the account's inference day where it counts there. */
   readonly days: readonly DayState[];
+  /** It has a row; what has none ends with the process. */
+  written: boolean;
   amount: number;
   accrued: number;
   leaseMs: number;

@@ -48,8 +48,9 @@ export class Doctor {
     const stored = this.#sql.counts.get() as unknown as { postings: number; last: number; holds: number };
     const sayOfAll: Say = (invariant, detail) => seen.findings.push({ invariant, accountId: null, detail });
     if (file) this.#file(sayOfAll);
-    const live = this.#state.holds.size;
-    if (stored.holds !== live) sayOfAll("I2", `${stored.holds} holds are stored, ${live} are live in memory`);
+    const live = [...this.#state.holds.values()].filter((hold) => hold.written).length;
+    if (stored.holds !== live)
+      sayOfAll("I2", `${stored.holds} holds are stored, ${live} with a row are live in memory`);
     let reached = 0;
     for (const accountId of this.#state.accounts.accountIds()) {
       const account = this.#state.accounts.account(accountId);
@@ -121,7 +122,7 @@ export class Doctor {
     for (const hold of account.holds) {
       const { holdId, amount } = hold;
       const row = this.#state.entries.holdRow(holdId);
-      if (row?.amount !== amount)
+      if (hold.written ? row?.amount !== amount : row !== null)
         say("I2", `${holdId} holds ${amount} in memory, ${row?.amount ?? "nothing"} in its row`);
       const end = this.#state.entries.endOf(holdId);
       if (end !== null) say("I6", `${holdId} is live and ${end}`);

@@ -53,14 +53,14 @@ function place(
     idempotencyKey: request.idempotency?.key ?? null,
     createdAtMs: atMs,
     days: state.holdDays(account, { keyId, day, inference }),
+    written: !request.unwritten || request.idempotency !== null || onExpire !== "void",
     amount: request.amountNano,
     accrued: 0,
     leaseMs,
     leaseEndsElapsedMs: state.elapsedMs() + leaseMs,
   };
   account.clockMs = atMs;
-  state.add(hold);
-  state.entries.insertHold(hold);
+  state.place(hold);
   state.accounts.used(key, atMs);
   if (request.idempotency !== null) {
     const { fingerprint, keepMs } = request.idempotency;
@@ -92,6 +92,7 @@ export function extend(
   const more = minus(amountNano, hold.amount as Nano);
   const refused = more === 0 ? null : growthRefusal(state, hold, more);
   if (refused !== null) return refused;
+  state.write(hold);
   hold.account.held += more;
   for (const day of hold.days) day.held += more;
   hold.amount += more;

@@ -18,6 +18,9 @@ export class LedgerState {
   readonly accounts: AccountTables;
   readonly entries: EntryTables;
   readonly holds = new Map<string, LiveHold>();
+  /** What the transaction has done to holds without a row, and a rollback takes back: those placed, and those ended as they were. */
+  readonly #placed = new Set<LiveHold>();
+  #ended: LiveHold[] = [];
   readonly #time: StoreTime;
   readonly #guard = guardClock();
 
@@ -34,12 +37,21 @@ export class LedgerState {
     this.entries.flush();
   }
 
-  /** Forgets what is in memory and reads it again. */
+  committed(): void {
+    this.#placed.clear();
+    this.#ended = [];
+  }
+
+  /** Forgets what is in memory and reads it again; holds without a row are as the last commit left them. */
   reload(): void {
+    const unwritten = [...this.holds.values()].filter((hold) => !hold.written && !this.#placed.has(hold));
+    unwritten.push(...this.#ended);
+    this.committed();
     this.entries.reload();
     this.accounts.clear();
     this.holds.clear();
     this.#loadHolds();
+    for (const hold of unwritten) this.#add({ ...hold, ...this.#takenFrom(hold.account.accountId, hold) });
   }
 
   elapsedMs(): number {
@@ -66,7 +78,22 @@ export class LedgerState {
     return this.holds.has(holdId) ? "held" : this.entries.endOf(holdId);
   }
 
-  add(hold: LiveHold): void {
+  /** Makes a hold live, with a row or without. */
+  place(hold: LiveHold): void {
+    this.#add(hold);
+    if (hold.written) this.entries.insertHold(hold);
+    else this.#placed.add(hold);
+  }
+
+  /** Gives a hold a row that had none, as it is now. */
+  write(hold: LiveHold): void {
+    if (hold.written) return;
+    if (!this.#placed.delete(hold)) this.#ended.push({ ...hold });
+    hold.written = true;
+    this.entries.insertHold(hold);
+  }
+
+  #add(hold: LiveHold): void {
     takeHold(hold);
     this.holds.set(hold.holdId, hold);
   }
@@ -140,22 +167,21 @@ export class LedgerState {
   #remove(hold: LiveHold, keyFate: KeyFate | "posted" | "expired"): void {
     releaseHold(hold);
     this.holds.delete(hold.holdId);
-    this.entries.deleteHold(hold.holdId);
+    if (hold.written) this.entries.deleteHold(hold.holdId);
+    else if (!this.#placed.delete(hold)) this.#ended.push(hold);
     this.entries.endIdempotency(hold, keyFate);
   }
 
   #loadHolds(): void {
-    for (const row of this.entries.holds()) this.add(this.#liveHold(row));
+    for (const row of this.entries.holds()) this.#add(this.#liveHold(row));
   }
 
   /** Every hold found at start gets its whole lease again: nothing expires because the store was down. */
   #liveHold(row: HoldSql): LiveHold {
-    const account = this.accounts.account(row.account_id);
-    if (account === null) throw new Error(`the hold ${row.hold_id} belongs to no account`);
-    account.clockMs = Math.max(account.clockMs, row.created_at);
+    const counted = { keyId: row.key_id, day: row.day, inference: row.inference === 1, createdAtMs: row.created_at };
     return {
       holdId: row.hold_id,
-      account,
+      ...this.#takenFrom(row.account_id, counted),
       keyId: row.key_id,
       parentId: row.parent_id,
       requestId: row.request_id,
@@ -169,12 +195,20 @@ export class LedgerState {
       onExpire: row.on_expire,
       idempotencyKey: row.idempotency_key,
       createdAtMs: row.created_at,
-      days: this.holdDays(account, { keyId: row.key_id, day: row.day, inference: row.inference === 1 }),
+      written: true,
       amount: row.amount,
       accrued: row.accrued,
       leaseMs: row.lease_ms,
       leaseEndsElapsedMs: this.elapsedMs() + row.lease_ms,
     };
+  }
+
+  /** The account and the days of a hold that was placed before. */
+  #takenFrom(accountId: string, hold: { keyId: string; day: number; inference: boolean; createdAtMs: number }) {
+    const account = this.accounts.account(accountId);
+    if (account === null) throw new Error(`a hold belongs to ${accountId}, which is no account`);
+    account.clockMs = Math.max(account.clockMs, hold.createdAtMs);
+    return { account, days: this.holdDays(account, hold) };
   }
 
   /** The days that a hold's money is counted in. */

@@ -30,6 +30,7 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
     operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
     admissions: ["reserve", "openAccount", "createKey"],
     flush: () => state.flush(),
+    committed: () => state.committed(),
     reload: () => state.reload(),
   };
 }

@@ -3,9 +3,9 @@ import { isRecord } from "../../json.ts";
 import { classify } from "../classify.ts";
 import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
-import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
+import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 
-const DONE = "[DONE]";
+const DONE = Buffer.from("[DONE]");
 
 /** Whether a delta gives the caller something: text, reasoning, a refusal, audio or a tool call; not a bare role. */
 export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean {
@@ -62,30 +62,26 @@ class ChatCompletionsReader implements StreamReader {
   }
 
   event(bytes: Buffer, start: number, end: number): boolean {
-    const text = bytes.toString("latin1", start, end);
     const template = this.#template;
-    if (template !== null && matchesTemplate(template, text)) {
-      const from = template.head.length;
-      const to = text.length - template.tail.length;
-      const said = text.slice(from, to);
-      const { outHead, outMiddle, outTail } = template;
-      const event =
-        outMiddle === null ? `${outHead}${said}${outTail}` : `${outHead}${said}${outMiddle}${said}${outTail}`;
-      this.#out.raw(Buffer.from(event, "latin1"), "content");
-      this.#out.delivered(bytes, start + from, start + to);
+    if (template !== null && matchesTemplate(template, bytes, start, end)) {
+      const from = start + template.head.length;
+      const to = end - template.tail.length;
+      this.#out.raw(filledTemplate(template, bytes, from, to), "content");
+      this.#out.delivered(bytes, from, to);
       return true;
     }
-    if (text === DONE) {
+    const came = bytes.subarray(start, end);
+    if (came.length === DONE.length && came.equals(DONE)) {
       this.#out.end();
       return true;
     }
-    return this.#parsed(bytes.toString("utf8", start, end), text);
+    return this.#parsed(came);
   }
 
-  #parsed(json: string, latin1: string): boolean {
+  #parsed(came: Buffer): boolean {
     let chunk: unknown;
     try {
-      chunk = JSON.parse(json);
+      chunk = JSON.parse(came.toString("utf8"));
     } catch {
       return false;
     }
@@ -97,11 +93,11 @@ class ChatCompletionsReader implements StreamReader {
     const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
     if (usage !== null) this.#out.usage(usage);
     if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
-    if (Array.isArray(chunk.choices) && chunk.choices.length > 0) this.#pass(chunk, chunk.choices, latin1);
+    if (Array.isArray(chunk.choices) && chunk.choices.length > 0) this.#pass(chunk, chunk.choices, came);
     return true;
   }
 
-  #pass(chunk: Record<string, unknown>, choices: readonly unknown[], latin1: string): void {
+  #pass(chunk: Record<string, unknown>, choices: readonly unknown[], came: Buffer): void {
     const { bearing, finish, text, indices } = survey(choices);
     if (finish === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
@@ -124,7 +120,7 @@ class ChatCompletionsReader implements StreamReader {
       const escaped = Buffer.from(JSON.stringify(text));
       this.#out.delivered(escaped, 1, escaped.length - 1);
     }
-    if (bearing && finish === null) this.#template = learnTemplate(latin1, event.toString("latin1"));
+    if (bearing && finish === null) this.#template = learnTemplate(came, event);
   }
 }
 

@@ -3,38 +3,42 @@
 /**
  * What surrounds the text that varies, as the vendor sends it and as we send it on. An event with this head and tail
  * around a well-formed JSON string is known to be valid, to bear content, and to carry no usage, error or finish.
+ * All of it is bytes: making strings of events costs several times what comparing and copying them does.
  */
 export interface EventTemplate {
-  readonly head: string;
-  readonly tail: string;
-  readonly outHead: string;
+  readonly head: Buffer;
+  readonly tail: Buffer;
+  readonly outHead: Buffer;
   /** Between the text and the text again, where it is sent on under two names; null: it is sent once. */
-  readonly outMiddle: string | null;
-  readonly outTail: string;
+  readonly outMiddle: Buffer | null;
+  readonly outTail: Buffer;
 }
 
 const TEXT_KEY = /"(?:content|reasoning|reasoning_content|arguments|text|thinking|partial_json)":\s*"/g;
 const QUOTE = 34;
 const BACKSLASH = 92;
+const LETTER_U = 117;
+const SPACE = 32;
+const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
-/** Where the JSON string that begins at `from` ends, or -1 where it is not well formed. Text is Latin-1 of UTF-8. */
-function stringEnd(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at;
-    if (code < 32) return -1;
-    if (code === BACKSLASH) {
+/** Where the JSON string that begins at `from` ends, or -1 where it is not well formed. No byte of a longer UTF-8 character is a mark. */
+function stringEnd(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) return at;
+    if (byte < SPACE) return -1;
+    if (byte === BACKSLASH) {
       at++;
-      if (!isEscape(text, at)) return -1;
+      if (!isEscape(bytes, at)) return -1;
     }
   }
   return -1;
 }
 
-function isEscape(text: string, at: number): boolean {
-  const letter = text[at];
-  if (letter === "u") return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5));
-  return letter !== undefined && '"\\/bfnrt'.includes(letter);
+function isEscape(bytes: Buffer, at: number): boolean {
+  const letter = bytes[at];
+  if (letter === LETTER_U) return /^[0-9a-fA-F]{4}$/.test(bytes.toString("latin1", at + 1, at + 5));
+  return letter !== undefined && ESCAPES.has(letter);
 }
 
 interface Place {
@@ -42,34 +46,61 @@ interface Place {
   readonly to: number;
 }
 
-/** The places in `text` whose values vary; none where one of them is not well formed. */
-function places(text: string): readonly Place[] {
-  const found = [...text.matchAll(TEXT_KEY)].map((match) => match.index + match[0].length);
-  const all = found.map((from) => ({ from, to: stringEnd(text, from) }));
+/** The places in an event whose values vary; none where one of them is not well formed. */
+function places(event: Buffer): readonly Place[] {
+  // A character of Latin-1 for each byte, so that places in the one are places in the other.
+  const found = [...event.toString("latin1").matchAll(TEXT_KEY)].map((match) => match.index + match[0].length);
+  const all = found.map((from) => ({ from, to: stringEnd(event, from) }));
   return all.some(({ to }) => to < 0) ? [] : all;
 }
 
-/** Learns the template of an event from its data as it came and as it is sent; null where it has no single text. */
-export function learnTemplate(came: string, sent: string): EventTemplate | null {
+/** Learns the template of an event from its data as it came and as it is sent; null where it has no single text. It keeps neither. */
+export function learnTemplate(came: Buffer, sent: Buffer): EventTemplate | null {
   const [inCame, second] = places(came);
   if (inCame === undefined || second !== undefined) return null;
-  const text = came.slice(inCame.from, inCame.to);
+  const text = came.subarray(inCame.from, inCame.to);
   const inSent = places(sent);
   const [first, again = first] = inSent;
   if (first === undefined || again === undefined || inSent.length > 2) return null;
-  if (inSent.some(({ from, to }) => sent.slice(from, to) !== text)) return null;
+  if (inSent.some(({ from, to }) => !sent.subarray(from, to).equals(text))) return null;
+  const copy = (of: Buffer, from: number, to?: number) => Buffer.from(of.subarray(from, to));
   return {
-    head: came.slice(0, inCame.from),
-    tail: came.slice(inCame.to),
-    outHead: sent.slice(0, first.from),
-    outMiddle: inSent.length === 2 ? sent.slice(first.to, again.from) : null,
-    outTail: sent.slice(again.to),
+    head: copy(came, 0, inCame.from),
+    tail: copy(came, inCame.to),
+    outHead: copy(sent, 0, first.from),
+    outMiddle: inSent.length === 2 ? copy(sent, first.to, again.from) : null,
+    outTail: copy(sent, again.to),
   };
 }
 
-/** Whether the event is the template around a well-formed, non-empty JSON string. */
-export function matchesTemplate(template: EventTemplate, text: string): boolean {
-  const { head, tail } = template;
-  const to = text.length - tail.length;
-  return to > head.length && text.startsWith(head) && text.endsWith(tail) && stringEnd(text, head.length) === to;
+/** Whether the event from `start` to `end` is the template around a well-formed, non-empty JSON string. */
+export function matchesTemplate({ head, tail }: EventTemplate, bytes: Buffer, start: number, end: number): boolean {
+  const from = start + head.length;
+  const to = end - tail.length;
+  return (
+    to > from &&
+    bytes.compare(head, 0, head.length, start, from) === 0 &&
+    bytes.compare(tail, 0, tail.length, to, end) === 0 &&
+    stringEnd(bytes, from) === to
+  );
+}
+
+/** The event that is sent on for the text from `from` to `to`. */
+export function filledTemplate(
+  { outHead, outMiddle, outTail }: EventTemplate,
+  bytes: Buffer,
+  from: number,
+  to: number,
+): Buffer {
+  const length = outHead.length + to - from + outTail.length;
+  const event = Buffer.allocUnsafe(outMiddle === null ? length : length + outMiddle.length + to - from);
+  event.set(outHead, 0);
+  let at = outHead.length + bytes.copy(event, outHead.length, from, to);
+  if (outMiddle !== null) {
+    event.set(outMiddle, at);
+    at += outMiddle.length;
+    at += bytes.copy(event, at, from, to);
+  }
+  event.set(outTail, at);
+  return event;
 }

@@ -1,7 +1,7 @@
 // Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
-import { type EventTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
+import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 import { COUNTS, emptyAnswer, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
 
 /** The text of a delta that a token count needs. */
@@ -27,18 +27,17 @@ class MessagesPassingReader implements StreamReader {
   }
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
-    const text = bytes.toString("latin1", start, end);
     const template = this.#template;
-    if (template !== null && matchesTemplate(template, text)) {
-      const from = template.head.length;
-      const to = text.length - template.tail.length;
-      const event = `${template.outHead}${text.slice(from, to)}${template.outTail}`;
-      this.#out.raw(Buffer.from(event, "latin1"), "content");
-      this.#out.delivered(bytes, start + from, start + to);
+    if (template !== null && matchesTemplate(template, bytes, start, end)) {
+      const from = start + template.head.length;
+      const to = end - template.tail.length;
+      this.#out.raw(filledTemplate(template, bytes, from, to), "content");
+      this.#out.delivered(bytes, from, to);
       return true;
     }
     let data: unknown;
-    const json = bytes.toString("utf8", start, end);
+    const came = bytes.subarray(start, end);
+    const json = came.toString("utf8");
     try {
       data = JSON.parse(json);
     } catch {
@@ -48,12 +47,12 @@ class MessagesPassingReader implements StreamReader {
     const type = stringOf(data.type) ?? name;
     // Nothing can come between an answer's finish and its end; its last event is not even closed.
     if (type !== null && /^\w+$/.test(type) && (!this.#finished || type === "message_stop" || type === "error")) {
-      this.#read(type, data, { json, latin1: text });
+      this.#read(type, data, { json, bytes: came });
     }
     return true;
   }
 
-  #read(type: string, data: Json, came: { readonly json: string; readonly latin1: string }): void {
+  #read(type: string, data: Json, came: { readonly json: string; readonly bytes: Buffer }): void {
     switch (type) {
       case "message_start":
         return this.#begin(data);
@@ -98,13 +97,13 @@ class MessagesPassingReader implements StreamReader {
     this.#deliver(text);
   }
 
-  #delta(delta: Json, { json, latin1 }: { readonly json: string; readonly latin1: string }): void {
+  #delta(delta: Json, { json, bytes }: { readonly json: string; readonly bytes: Buffer }): void {
     const text = textOf(delta);
     this.#bore ||= text !== "";
     const event = eventOf("content_block_delta", json);
     this.#out.raw(event, text === "" ? "preamble" : "content");
     this.#deliver(text);
-    if (text !== "") this.#template = learnTemplate(latin1, event.toString("latin1"));
+    if (text !== "") this.#template = learnTemplate(bytes, event);
   }
 
   #deliver(text: string): void {

@@ -40,6 +40,7 @@ const recent = fc.constantFrom(-1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3);
 const key = fc.constantFrom(0, 1, 2, 2);
 
 const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
+  unwritten: fc.boolean(),
   inference: fc.boolean(),
   effect: fc.constantFrom("read", "write", "write"),
   onExpire: fc.constantFrom("void", "void", "post-accrued"),

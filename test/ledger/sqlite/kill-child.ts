@@ -17,7 +17,9 @@ async function lane(number: number): Promise<void> {
     const accountId = `account-${(number + at) % ACCOUNTS}`;
     const hold = { accountId, holdId: `${run}-${number}-${at}`, cents: 0, nowMs: Date.now() };
     const amountNano = nano(1 + ((number * 7_919 + at * 104_729) % 9_999));
-    const held = await ledger.reserve(holdRequest(hold, { amountNano: nano(10_000), owner: `process-${run}` }));
+    const held = await ledger.reserve(
+      holdRequest(hold, { amountNano: nano(10_000), owner: `process-${run}`, unwritten: at % 2 === 0 }),
+    );
     if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
     // Some calls are under way whenever the process dies.
     if (at % 10 === 9) continue;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { manualClock, systemClock } from "../../../src/clock.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
+import { nano } from "../../../src/money.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
 import { charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { NO_BOUNDS, openLedgerThread, START_MS } from "../store.ts";
@@ -63,6 +64,62 @@ test("an operation that fails is rejected alone; the others of its batch are com
   await Promise.all(later);
   expect(await ledger.account("a")).toMatchObject({ spentNano: 3e7, heldNano: 3e7 });
   expect((await ledger.doctor()).findings).toEqual([]);
+  await ledger.close();
+});
+
+test("a hold that need not outlive its process writes nothing, and is gone with it; any other is there again", async () => {
+  const file = join(folder, "tollgate.db");
+  let ledger = sqliteLedger(await openLedgerThread(file, clock));
+  await ledger.openAccount(newAccount("a", 100));
+  await charge(ledger, hold("first", 1));
+  const written = () => statSync(`${file}-wal`).size;
+  const before = written();
+  const unwritten = { unwritten: true };
+  for (const id of ["one", "two", "three"]) await ledger.reserve(holdRequest(hold(id, 2), unwritten));
+  expect(await ledger.renew([hold("one", 2)], 60_000)).toEqual([]);
+  expect(written()).toBe(before);
+  expect(await ledger.account("a")).toMatchObject({ spentNano: 1e7, heldNano: 6e7 });
+  expect(await ledger.post(postRequest(hold("one", 2)))).toMatchObject({ outcome: "posted", chargedNano: 2e7 });
+  expect(await ledger.void(hold("two", 2), "test")).toEqual({ outcome: "voided" });
+  expect(await ledger.reserve(holdRequest(hold("two", 2), unwritten))).toEqual({ outcome: "exists", state: "voided" });
+  const idempotency = { key: "k", fingerprint: "body", keepMs: 86_400_000 };
+  await ledger.reserve(holdRequest(hold("keyed", 3), { ...unwritten, idempotency }));
+  await ledger.reserve(holdRequest(hold("accrues", 4), { ...unwritten, onExpire: "post-accrued" }));
+  expect((await ledger.doctor({ file: true })).findings).toEqual([]);
+  await ledger.close();
+  ledger = sqliteLedger(await openLedgerThread(file, clock));
+  expect(await ledger.account("a")).toMatchObject({ spentNano: 3e7, heldNano: 7e7 });
+  expect(await ledger.post(postRequest(hold("three", 2)))).toEqual({ outcome: "missing" });
+  expect((await ledger.doctor({ file: true })).findings).toEqual([]);
+  await ledger.close();
+});
+
+test("holds without a row are as the last commit left them when a batch is rolled back", async () => {
+  const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), clock));
+  await ledger.openAccount(newAccount("a", 100));
+  const reserve = (id: string) => ledger.reserve(holdRequest(hold(id, 5), { unwritten: true }));
+  for (const id of ["posted", "voided", "grows", "stays"]) await reserve(id);
+  // One batch: its first try is rolled back as a whole, and each operation is then run alone.
+  const [fresh, posted, voided, grown, brief] = await Promise.all([
+    reserve("fresh"),
+    ledger.post(postRequest(hold("posted", 5))),
+    ledger.void(hold("voided", 5), "test"),
+    ledger.extend(hold("grows", 5), nano(9e7), nano(0), 60_000),
+    reserve("brief").then(() => ledger.void(hold("brief", 5), "test")),
+    expect(ledger.createKey("a", newKey("a.key"))).rejects.toMatchObject({ code: "ledger_unavailable" }),
+  ]);
+  expect([fresh.outcome, posted.outcome, voided.outcome, brief.outcome]).toEqual([
+    "held",
+    "posted",
+    "voided",
+    "voided",
+  ]);
+  expect(grown).toEqual({ outcome: "extended", amountNano: 9e7 });
+  expect(await ledger.account("a")).toMatchObject({ spentNano: 5e7, heldNano: 19e7 });
+  expect(await ledger.totals()).toMatchObject({ holdsOpen: 3, heldNano: 19e7 });
+  expect((await ledger.doctor({ file: true })).findings).toEqual([]);
+  for (const id of ["fresh", "grows", "stays"]) await ledger.post(postRequest(hold(id, 5)));
+  expect(await ledger.account("a")).toMatchObject({ spentNano: 20e7, heldNano: 0 });
   await ledger.close();
 });
 

@@ -1,0 +1,98 @@
+// code.storage: private git repositories, bought once. Each request shows a token that we sign, which names the repository and what may be
+// done with it; so does the address that a caller clones from. The wire is that of a client's source and tests, not of the vendor's own page.
+// What a repository costs us is not known: it is counted as what it is sold for.
+import { action, defineAdapter, type ScriptContext, z } from "#adapter";
+
+/** For a request of ours. */
+const REQUEST_SECONDS = 300;
+/** For a caller to clone and push: codestorage/repo-get gives a new address. */
+const CLONE_SECONDS = 3_600;
+const YEARS_DAYS = 36_500;
+const BRANCH = "main";
+
+const found = z.object({ default_branch: z.string().min(1).default(BRANCH), created_at: z.string().optional() });
+
+type Signing = Pick<ScriptContext, "token" | "settings">;
+
+const shown = ({ token }: Signing, repo: string, scope: string) => {
+  return { authorization: `Bearer ${token({ repo, scopes: [scope] }, REQUEST_SECONDS)}` };
+};
+
+/** Bears a token for this repository alone: it is a secret of its owner's. */
+const cloneUrl = ({ token, settings }: Signing, repo: string) => {
+  const jwt = token({ repo, scopes: ["git:read", "git:write"] }, CLONE_SECONDS);
+  return `https://t:${jwt}@${settings.org}.code.storage/${repo}.git`;
+};
+
+const id = "notes-5f2a9c1e7b3d4a60";
+const common = { category: "compute", keywords: ["git repository", "version control", "private repo"] } as const;
+
+export default defineAdapter({
+  name: "code.storage",
+  docs: "https://code.storage/docs",
+  origin: "https://api.{org}.code.storage",
+  settings: { org: { env: ["CODE_STORAGE_NAME"] } },
+  keyEnv: ["CODE_STORAGE_PRIVATE_KEY"],
+  auth: { kind: "jwt", algorithm: "ES256", issuer: "org", claims: { sub: "@pierre/storage" } },
+  actions: {
+    "repo-create": action({
+      ...common,
+      description:
+        "Buys a private git repository, once and for good. Returns its id and a clone_url to clone from and push to for an hour.",
+      effect: "write",
+      params: z.strictObject({
+        name: z
+          .string()
+          .max(60)
+          .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be small letters, digits and dashes between them")
+          .optional()
+          .describe("What its id begins with"),
+      }),
+      price: { mode: "fixed", cents: 100 },
+      upstreamCents: 100,
+      async run(context) {
+        const { ask, params, label } = context;
+        // All callers' repositories are in one place: no two of them can want the same id.
+        const own = label.replace("tg-", "");
+        const repo = params.name === undefined ? own : `${params.name}-${own.slice(0, 16)}`;
+        await ask({
+          method: "POST",
+          path: "/api/v1/repos",
+          fixed: { default_branch: BRANCH },
+          headers: shown(context, repo, "repo:write"),
+        });
+        return { id: repo, clone_url: cloneUrl(context, repo), default_branch: BRANCH };
+      },
+      // Its answer says nothing that is needed.
+      rules: [{ status: [200, 201, 204], means: "success" }],
+      issues: [{ kind: "repo", at: "/id", days: YEARS_DAYS }],
+      example: { params: { name: "notes" }, answers: [{ repo_id: id }] },
+    }),
+    "repo-get": action({
+      ...common,
+      description:
+        "Tells of a private git repository of yours, with a new clone_url to clone from and push to for an hour.",
+      effect: "read",
+      params: z.strictObject({
+        id: z
+          .string()
+          .max(100)
+          .regex(/^[a-z0-9-]+$/, "is no repository's id")
+          .describe("The id of codestorage/repo-create"),
+      }),
+      price: { mode: "fixed", cents: 1 },
+      upstreamCents: 1,
+      async run(context) {
+        const { ask, params } = context;
+        const headers = shown(context, params.id, "git:read");
+        const { json } = await ask({ method: "GET", path: "/api/v1/repo", headers });
+        return { id: params.id, clone_url: cloneUrl(context, params.id), ...found.parse(json) };
+      },
+      requires: [{ kind: "repo", param: "id" }],
+      example: {
+        params: { id },
+        answers: [{ default_branch: BRANCH, created_at: "2026-11-20T10:11:12Z" }],
+      },
+    }),
+  },
+});

@@ -1,0 +1,46 @@
+// Metered sessions: wired to the vendors' scripts, to the jobs that they are, and to the clock.
+import { systemClock } from "../clock.ts";
+import type { Jobs } from "../jobs/jobs.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import { openSessions, type Sessions } from "../sessions/sessions.ts";
+import type { Stores } from "../stores.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { OpenCatalog } from "./open-catalog.ts";
+
+export interface OpenSessionsParts {
+  readonly stores: Stores;
+  readonly catalog: OpenCatalog;
+  readonly upstream: Upstream;
+  /** Asked at each call: the jobs are made after the actions that launch them. */
+  readonly jobs: () => Jobs;
+  readonly onBroken: KernelDeps["onBroken"];
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.max(0, ms));
+    timer.unref();
+    signal.addEventListener("abort", done);
+  });
+}
+
+/** Nothing is closed before `start`. */
+export function openGatewaySessions({ stores, catalog, upstream, jobs, onBroken }: OpenSessionsParts): Sessions {
+  const { ledger, records } = stores;
+  return openSessions({
+    records,
+    ledger,
+    clock: systemClock,
+    jobs,
+    adapter: (id, sandbox) => catalog.current().adapters({ sandbox }).get(id) ?? null,
+    vendorScript: (script, order) => upstream.vendorScript(script, order),
+    wait,
+    onBroken,
+  });
+}

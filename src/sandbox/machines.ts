@@ -1,0 +1,116 @@
+// The machines of the sandbox: they keep files and variables, and have an answer to a few commands and one-line programs. They run nothing.
+import { randomUUID } from "node:crypto";
+import type { BoxCommand, BoxOutput, Machine, Machines } from "../catalog/adapter.ts";
+
+const MACHINES_MAX = 10_000;
+const FILES_MAX = 1_000;
+const YES_CHARS = 300_000;
+const NOT_FOUND = 127;
+
+interface Ran {
+  readonly out?: string;
+  readonly err?: string;
+  readonly code?: number;
+  readonly ms?: number;
+}
+
+/** `"a"`, `'a'` and `a` are the same word; `$NAME` is a variable's value, but within single quotes. */
+function unquoted(word: string, envs: Machine["envs"]): string {
+  const [, single] = /^'(.*)'$/s.exec(word) ?? [];
+  if (single !== undefined) return single;
+  const text = /^"(.*)"$/s.exec(word)?.[1] ?? word;
+  return text.replace(/\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?/g, (_, name: string) => envs[name] ?? "");
+}
+
+function shellLine(line: string, { envs, files }: Machine): Ran {
+  const [, before = "", path] = /^(.*?)(?:\s*>\s*(\S+))?$/s.exec(line.trim()) ?? [];
+  const [name = "", ...rest] = before.trim().split(/\s+/);
+  const words = before.trim().slice(name.length).trim();
+  const ran = ((): Ran => {
+    switch (name) {
+      case "echo":
+        return { out: `${unquoted(words, envs)}\n` };
+      case "printf":
+        return { out: unquoted(words, envs) };
+      case "cat": {
+        const text = files.get(rest[0] ?? "");
+        return text === undefined ? { err: `cat: ${rest[0]}: No such file or directory\n`, code: 1 } : { out: text };
+      }
+      case "exit":
+        return { code: Number(rest[0] ?? 0) % 256 };
+      case "sleep":
+        return { ms: Number(rest[0]) * 1_000 };
+      case "yes":
+        return { out: "y\n".repeat(YES_CHARS / 2) };
+      case "true":
+      case "":
+        return {};
+      case "false":
+        return { code: 1 };
+      default:
+        return { err: `bash: ${name}: command not found\n`, code: NOT_FOUND };
+    }
+  })();
+  if (path === undefined || ran.out === undefined) return ran;
+  if (files.size < FILES_MAX) files.set(path, ran.out);
+  return { ...ran, out: "" };
+}
+
+const PRINTED = /^(?:print|console\.log)\((.*)\);?$/s;
+const SUM = /^(-?\d{1,9})\s*([-+*])\s*(-?\d{1,9})$/;
+
+function programLine(line: string, { envs }: Machine): Ran {
+  const [, printed] = PRINTED.exec(line.trim()) ?? [];
+  if (line.trim() === "") return {};
+  if (printed === undefined) return { err: `SyntaxError: the sandbox runs no ${line.trim().slice(0, 40)}\n`, code: 1 };
+  const [, a, sign, b] = SUM.exec(printed.trim()) ?? [];
+  if (sign === undefined) return { out: `${unquoted(printed.trim(), envs)}\n` };
+  const [x, y] = [Number(a), Number(b)];
+  return { out: `${sign === "+" ? x + y : sign === "-" ? x - y : x * y}\n` };
+}
+
+function run(machine: Machine, { language, text, timeoutMs }: BoxCommand): BoxOutput {
+  const isShell = language === null || language === "bash";
+  const lines = isShell ? text.split(/\n|;|&&/) : text.split("\n");
+  let [stdout, stderr, ms] = ["", "", 0];
+  for (const line of lines) {
+    const ran = isShell ? shellLine(line, machine) : programLine(line, machine);
+    stdout += ran.out ?? "";
+    stderr += ran.err ?? "";
+    ms += ran.ms ?? 0;
+    if (ms > timeoutMs) return { stdout, stderr, exit_code: 124, timed_out: true };
+    if (ran.code !== undefined && (ran.code !== 0 || line.trim().startsWith("exit")))
+      return { stdout, stderr, exit_code: ran.code };
+  }
+  return { stdout, stderr, exit_code: 0 };
+}
+
+/** The machines of all vendors. */
+export interface MachineRoom {
+  of(adapter: string): Machines;
+  reset(): void;
+}
+
+export function createMachineRoom(): MachineRoom {
+  const rooms = new Map<string, Map<string, Machine>>();
+  return {
+    of(adapter) {
+      const known = rooms.get(adapter) ?? new Map<string, Machine>();
+      rooms.set(adapter, known);
+      return {
+        make(given) {
+          const machine = { ...given, id: randomUUID(), files: new Map<string, string>() };
+          const oldest = known.keys().next();
+          if (known.size >= MACHINES_MAX && !oldest.done) known.delete(oldest.value);
+          known.set(machine.id, machine);
+          return machine;
+        },
+        find: (idOrName) => known.get(idOrName) ?? [...known.values()].find(({ name }) => name === idOrName) ?? null,
+        all: () => [...known.values()],
+        end: ({ id }) => void known.delete(id),
+        run,
+      };
+    },
+    reset: () => rooms.clear(),
+  };
+}

@@ -1,0 +1,72 @@
+// The program of a sidecar process: loads a vendor's helper file, and answers the gateway's lines by it until they end.
+import { writeSync } from "node:fs";
+import { Socket } from "node:net";
+import type { OpenSidecar, SidecarClient } from "../../catalog/adapter.ts";
+import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
+
+const LINE_BYTES_MAX = 8 * 1024 * 1024;
+/** For what was under way when the gateway went: what the vendor has made is ended. */
+const LEAVE_MS = 60_000;
+
+const [file = ""] = process.argv.slice(2);
+const answers = new Socket({ fd: ANSWERS_FD, readable: false, writable: true });
+// The gateway has gone: its end of the lines says so as well.
+answers.on("error", () => {});
+const running = new Map<number, AbortController>();
+let client: Promise<SidecarClient> | null = null;
+
+function answer(line: FromSidecar): void {
+  answers.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Loaded once the key has come; a package that cannot be loaded fails each request, and the process goes on. */
+async function open(key: string): Promise<SidecarClient> {
+  const { default: openSidecar } = (await import(file)) as { readonly default: OpenSidecar };
+  return openSidecar(key);
+}
+
+async function handle(id: number, path: string, body: unknown): Promise<void> {
+  const ending = new AbortController();
+  running.set(id, ending);
+  try {
+    if (client === null) throw new Error("no key has come");
+    const reply = await (await client).handle(path, body, ending.signal);
+    answer({ id, ...reply });
+  } catch (error) {
+    answer({ id, status: 502, body: { error: error instanceof Error ? error.message : String(error) } });
+  } finally {
+    running.delete(id);
+    if (isLeaving && running.size === 0) leave();
+  }
+}
+
+let isLeaving = false;
+
+function leave(): void {
+  void client?.then((one) => one.close()).catch(() => {});
+  process.exit(0);
+}
+
+function hear(line: string): void {
+  const said = JSON.parse(line) as ToSidecar;
+  if ("key" in said) {
+    client = open(said.key);
+    client.catch(() => {});
+  } else if ("cancel" in said) running.get(said.cancel)?.abort();
+  else void handle(said.id, said.path, said.body);
+}
+
+eachLine(process.stdin, {
+  bytesMax: LINE_BYTES_MAX,
+  onLine: hear,
+  onTooLong() {
+    writeSync(2, "a line of the gateway's is too long\n");
+    process.exit(1);
+  },
+});
+process.stdin.on("end", () => {
+  isLeaving = true;
+  for (const ending of running.values()) ending.abort();
+  if (running.size === 0) leave();
+  setTimeout(leave, LEAVE_MS).unref();
+});

@@ -1,0 +1,38 @@
+// One request to a vendor's sidecar process: in the place of an exchange over HTTP.
+import type { WireRequest } from "../build-request.ts";
+import type { VendorAnswer } from "../read-answer.ts";
+import { cancelled, failureOfKind, VendorFailure } from "../vendor-failure.ts";
+import type { Sidecar } from "./sidecar.ts";
+
+export class SidecarExchange {
+  readonly #sidecar: Sidecar;
+  readonly #msMax: number;
+  #cancel: ((failure: VendorFailure) => void) | null = null;
+
+  constructor(sidecar: Sidecar, msMax: number) {
+    this.#sidecar = sidecar;
+    this.#msMax = msMax;
+  }
+
+  /** Rejects with VendorFailure. */
+  async run({ path, body }: WireRequest): Promise<VendorAnswer> {
+    const { answer, cancel } = this.#sidecar.ask(path, String(body ?? "null"));
+    this.#cancel = cancel;
+    const late = { ...failureOfKind("provider_timeout", "the sidecar did not answer in time"), mayHaveRun: true };
+    const timer = setTimeout(() => cancel(new VendorFailure(late)), this.#msMax);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  abort(): void {
+    this.#cancel?.(cancelled());
+  }
+
+  /** It has the whole request as soon as it is asked. */
+  get accepted(): boolean {
+    return this.#cancel !== null;
+  }
+}

@@ -1,0 +1,167 @@
+// One sidecar process as the gateway sees it: started by the first request, again after it has died, ended when nobody asks.
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { Clock } from "../../clock.ts";
+import type { VendorAnswer } from "../read-answer.ts";
+import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
+import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
+
+const PROGRAM = fileURLToPath(new URL("./serve-lines.ts", import.meta.url));
+const IN_FLIGHT_MAX = 128;
+const LINE_BYTES_MAX = 8 * 1024 * 1024;
+const HEAP_MIB = 256;
+const IDLE_MS = 5 * 60_000;
+/** After it has died it is not started again for so long, doubled each time, until it has answered. */
+const BACKOFF_MS = 500;
+const BACKOFF_MS_MAX = 30_000;
+const CLOSE_MS = 5_000;
+
+export interface SidecarOptions {
+  /** The helper file, as an address. */
+  readonly file: string;
+  readonly key: string;
+  readonly clock: Clock;
+  /** Default: five minutes. */
+  readonly idleMs?: number;
+}
+
+interface Waiting {
+  resolve(answer: VendorAnswer): void;
+  reject(failure: VendorFailure): void;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly waiting: Map<number, Waiting>;
+  readonly ended: Promise<void>;
+}
+
+function unasked(message: string, kind: "provider_connection_failed" | "provider_busy"): VendorFailure {
+  return new VendorFailure({ ...failureOfKind(kind, message), mayHaveRun: false });
+}
+
+export class Sidecar {
+  readonly #options: SidecarOptions;
+  #running: Running | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  #lastId = 0;
+  /** How often it has died since it last answered. */
+  #deaths = 0;
+  /** On `clock.elapsedMs()`. */
+  #notBeforeMs = 0;
+  #isClosed = false;
+
+  constructor(options: SidecarOptions) {
+    this.#options = options;
+  }
+
+  /** Of the process that runs; undefined: none does. */
+  get pid(): number | undefined {
+    return this.#running?.child.pid;
+  }
+
+  /** Sends a request; `cancel` says that nobody waits for its answer any more, which rejects it. `body` is JSON. */
+  ask(path: string, body: string): { readonly answer: Promise<VendorAnswer>; cancel(failure: VendorFailure): void } {
+    const { promise, resolve, reject } = Promise.withResolvers<VendorAnswer>();
+    const id = ++this.#lastId;
+    const running = this.#running ?? this.#start();
+    if (running instanceof VendorFailure || running.waiting.size >= IN_FLIGHT_MAX) {
+      const busy = unasked("too many requests at once", "provider_busy");
+      reject(running instanceof VendorFailure ? running : busy);
+      return { answer: promise, cancel() {} };
+    }
+    clearTimeout(this.#idle);
+    running.waiting.set(id, { resolve, reject });
+    running.child.stdin?.write(`{"id":${id},"path":${JSON.stringify(path)},"body":${body}}\n`);
+    return {
+      answer: promise,
+      cancel: (failure) => {
+        if (!running.waiting.delete(id)) return;
+        this.#write(running, { cancel: id });
+        this.#rest(running);
+        reject(failure);
+      },
+    };
+  }
+
+  /** Ends the process: it ends by itself what it has under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idle);
+    const running = this.#running;
+    if (running === null) return;
+    running.child.stdin?.end();
+    const late = setTimeout(() => running.child.kill("SIGKILL"), CLOSE_MS);
+    await running.ended;
+    clearTimeout(late);
+  }
+
+  #write({ child }: Running, line: ToSidecar): void {
+    child.stdin?.write(`${JSON.stringify(line)}\n`);
+  }
+
+  #start(): Running | VendorFailure {
+    const { file, key, clock } = this.#options;
+    const waitMs = this.#notBeforeMs - clock.elapsedMs();
+    if (waitMs > 0 || this.#isClosed) return unasked("the sidecar has died", "provider_connection_failed");
+    const args = ["--disable-warning=ExperimentalWarning", `--max-old-space-size=${HEAP_MIB}`, PROGRAM, file];
+    // No variable of ours is its business. Its key goes over the lines, where nobody else can read it, as they can a process's environment.
+    const child = spawn(process.execPath, args, { env: {}, stdio: ["pipe", "ignore", "ignore", "pipe"] });
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const running: Running = { child, waiting: new Map(), ended };
+    const end = (): void => {
+      this.#died(running);
+      resolve();
+    };
+    child.once("close", end);
+    child.on("error", () => {
+      if (child.pid === undefined) end();
+    });
+    // What is written to one that has just died is told by its end.
+    child.stdin?.on("error", () => {});
+    const answers = child.stdio[ANSWERS_FD] as Readable;
+    eachLine(answers, {
+      bytesMax: LINE_BYTES_MAX,
+      onLine: (line) => this.#hear(running, line),
+      onTooLong: () => child.kill("SIGKILL"),
+    });
+    this.#running = running;
+    this.#write(running, { key });
+    return running;
+  }
+
+  #hear(running: Running, line: string): void {
+    const { id, status, body } = JSON.parse(line) as FromSidecar;
+    const waiting = running.waiting.get(id);
+    running.waiting.delete(id);
+    this.#deaths = 0;
+    this.#rest(running);
+    const text = JSON.stringify(body ?? null);
+    const headers = { "content-type": "application/json" };
+    waiting?.resolve({ status, headers, json: body, text, bytes: Buffer.from(text) });
+  }
+
+  /** With nothing under way it is ended after a while. */
+  #rest(running: Running): void {
+    if (running.waiting.size > 0 || this.#running !== running) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      this.#running = null;
+      running.child.stdin?.end();
+    }, this.#options.idleMs ?? IDLE_MS);
+    this.#idle.unref();
+  }
+
+  #died(running: Running): void {
+    if (this.#running === running) {
+      this.#running = null;
+      clearTimeout(this.#idle);
+      const backoffMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** this.#deaths++);
+      this.#notBeforeMs = this.#options.clock.elapsedMs() + backoffMs;
+    }
+    const failure = failureOfKind("provider_connection_failed", "the sidecar died while it was asked");
+    for (const { reject } of running.waiting.values()) reject(new VendorFailure({ ...failure, mayHaveRun: true }));
+    running.waiting.clear();
+  }
+}

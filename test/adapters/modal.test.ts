@@ -1,0 +1,218 @@
+// Machines for one task: what they cost, what callers get of them, and the process by which their vendor is spoken to.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { Sidecar } from "../../src/upstream/sidecar/sidecar.ts";
+import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
+import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { wire } from "../support/adapter-wire.ts";
+import type { TestAccount } from "../support/gateway.ts";
+
+const modal = await wire("modal");
+const SANDBOX = "sb-1234567890";
+
+describe("what a machine costs", () => {
+  it.each([
+    [{}, 3],
+    [{ timeout: 1 }, 3],
+    [{ timeout: 300 }, 3],
+    [{ timeout: 600 }, 3.046],
+    [{ timeout: 985 }, 5],
+    [{ gpu: "T4", timeout: 300 }, 6.935],
+    [{ gpu: "L4", timeout: 300 }, 8.849],
+    [{ gpu: "A10G", timeout: 60 }, 2.325],
+    [{ gpu: "A100", timeout: 2_000 }, 138.411],
+    [{ gpu: "H100", timeout: 1_988 }, 249.985],
+  ])("%j is %f cents, and never less than it costs us", (params, cents) => {
+    expect(modal.quote("create", params)).toBeCloseTo(cents, 2);
+    expect(modal.upstreamCents("create", params) * 1.1).toBeLessThanOrEqual(modal.quote("create", params) + 0.001);
+  });
+
+  it.each([
+    [{ timeout: 986 }],
+    [{ gpu: "T4", timeout: 1_082 }],
+    [{ gpu: "L4", timeout: 1_018 }],
+    [{ gpu: "A10G", timeout: 1_033 }],
+    [{ gpu: "A100", timeout: 2_168 }],
+    [{ gpu: "H100", timeout: 1_989 }],
+  ])("%j is refused: its price pays for no more; a second less is taken", ({ timeout, ...gpu }) => {
+    expect(modal.refuses("create", { ...gpu, timeout })).toEqual(["timeout"]);
+    expect(modal.refuses("create", { ...gpu, timeout: timeout - 1 })).toEqual([]);
+  });
+
+  it("a command, a look and an end are a cent each", () => {
+    expect(modal.quote("exec", { sandbox_id: SANDBOX, command: "ls" })).toBe(1);
+    expect(modal.quote("status", { sandbox_id: SANDBOX })).toBe(1);
+    expect(modal.quote("terminate", { sandbox_id: SANDBOX })).toBe(1);
+  });
+});
+
+describe("what a caller may ask for", () => {
+  it.each([
+    ["create", { image: { name: "python" } }, "image"],
+    ["create", { image: "file:///etc/passwd" }, "image"],
+    ["create", { image: "python:3.13 && ls" }, "image"],
+    ["create", { image: "https://10.0.0.1/x" }, "image"],
+    ["create", { gpu: "B200" }, "gpu"],
+    ["create", { gpu: "T4:8" }, "gpu"],
+    ["create", { timeout: 0 }, "timeout"],
+    ["create", { cpu: 64 }, "cpu"],
+    ["create", { secrets: ["ours"] }, "secrets"],
+    ["exec", { sandbox_id: SANDBOX }, "command"],
+    ["exec", { sandbox_id: SANDBOX, command: [] }, "command"],
+    ["exec", { sandbox_id: SANDBOX, command: "ls", timeout: 301 }, "timeout"],
+    ["exec", { sandbox_id: "../apps", command: "ls" }, "sandbox_id"],
+  ])("%s %j is refused, naming %s", (name, params, field) => expect(modal.refuses(name, params)).toContain(field));
+
+  it.each(["python:3.13-slim", "ghcr.io/org/img:v1", "registry.example:5000/a/b", `a/b@sha256:${"0".repeat(64)}`])(
+    "an image %s is taken",
+    (image) => expect(modal.refuses("create", { image })).toEqual([]),
+  );
+
+  it("a line is run by sh, an array is a program and its arguments", () => {
+    const sent = (command: string | string[]) => modal.send("exec", { sandbox_id: SANDBOX, command }).body;
+    expect(sent("ls | wc")).toEqual({ sandbox_id: SANDBOX, command: ["sh", "-c", "ls | wc"], timeout: 60 });
+    expect(sent(["ls", "-l"])).toMatchObject({ command: ["ls", "-l"] });
+  });
+});
+
+describe("a machine that nobody waits for any more", () => {
+  const order = JSON.stringify({ image: "slow/image", timeout: 300 });
+  const late = new VendorFailure(failureOfKind("provider_timeout", "late"));
+
+  it.each(["cancelled", "closed"] as const)("is ended once it is made: its call was %s", async (how) => {
+    const folder = overlay();
+    const file = pathToFileURL(join(folder, "adapters/modal.helper.ts")).href;
+    const sidecar = new Sidecar({ file, key: "ak-ours\nas-ours", clock: systemClock });
+    const { answer, cancel } = sidecar.ask("/sandbox/create", order);
+    const failed = answer.catch((error: unknown) => error);
+    if (how === "cancelled") {
+      cancel(late);
+      expect(await failed).toBe(late);
+    }
+    await sidecar.close();
+    expect(sidecar.pid).toBeUndefined();
+    const made = JSON.parse(readFileSync(join(folder, "node_modules/modal/state.json"), "utf8")) as object;
+    expect(Object.values(made)).toMatchObject([{ returncode: 137 }]);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+/** The shipped adapter and helper, beside a package that stands in for the vendor's. */
+function overlay(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-modal-"));
+  mkdirSync(join(folder, "adapters"));
+  for (const file of ["modal.ts", "modal.helper.ts"]) cpSync(join("adapters", file), join(folder, "adapters", file));
+  cpSync("test/fixtures/modal-package", join(folder, "node_modules/modal"), { recursive: true });
+  return folder;
+}
+
+describe("through a gateway", () => {
+  const folder = overlay();
+  let gateway: AcmeGateway;
+  let [ada, eve]: TestAccount[] = [];
+  beforeAll(async () => {
+    const keys = { MODAL_TOKEN_ID: "ak-ours", MODAL_TOKEN_SECRET: "as-ours" };
+    gateway = await startAcmeGateway({ ...keys, OVERLAY_DIR: folder });
+    [ada, eve] = [await gateway.live({ creditCents: 10_000 }), await gateway.live()];
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function run(account: TestAccount | undefined, name: string, params: object = {}) {
+    if (account === undefined) throw new Error("no account");
+    const { status, json } = await gateway.run(account, `modal/${name}`, params);
+    return { status, error: json.error, data: json.data as Record<string, unknown>, cents: json.charged_cents };
+  }
+  const machines = () => {
+    const file = join(folder, "node_modules/modal/state.json");
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Record<string, Record<string, unknown>>) : {};
+  };
+  let sandbox_id = "";
+
+  it("is made, runs commands, is looked at and ended; then it runs none, for nothing", async () => {
+    const made = await run(ada, "create", { gpu: "A100", timeout: 60, command: ["sleep", "9"] });
+    expect(made).toMatchObject({ status: 200, data: { sandbox_id: expect.stringMatching(/^sb-/) } });
+    sandbox_id = String(made.data.sandbox_id);
+    expect(machines()[sandbox_id]).toMatchObject({
+      gpu: "A100-40GB",
+      command: ["sleep", "9"],
+      tag: "python:3.13-slim",
+    });
+    const command = "echo out; echo err >&2; exit 3";
+    const ran = await run(ada, "exec", { sandbox_id, command });
+    expect(ran.data).toEqual({ stdout: "out\n", stderr: "err\n", returncode: 3 });
+    expect((await run(ada, "exec", { sandbox_id, command: ["printf", "%s", "a b"] })).data.stdout).toBe("a b");
+    expect((await run(ada, "status", { sandbox_id })).data).toEqual({ sandbox_id, status: "running" });
+    expect((await run(ada, "terminate", { sandbox_id })).data).toEqual({ sandbox_id, status: "terminated" });
+    expect((await run(ada, "status", { sandbox_id })).data).toMatchObject({ status: "failed", returncode: 137 });
+    expect(await run(ada, "exec", { sandbox_id, command })).toMatchObject({
+      status: 409,
+      error: "upstream_rejected",
+      cents: 0,
+    });
+  });
+
+  it("is nobody else's", async () => {
+    for (const name of ["exec", "status", "terminate"]) {
+      const params = name === "exec" ? { sandbox_id, command: "id" } : { sandbox_id };
+      expect(await run(eve, name, params)).toMatchObject({ status: 404, cents: 0 });
+    }
+  });
+
+  it("a command that never ends is ended, and one that prints without end is cut; both are charged", async () => {
+    sandbox_id = String((await run(ada, "create")).data.sandbox_id);
+    const [endless, long, odd] = await Promise.all([
+      run(ada, "exec", { sandbox_id, command: "echo begun; exec sleep 60", timeout: 1 }),
+      run(ada, "exec", { sandbox_id, command: "head -c 1000000000 /dev/zero | tr '\\0' x", timeout: 2 }),
+      run(ada, "exec", { sandbox_id, command: "printf '\\377\\376ok'" }),
+    ]);
+    expect(endless).toMatchObject({
+      status: 200,
+      cents: 1,
+      data: { stdout: "begun\n", returncode: 124, timed_out: true },
+    });
+    expect(long).toMatchObject({ status: 200, cents: 1, data: { truncated: true } });
+    expect(String(long.data.stdout)).toHaveLength(262_144);
+    expect(odd.data.stdout).toBe("\ufffd\ufffdok");
+  });
+
+  it("a process that dies fails what it was asked, for nothing, and is there again", async () => {
+    const before = ada === undefined ? 0 : await gateway.balanceCents(ada);
+    const dying = await run(ada, "exec", { sandbox_id, command: ["crash"] });
+    expect(dying).toMatchObject({ status: 500, error: "upstream_error", cents: 0 });
+    expect(ada === undefined ? 0 : await gateway.balanceCents(ada)).toBe(before);
+    await expect
+      .poll(async () => (await run(ada, "status", { sandbox_id })).status, { interval: 200, timeout: 30_000 })
+      .toBe(200);
+  });
+
+  it("what the vendor refuses is told, free", async () => {
+    const refused = await run(ada, "create", { image: "nobody/has-this" });
+    expect(refused).toMatchObject({ status: 400, error: "upstream_rejected", cents: 0 });
+  });
+
+  it("is played by the sandbox", async () => {
+    const play = await gateway.account();
+    const made = await run(play, "create");
+    const params = { sandbox_id: made.data.sandbox_id, command: "echo hello" };
+    expect((await run(play, "exec", params)).data).toMatchObject({ returncode: 0 });
+    const own = { sandbox_id: made.data.sandbox_id };
+    expect((await run(play, "status", own)).data).toMatchObject({ status: "running" });
+    expect((await run(play, "terminate", own)).status).toBe(200);
+    expect((await run(play, "status", own)).data).toMatchObject({ status: "failed" });
+    expect(await run(play, "exec", params)).toMatchObject({ status: 409, cents: 0 });
+    expect((await run(play, "status", { sandbox_id: SANDBOX })).status).toBe(404);
+  });
+
+  it("leaves the books in order, and no command and no key in the log", async () => {
+    expect(await gateway.doctor()).toEqual([]);
+    const log = gateway.lines().join();
+    for (const secret of ["as-ours", "sleep 60", "/dev/zero", "echo out"]) expect(log).not.toContain(secret);
+  });
+});

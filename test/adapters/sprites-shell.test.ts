@@ -1,0 +1,53 @@
+// What goes to a sprite's standard input, run by the shell that it is written for.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import sprites from "../../adapters/sprites.ts";
+import type { StandInRequest } from "../../src/catalog/session.ts";
+import { type BoxBench, openBoxBench } from "../support/box-bench.ts";
+
+const home = mkdtempSync(join(tmpdir(), "sprite-"));
+let at: BoxBench;
+beforeAll(async () => {
+  at = await openBoxBench("sprites", sprites);
+});
+afterAll(async () => {
+  await at.close();
+  rmSync(home, { recursive: true });
+});
+
+function shell({ query, said = [] }: StandInRequest): string {
+  const input = Buffer.concat(said.filter(([stream]) => stream === 0).map((one) => one.subarray(1)));
+  const [command = "", ...args] = query.getAll("cmd");
+  return execFileSync(command, args, { input, env: { PATH: process.env.PATH, HOME: home } }).toString();
+}
+
+/** What a real shell makes of the last command that was asked. */
+function ranLast(): string {
+  const asked = at.vendor.requests.at(-1);
+  if (asked === undefined) throw new Error("nothing was asked");
+  return shell(asked);
+}
+
+it("keeps a session's variables, and gives them to every command as they were written", async () => {
+  const box = await at.create("tg-0", { GREETING: 'it\'s "$HOME"', OTHER: "two\nlines" });
+  ranLast();
+  await at.run(box, 'printf \'%s|%s\' "$GREETING" "$OTHER"; cat');
+  expect(ranLast()).toBe('it\'s "$HOME"|two\nlines');
+});
+
+it("runs a program of many lines, longer than one message, and tells its exit code", async () => {
+  const box = await at.create("tg-1");
+  const lines = Array.from({ length: 8_000 }, (_, n) => `x=${n} # a comment`);
+  await at.run(box, [...lines, 'echo "$x"', "exit 5"].join("\n"));
+  const failed = (() => {
+    try {
+      return ranLast();
+    } catch (error) {
+      return error;
+    }
+  })();
+  expect(failed).toMatchObject({ status: 5, stdout: Buffer.from("7999\n") });
+});

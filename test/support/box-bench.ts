@@ -1,0 +1,100 @@
+// One vendor of machines as the gateway speaks to it, over real sockets, without the records and the money of a session.
+import { Agent } from "undici";
+import type { JsonObject } from "../../src/catalog/action.ts";
+import type { AdapterSpec } from "../../src/catalog/adapter.ts";
+import type { Adapter } from "../../src/catalog/catalog.ts";
+import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../src/catalog/session.ts";
+import { systemClock } from "../../src/clock.ts";
+import { buildRequest } from "../../src/upstream/build-request.ts";
+import { failureOf, judge } from "../../src/upstream/read-answer.ts";
+import { runScript } from "../../src/upstream/run-script.ts";
+import { VendorClient } from "../../src/upstream/vendor-client.ts";
+import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
+import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
+import { type BoxVendor, startBoxVendor } from "./box-vendor.ts";
+
+/** Ours, or the first part of it; the others are `part-1` and so on. */
+export const KEY = "e2b_0123456789abcdef";
+
+export interface BoxBench {
+  readonly sessions: SessionSpec;
+  readonly vendor: BoxVendor;
+  /** Runs one script as the gateway does; what it throws is thrown. */
+  scripted<T>(script: (context: SessionContext) => Promise<T>): Promise<T>;
+  create(label: string, envs?: Readonly<Record<string, string>>): Promise<JsonObject>;
+  run(box: JsonObject, text: string, more?: Partial<BoxCommand>): Promise<BoxOutput>;
+  close(): Promise<void>;
+}
+
+const MS_MAX = 10_000;
+
+function configured(id: string, spec: AdapterSpec, url: string): Adapter {
+  const base = id.replace("-", "_").toUpperCase();
+  const keys = spec.keyParts ?? [spec.keyEnv?.[0] ?? `${base}_API_KEY`];
+  const env = {
+    ...Object.fromEntries(keys.map((name, at) => [name, at === 0 ? KEY : `part-${at}`])),
+    [`${base}_BASE_URL`]: url,
+    [`${base}_SANDBOX_BASE_URL`]: `${url}/~sandbox`,
+  };
+  const adapter = catalogOf({ adapters: { [id]: spec } }, { env })
+    .adapters(LIVE)
+    .get(id);
+  if (adapter === undefined) throw new Error(`${id} is not configured`);
+  return adapter;
+}
+
+export async function openBoxBench(id: string, spec: AdapterSpec): Promise<BoxBench> {
+  const { sessions } = spec;
+  if (sessions === undefined) throw new Error(`${id} has no sessions`);
+  const vendor = await startBoxVendor(sessions);
+  const adapter = configured(id, spec, vendor.url);
+  const key = adapter.keys[0] ?? "";
+  const dispatcher = new Agent();
+
+  async function scripted<T>(script: (context: SessionContext) => Promise<T>): Promise<T> {
+    const acquire = () => ({ waitMs: 0, valid: () => true, cancel() {} });
+    const client = new VendorClient({ adapter, acquire, msMax: MS_MAX, dispatcher, clock: systemClock });
+    const results: T[] = [];
+    await runScript(
+      async (context) => {
+        results.push(await script(context));
+        return {};
+      },
+      {
+        params: {},
+        key,
+        callId: "call",
+        msMax: MS_MAX,
+        signal: new AbortController().signal,
+        ask: ({ spec: request, values, at, ...how }) => {
+          const build = () =>
+            buildRequest({ adapter, spec: request, params: values, key, row: null, soFar: undefined });
+          return client.ask({ ...how, build, redirectsMax: 0, splice: null });
+        },
+        judge(answer) {
+          const judged = judge(answer, { rules: spec.rules ?? [], wantsJson: false, errorFails: false });
+          if (judged.verdict === "success" || judged.verdict === "miss") return judged;
+          throw new VendorFailure(failureOf(answer, judged.verdict, judged.rule, null));
+        },
+      },
+    );
+    return results[0] as T;
+  }
+
+  return {
+    sessions,
+    vendor,
+    scripted,
+    create: (label, envs = {}) => {
+      const template = sessions.templates?.[0] ?? null;
+      return scripted((context) => sessions.create(context, { template, envs, minutes: 10, label }));
+    },
+    run: (box, text, more = {}) => {
+      return scripted((context) => sessions.run(context, box, { language: null, timeoutMs: 60_000, text, ...more }));
+    },
+    async close() {
+      await vendor.close();
+      await dispatcher.destroy();
+    },
+  };
+}
