@@ -193,7 +193,7 @@ describe("what a vendor cannot open", () => {
     const asked = { ...messagesRequest(body), sent };
     const opensHttps = candidate(asked, { fetches: undefined });
     expect(await ask(opensHttps)).toMatchObject({ kind: "body" });
-    const { messages, max_tokens } = vendor.asked[0]?.body as typeof body;
+    const { messages, max_tokens } = (vendor.asked[0]?.body ?? {}) as typeof body;
     expect(messages).toMatchObject([
       {
         content: [
