@@ -85,6 +85,8 @@ export interface RunningJob extends InnerCalls {
   part(): JobPart;
   /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */
   save(progress: unknown): Promise<void>;
+  /** What the job needs of a store beside its record: where that is away, the job goes on from what was saved last once it is back. */
+  stored<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Grows the hold to `amountNano` and notes how much of it has been used, in one operation of the ledger; or says why not, and then
    * nothing is noted. Where it holds as much already it is never refused.

@@ -218,7 +218,7 @@ class PeopleJob {
     if (cut === "stopped" && !person.wasAsked) return;
     const error = errorOf(person, cut, endedBy(this.#job.signal));
     const told = person.row(error);
-    const name = await this.#deps.rows.put(this.#job.payer.id, told);
+    const name = await this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
     const done: Done = {
       name,
       cents: told.charged_cents,

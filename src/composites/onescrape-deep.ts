@@ -221,7 +221,7 @@ class PagesJob {
       for (const batch of ahead) batch.passed();
     }
     const told = row.end(endedBy(this.#job.signal) ?? ranOut);
-    const name = await this.#deps.rows.put(this.#job.payer.id, told);
+    const name = await this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
     for (const asked of this.#asked) {
       if (!asked.rows.delete(row) || asked.rows.size > 0) continue;
       asked.calls.end();
@@ -304,7 +304,7 @@ class PagesJob {
   async #calls(names: readonly string[]): Promise<readonly Hop[]> {
     const calls: (Hop & { readonly url: string })[] = [];
     for (const name of names) {
-      const [row] = (await this.#deps.rows.read([name])) ?? [];
+      const [row] = (await this.#job.stored(() => this.#deps.rows.read([name]))) ?? [];
       const { url, hops } = (row ?? { url: "", hops: [] }) as PageRow;
       for (const hop of hops) calls.push({ url, ...hop });
     }

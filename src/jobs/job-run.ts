@@ -184,6 +184,10 @@ export class JobRun implements RunningJob {
     await this.#proven.prove();
   }
 
+  stored<T>(work: () => Promise<T>): Promise<T> {
+    return work().catch(this.#proven.away);
+  }
+
   async extend(amountNano: Nano, accruedNano: Nano): Promise<NotHeld | null> {
     const { ledger, holdLeaseMs } = this.#deps;
     this.#moved();

@@ -44,13 +44,13 @@ afterAll(async () => {
 });
 
 /** The jobs of one process, whose vendor is asked as noted; null is a miss. */
-function process_(self: string, vendor: Vendor, asked: string[]) {
+function process_(self: string, vendor: Vendor, asked: string[], of: JobKind = kind) {
   const innerCalls = (outer: OuterCall) =>
     vendorCalls(outer, self, (wanted) => {
       asked.push(Object.values(wanted.params).join());
       return vendor(wanted);
     });
-  return openJobs(stores, self, [kind], { innerCalls });
+  return openJobs(stores, self, [of], { innerCalls });
 }
 
 const found = async () => ({ profile: { fullName: "Ada Lovelace" } });
@@ -157,4 +157,22 @@ it("what a step has cost whose row was not finished leaves the budget to the row
   ]);
   const after = await moneyOf(stores);
   expect([job.chargedCents, after.spent - before.spent, after.held]).toEqual([exactly, exactly, 0]);
+});
+
+it("a store that is away when a row is to be kept fails no job: it goes on once the store is back", async () => {
+  const before = await moneyOf(stores);
+  let puts = 0;
+  const frail: JobRows = {
+    ...rows,
+    put: (payer, row) => (++puts === 2 ? Promise.reject(new Error("the store is away")) : rows.put(payer, row)),
+  };
+  const asked: string[] = [];
+  const places = new RowPlaces(256);
+  const one = process_("seven", found, asked, onefindDeepJob({ finder: () => spec, rows: frail, places }));
+  await one.jobs.start();
+  const job = await ended(await one.launch("frail", undefined, work({ rows: emails.slice(0, 3) }, 30)));
+  await one.jobs.stop();
+  expect([job.state, job.chargedCents, job.end?.rows?.length]).toEqual(["succeeded", 30, 3]);
+  const after = await moneyOf(stores);
+  expect([after.spent - before.spent, after.held]).toEqual([30, 0]);
 });
