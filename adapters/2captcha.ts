@@ -1,7 +1,10 @@
 // 2Captcha: captchas solved by people and programs; a task is created, then asked for until it is ready.
 import { action, defineAdapter, neededWhen, z } from "#adapter";
 
-/** The kinds of captcha that cost the vendor's usual price; others cost up to twenty times as much. */
+/** It costs the vendor's callers up to 5 cents; all the others the usual price. */
+const FUN = "FunCaptchaTaskProxyless";
+const FUN_CENTS = 6;
+const USUAL_CENTS = 0.3;
 const TYPES = [
   "RecaptchaV2TaskProxyless",
   "RecaptchaV2EnterpriseTaskProxyless",
@@ -10,6 +13,7 @@ const TYPES = [
   "TurnstileTaskProxyless",
   "GeeTestTaskProxyless",
   "ImageToTextTask",
+  FUN,
 ] as const;
 
 const PICTURE = "ImageToTextTask";
@@ -24,6 +28,7 @@ const task = z
       .optional()
       .describe("The page that shows the captcha"),
     websiteKey: words.optional().describe("The captcha's site key on that page"),
+    websitePublicKey: words.optional().describe("The public key of a FunCaptcha on that page"),
     body: z.base64().min(1).optional().describe("The picture, in base64, of an ImageToTextTask"),
     minScore: z.number().min(0.1).max(0.9).optional().describe("The least score of a RecaptchaV3 answer"),
     pageAction: words.optional().describe("The action of a RecaptchaV3 or Turnstile captcha"),
@@ -31,7 +36,10 @@ const task = z
   .check(
     neededWhen("body", "type", { const: PICTURE }),
     neededWhen("websiteURL", "type", { enum: ON_PAGES }),
-    neededWhen("websiteKey", "type", { enum: ON_PAGES.filter((type) => type !== "GeeTestTaskProxyless") }),
+    neededWhen("websiteKey", "type", {
+      enum: ON_PAGES.filter((type) => type !== "GeeTestTaskProxyless" && type !== FUN),
+    }),
+    neededWhen("websitePublicKey", "type", { const: FUN }),
   )
   .describe("The captcha to solve; fields of its own kind pass through");
 
@@ -72,7 +80,7 @@ export default defineAdapter({
   actions: {
     "create-task": action({
       description:
-        "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest or a picture. Returns taskId.",
+        "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest, FunCaptcha (6 cents) or a picture. Returns taskId.",
       category: "scraping",
       keywords: ["captcha", "recaptcha", "hcaptcha", "turnstile", "solve", "captcha token"],
       effect: "write",
@@ -83,8 +91,13 @@ export default defineAdapter({
           .optional()
           .describe("Who reads a picture: people who read English, or Russian"),
       }),
-      price: { mode: "fixed", cents: 0.3 },
-      upstreamCents: 0.299,
+      price: {
+        mode: "ranged",
+        cents: FUN_CENTS,
+        minCents: USUAL_CENTS,
+        quoteCents: ({ task: { type } }) => (type === FUN ? FUN_CENTS : USUAL_CENTS),
+      },
+      upstreamCents: ({ task: { type } }) => (type === FUN ? 5 : 0.299),
       request: { method: "POST", path: "/createTask" },
       issues: [{ kind: "task", at: "/taskId", poll }],
       example: {

@@ -63,8 +63,6 @@ export default defineAdapter({
         });
         return { id: repo, clone_url: cloneUrl(context, repo), default_branch: BRANCH };
       },
-      // Its answer says nothing that is needed.
-      rules: [{ status: [200, 201, 204], means: "success" }],
       issues: [{ kind: "repo", at: "/id", days: YEARS_DAYS }],
       example: { params: { name: "notes" }, answers: [{ repo_id: id }] },
     }),

@@ -18,8 +18,19 @@ const page = {
   highlights: optional(z.boolean().or(length), "The passages that matter most in each page: true, or how much"),
   maxAgeHours: optional(z.int().min(-1), "How old a stored copy of a page may be: 0 always fetches it, -1 never does"),
 };
+const summary = optional(z.boolean().or(about), "A summary of each page: true, or what it is to be about");
 const TYPES = ["auto", "neural", "keyword", "fast", "instant", "deep-lite", "deep", "deep-reasoning"];
-const KINDS = ["news", "research", "github", "people", "company", "research paper", "pdf", "financial report"];
+const KINDS = [
+  "news",
+  "research",
+  "github",
+  "people",
+  "company",
+  "research paper",
+  "pdf",
+  "financial report",
+  "personal site",
+];
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 const BOTH_WAYS = ["start_published_date", "end_published_date", "include_domains", "exclude_domains"];
 const WITHOUT = ["start_published_date", "end_published_date", "exclude_domains"];
@@ -29,7 +40,14 @@ const search = z
     query: z.string().min(1).describe("What to look for, in plain words"),
     type: z.enum(TYPES).default("auto").describe("How to search; the deep types take several steps and cost 2 cents"),
     numResults: z.int().min(1).max(100).default(10).describe("How many; beyond 13, each ten more cost another cent"),
-    contents: optional(z.strictObject(page), "What to return of each page found, such as {text: true}"),
+    contents: optional(
+      z.strictObject({ ...page, summary }),
+      "What to return of each page found, such as {text: true}; summaries cost another cent for ten pages",
+    ),
+    userLocation: optional(
+      z.string().regex(/^[A-Za-z]{2}$/),
+      "Two letters of the country that you ask from, such as US",
+    ),
     category: optional(z.enum(KINDS), "Only this kind; people and company take no dates and no excluded domains"),
     start_published_date: optional(date, "Only pages published since this ISO date"),
     end_published_date: optional(date, "Only pages published until this ISO date"),
@@ -47,11 +65,15 @@ const search = z
     ...BOTH_WAYS.map((name) => notBoth(name, camel(name))),
   );
 type Search = z.infer<typeof search>;
-/** Tenths of a cent with ten results, their text and highlights, where it is not 7; each further result is one more. */
+/** Tenths of a cent with ten results, their text and highlights, where it is not 7; each further result is one more, and so is each summary. */
 const TENTHS: Readonly<Record<string, number>> = { "deep-lite": 12, deep: 12, "deep-reasoning": 15 };
-const searchCents = (of: Search) => ((TENTHS[of.type] ?? 7) + Math.max(0, of.numResults - 10)) / 10;
-const searchWire = ({ type, category, ...rest }: Search) => ({
+const searchCents = ({ type, numResults, contents: of }: Search) =>
+  ((TENTHS[type] ?? 7) + Math.max(0, numResults - 10) + (of?.summary ? numResults : 0)) / 10;
+/** A summary is an object or nothing, where text and highlights may be true. */
+const summaryWire = (of: z.infer<typeof summary>) => (typeof of === "boolean" ? (of ? {} : undefined) : of);
+const searchWire = ({ type, category, contents: of, ...rest }: Search) => ({
   ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [camel(name), value])),
+  ...(of === undefined ? null : { contents: { ...of, summary: summaryWire(of.summary) } }),
   type: type === "keyword" ? "auto" : type,
   category: category === "research" ? "research paper" : category,
 });
@@ -60,18 +82,17 @@ const contents = z
   .strictObject({
     urls: optional(urls.min(1).max(100), "Addresses of the pages, up to 100"),
     ids: optional(words.min(1).max(100), "Ids of results of a search, beside urls or instead"),
-    summary: optional(z.boolean().or(about), "A summary of each page: true, or what it is to be about"),
+    summary,
     ...page,
   })
   .check(needsOne("urls", "ids"));
 type Contents = z.infer<typeof contents>;
 /** A tenth of a cent for each page and each of text, highlights and summary; where none is asked for, the text comes. */
-const contentCents = ({ urls = [], ids = [], text, highlights, summary }: Contents) =>
-  ((urls.length + ids.length) * Math.max(1, [text, highlights, summary].filter(Boolean).length)) / 10;
-/** A summary is an object or nothing, where text and highlights may be true. */
-const contentWire = ({ urls = [], ids = [], summary, ...rest }: Contents) => ({
+const contentCents = ({ urls = [], ids = [], text, highlights, summary: of }: Contents) =>
+  ((urls.length + ids.length) * Math.max(1, [text, highlights, of].filter(Boolean).length)) / 10;
+const contentWire = ({ urls = [], ids = [], summary: of, ...rest }: Contents) => ({
   ...rest,
-  summary: typeof summary === "boolean" ? (summary ? {} : undefined) : summary,
+  summary: summaryWire(of),
   urls: [...urls, ...ids],
 });
 
@@ -124,7 +145,7 @@ export default defineAdapter({
       keywords: ["semantic", "neural", "LinkedIn profiles", "academic papers", "similar pages", "GitHub repositories"],
       effect: "read",
       params: search,
-      price: { mode: "ranged", cents: 11, minCents: 1, quoteCents: (params) => Math.ceil(searchCents(params)) },
+      price: { mode: "ranged", cents: 21, minCents: 1, quoteCents: (params) => Math.ceil(searchCents(params)) },
       upstreamCents: searchCents,
       request: { method: "POST", path: "/search", params: searchWire },
       content: ["/results"],

@@ -46,11 +46,17 @@ const extract = z.strictObject({
 });
 const task = z.strictObject({
   input: text.or(object).describe("What to find out: a text, or an object that task_spec describes"),
-  processor: z.enum(["pro", "ultra"]).default("pro").describe("How thorough: pro costs 10 cents, ultra 30"),
+  processor: z
+    .enum(["lite", "base", "core", "pro", "ultra"])
+    .default("pro")
+    .describe("How thorough: lite costs 1 cent, base 2, core 4, pro 10, ultra 30"),
   task_spec: optional(object, "Shape of the result and of the input: {output_schema, input_schema}"),
   source_policy: optional(sources, "Which domains to use or not, and since which date"),
 });
-const taskCents = ({ processor }: z.infer<typeof task>) => (processor === "ultra" ? 30 : 10);
+type Processor = z.infer<typeof task>["processor"];
+/** What each costs, and what the vendor takes for it (of the first three from memory). */
+const TASK_CENTS: Readonly<Record<Processor, number>> = { lite: 1, base: 2, core: 4, pro: 10, ultra: 30 };
+const TASK_UPSTREAM_CENTS: Readonly<Record<Processor, number>> = { lite: 0.5, base: 1, core: 2.5, pro: 10, ultra: 30 };
 const url = "https://bridges.example/longest";
 const page = { url, title: "The longest bridges", publish_date: "2025-04-02", excerpts: ["164.8 km: Danyang"] };
 const read = { extract_id: "extract_8a5c", results: [{ ...page, full_content: null }], errors: [], warnings: null };
@@ -107,8 +113,8 @@ export default defineAdapter({
       keywords: ["deep research", "async", "report", "enrichment", "background"],
       effect: "write",
       params: task,
-      price: { mode: "ranged", cents: 30, minCents: 10, quoteCents: taskCents },
-      upstreamCents: taskCents,
+      price: { mode: "ranged", cents: 30, minCents: 1, quoteCents: ({ processor }) => TASK_CENTS[processor] },
+      upstreamCents: ({ processor }) => TASK_UPSTREAM_CENTS[processor],
       request: { method: "POST", path: "/tasks/runs" },
       issues: [{ kind: "task", at: "/run_id", poll }],
       example: { params: { input: "What is the longest bridge?" }, answers: [{ ...run, status: "queued" }] },

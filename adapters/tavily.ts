@@ -7,11 +7,15 @@ const domains = z.array(z.string().min(1));
 /** One credit as it is paid for by the piece. */
 const CREDIT_CENTS = 0.8;
 
-// What costs two credits is not offered: search_depth and extract_depth advanced, and auto_parameters, which may choose it.
+/** What is advanced takes two credits. `auto_parameters`, which may choose it, is not offered. */
+const credits = (depth: string | undefined) => (depth === "advanced" ? 2 : 1);
 const search = z.strictObject({
   query: z.string().min(1).describe("What to look for, in plain words"),
   max_results: z.int().min(0).max(20).default(5).describe("How many results, up to 20"),
-  search_depth: z.enum(["basic", "fast", "ultra-fast"]).default("basic").describe("How thorough against how quick"),
+  search_depth: z
+    .enum(["basic", "fast", "ultra-fast", "advanced"])
+    .default("basic")
+    .describe("How thorough against how quick; advanced costs 2 cents"),
   topic: z.enum(["general", "news", "finance"]).default("general").describe("Which kind of sources to search"),
   include_answer: optional(z.boolean().or(z.enum(["basic", "advanced"])), "Add a short written answer"),
   include_raw_content: optional(z.boolean().or(z.enum(["markdown", "text"])), "Add the whole text of each page"),
@@ -25,6 +29,7 @@ const search = z.strictObject({
   include_images: optional(z.boolean(), "Add pictures that fit the query"),
   include_image_descriptions: optional(z.boolean(), "Say what each picture shows"),
   include_favicon: optional(z.boolean(), "Add the address of each site's icon"),
+  include_usage: optional(z.boolean(), "Say how many credits it took"),
   exact_match: optional(z.boolean(), "Only pages with the quoted phrases of the query"),
 });
 
@@ -32,6 +37,7 @@ const extract = z
   .strictObject({
     urls: z.union([url, z.array(url).min(1).max(5)]).describe("Addresses of up to five pages"),
     format: z.enum(["markdown", "text"]).default("markdown").describe("How the text is written"),
+    extract_depth: optional(z.enum(["basic", "advanced"]), "advanced reads tables and more, and costs 2 cents"),
     query: optional(z.string().min(1), "What matters: passages are chosen and ordered by it"),
     chunks_per_source: optional(z.int().min(1).max(5), "How many passages of each page, with query"),
     include_images: optional(z.boolean(), "Add the addresses of each page's pictures"),
@@ -57,8 +63,8 @@ export default defineAdapter({
       keywords: ["rag", "retrieval", "web search", "grounding", "passages", "stock news"],
       effect: "read",
       params: search,
-      price: { mode: "fixed", cents: 1 },
-      upstreamCents: CREDIT_CENTS,
+      price: { mode: "ranged", cents: 2, minCents: 1, quoteCents: ({ search_depth }) => credits(search_depth) },
+      upstreamCents: ({ search_depth }) => credits(search_depth) * CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
       content: ["/results"],
       example: {
@@ -81,8 +87,8 @@ export default defineAdapter({
       keywords: ["batch extract", "read several URLs", "page text", "markdown"],
       effect: "read",
       params: extract,
-      price: { mode: "fixed", cents: 1 },
-      upstreamCents: CREDIT_CENTS,
+      price: { mode: "ranged", cents: 2, minCents: 1, quoteCents: ({ extract_depth }) => credits(extract_depth) },
+      upstreamCents: ({ extract_depth }) => credits(extract_depth) * CREDIT_CENTS,
       request: { method: "POST", path: "/extract" },
       content: ["/results/0"],
       rules: [

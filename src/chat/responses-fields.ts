@@ -72,6 +72,19 @@ const call = { ...own, call_id: text, name: text, namespace: text };
 const output = { ...own, call_id: text, name: text, output: { ...quoted, items: partOf(quoted) } };
 const words: PlaceSpec = { items: { fields: { type: setting, text } } };
 
+const format: PlaceSpec = {
+  fields: { type: setting, name: text, description: text, strict: setting, schema: json },
+};
+const reasoning: PlaceSpec = {
+  fields: {
+    effort: setting,
+    summary: setting,
+    generate_summary: setting,
+    context: setting,
+    mode: refused("several samples for one answer are billed apart", oneOf("standard")),
+  },
+};
+
 const item: PlaceSpec = {
   by: {
     field: "type",
@@ -101,7 +114,10 @@ const item: PlaceSpec = {
       apply_patch_call_output: json,
       tool_search_call: json,
       tool_search_output: json,
-      configuration_update: json,
+      // What it changes is held to what may be said for the whole call.
+      configuration_update: {
+        fields: { type: setting, id: text, reasoning, text: { read: true, asJson: true, fields: { format } } },
+      },
     },
     otherwise: "unknown",
   },
@@ -125,22 +141,9 @@ const body: PlaceSpec = {
     text: {
       read: true,
       asJson: true,
-      fields: {
-        format: {
-          fields: { type: setting, name: text, description: text, strict: setting, schema: json },
-        },
-        verbosity: setting,
-      },
+      fields: { format, verbosity: setting },
     },
-    reasoning: {
-      fields: {
-        effort: setting,
-        summary: setting,
-        generate_summary: setting,
-        context: setting,
-        mode: refused("several samples for one answer are billed apart", oneOf("standard")),
-      },
-    },
+    reasoning,
     tools,
     tool_choice: {
       fields: { type: setting, name: setting, namespace: setting, mode: setting, tools: { free: true } },

@@ -94,7 +94,8 @@ function cheapestAction(adapter: Adapter, order: CheckOrder): CheckAsk {
     .actions(LIVE)
     .flatMap(({ offers }) => offers)
     .filter((offer) => offer.adapter.id === adapter.id)
-    .filter(({ spec: { effect, table, requires } }) => effect === "read" && table === undefined && !requires)
+    .filter(({ spec: { effect, table } }) => effect === "read" && table === undefined)
+    .filter(({ spec: { requires = [], files } }) => requires.every(({ inside }) => inside !== undefined) && !files)
     .filter(({ spec: { example } }) => !MADE_UP.test(JSON.stringify(example.params)))
     .map((offer) => {
       const params: Params = offer.spec.params.parse(offer.spec.example.params);

@@ -1,5 +1,6 @@
 // Makes a Plan from an action and its params, whoever asks for it: its quote, its candidates, and what must be kept of its answer.
 
+import type { Params } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import { jobIdOf } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
@@ -78,7 +79,7 @@ async function linkedCalls(
 }
 
 async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
-  const { sold, params, row, payer } = call;
+  const { sold, row, payer } = call;
   const offered = offeredCalls(call);
   if (offered instanceof GatewayError) return offered;
   for (const { offer, params: own } of offered) {
@@ -89,7 +90,7 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
   }
   const linked = await linkedCalls(offered, payer, deps);
   if (linked instanceof GatewayError) return linked;
-  const around = (offer: ActionOffer) => deps.paidTimes.around(offer, params, { payer, callId: order.id });
+  const around = (offer: ActionOffer, own: Params) => deps.paidTimes.around(offer, own, { payer, callId: order.id });
   const byCandidate = candidatesOf(linked, call, { ...order, around, upstream: deps.upstream });
   const candidates = [...byCandidate.keys()];
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;

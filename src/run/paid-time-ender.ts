@@ -5,11 +5,20 @@ import type { Clock } from "../clock.ts";
 import type { Records } from "../records/records.ts";
 import type { AttemptFailure } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { findPaidTime, labelsOf, minuteOf, type PaidTime, putPaidTime, strike } from "./paid-time-records.ts";
+import {
+  type Entry,
+  entriesOn,
+  findPaidTime,
+  PAGE_MS,
+  type PaidTime,
+  pageOf,
+  putPaidTime,
+  strike,
+} from "./paid-time-records.ts";
 
 const LOOK_MS = 5_000;
-/** The pages of as many minutes are read again at a start and then this often: what others have left is on them. */
-const BACK_MINUTES = 8 * 60;
+/** As many pages are read again at a start and then this often: what others have left is on them. */
+const BACK_PAGES = (8 * 3_600_000) / PAGE_MS;
 const BACK_EVERY_MS = 10 * 60_000;
 /** A vendor that has been told is not told again sooner, by any process. */
 const TELL_AGAIN_MS = 30_000;
@@ -98,19 +107,18 @@ class Ender implements PaidTimeEnder {
 
   async #look(isWhole: boolean): Promise<void> {
     const { clock } = this.#options;
-    const now = minuteOf(clock.epochMs());
-    const back = isWhole
-      ? Array.from({ length: BACK_MINUTES }, (_, at) => now - BACK_MINUTES + 1 + at)
-      : [now - 1, now];
-    const minutes = [...new Set([...this.#open, ...back])].filter((minute) => minute > now - BACK_MINUTES);
+    const now = pageOf(clock.epochMs());
+    const back = isWhole ? Array.from({ length: BACK_PAGES }, (_, at) => now - BACK_PAGES + 1 + at) : [now - 1, now];
+    const pages = [...new Set([...this.#open, ...back])].filter((page) => page > now - BACK_PAGES);
     if (isWhole) this.#wholeAtMs = clock.elapsedMs();
     this.#open = new Set();
-    for (const minute of minutes) {
-      const labels = await labelsOf(this.#options.records, minute);
-      for (let at = 0; at < labels.length && !this.#isStopped; at += AT_ONCE) {
-        const some = labels.slice(at, at + AT_ONCE);
-        const done = await Promise.all(some.map((label) => this.#end(label, minute).catch(this.#broken(label))));
-        if (done.includes(false)) this.#open.add(minute);
+    for (const page of pages) {
+      const nowMs = clock.epochMs();
+      const due = (await entriesOn(this.#options.records, page)).filter(({ endsAtMs }) => endsAtMs <= nowMs);
+      for (let at = 0; at < due.length && !this.#isStopped; at += AT_ONCE) {
+        const some = due.slice(at, at + AT_ONCE);
+        const done = await Promise.all(some.map((entry) => this.#end(entry).catch(this.#broken(entry.label))));
+        if (done.includes(false)) this.#open.add(page);
       }
     }
   }
@@ -123,22 +131,23 @@ class Ender implements PaidTimeEnder {
   }
 
   /** Ends one whose time is over. False: it has to be looked at again. */
-  async #end(label: string, minute: number): Promise<boolean> {
+  async #end(entry: Entry): Promise<boolean> {
     const { records, clock } = this.#options;
+    const { label } = entry;
     const stored = await findPaidTime(records, label);
-    if (stored === null || stored.time.state === "ended" || minuteOf(stored.time.endsAtMs) !== minute) {
-      await strike(records, label, minute);
+    if (stored === null || stored.time.state === "ended" || stored.time.endsAtMs !== entry.endsAtMs) {
+      await strike(records, entry);
       return true;
     }
     const nowMs = Math.floor(clock.epochMs());
     const { time, version } = stored;
-    if (time.endsAtMs > nowMs || nowMs - time.toldAtMs < TELL_AGAIN_MS) return false;
+    if (nowMs - time.toldAtMs < TELL_AGAIN_MS) return false;
     // Whoever puts this tells the vendor; an extension that comes later is refused.
     const ending: PaidTime = { ...time, state: "ending", toldAtMs: nowMs };
     if (!(await putPaidTime(records, ending, version))) return false;
     await this.#tell(ending);
     await putPaidTime(records, { ...ending, state: "ended" }, null);
-    await strike(records, label, minute);
+    await strike(records, entry);
     return true;
   }
 

@@ -6,9 +6,10 @@ import type { Records } from "../records/records.ts";
 const KIND = "paid-time";
 /** By whose and which id: its label. */
 const BY_ID = "paid-time-id";
-/** By the minute in which it is to be ended: its label. */
+/** By the page of when it is to be ended: that, and its label. */
 const CALENDAR = "paid-time-end";
-const MINUTE_MS = 60_000;
+/** What is to be ended within so long stands on one page. */
+export const PAGE_MS = 600_000;
 /** Longer than any vendor lets such a machine run. */
 const KEPT_MS = 26 * 3_600_000;
 const PAGE = 200;
@@ -34,12 +35,22 @@ export interface StoredPaidTime {
   readonly version: number;
 }
 
-/** A page of the calendar, by its minute. */
-const pageOf = (minute: number) => `paid-until:${minute}`;
-export const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS);
+/** What stands in the calendar. */
+export interface Entry {
+  readonly label: string;
+  readonly endsAtMs: number;
+}
+
+/** The number of a page. */
+export const pageOf = (ms: number) => Math.floor(ms / PAGE_MS);
+const listOf = (page: number) => `paid-until:${page}`;
 
 function idOf({ adapter, payer }: Pick<PaidTime, "adapter" | "payer">, id: string): string {
   return hash("sha256", JSON.stringify([payer.id, adapter, id]));
+}
+
+function entryId({ label, endsAtMs }: Entry): string {
+  return `${label} ${endsAtMs}`;
 }
 
 export async function findPaidTime(records: Records, label: string): Promise<StoredPaidTime | null> {
@@ -63,27 +74,28 @@ export async function paidTimeOf(
  */
 export async function putPaidTime(records: Records, time: PaidTime, version: number | null): Promise<boolean> {
   const { label, id, endsAtMs } = time;
-  const minute = minuteOf(endsAtMs);
   const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
-  await records.put({ ...kept, kind: CALENDAR, id: `${label} ${minute}`, payer: pageOf(minute), value: label });
+  const entry: Entry = { label, endsAtMs };
+  const payer = listOf(pageOf(endsAtMs));
+  await records.put({ ...kept, kind: CALENDAR, id: entryId(entry), payer, value: JSON.stringify(entry) });
   if (id !== null) await records.put({ ...kept, kind: BY_ID, id: idOf(time, id), value: label });
   const put = await records.put({ ...kept, kind: KIND, id: label, value: JSON.stringify(time), ifVersion: version });
   return put !== null;
 }
 
-/** The labels on a page of the calendar. */
-export async function labelsOf(records: Records, minute: number): Promise<readonly string[]> {
-  const labels: string[] = [];
+/** What stands on a page of the calendar. */
+export async function entriesOn(records: Records, page: number): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
   let cursor: string | null = null;
   do {
-    const page = await records.list(CALENDAR, pageOf(minute), PAGE, cursor);
-    labels.push(...page.rows.map(({ value }) => value));
-    cursor = page.next;
+    const some = await records.list(CALENDAR, listOf(page), PAGE, cursor);
+    entries.push(...some.rows.map(({ value }) => JSON.parse(value) as Entry));
+    cursor = some.next;
   } while (cursor !== null);
-  return labels;
+  return entries;
 }
 
-/** Takes a label off a page: there is nothing to end any more, or it stands on another page. */
-export async function strike(records: Records, label: string, minute: number): Promise<void> {
-  await records.delete(CALENDAR, `${label} ${minute}`);
+/** Takes an entry out: there is nothing to end any more, or another one says when. */
+export async function strike(records: Records, entry: Entry): Promise<void> {
+  await records.delete(CALENDAR, entryId(entry));
 }

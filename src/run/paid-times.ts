@@ -11,7 +11,7 @@ import { actionMsMax } from "../upstream/action-candidate.ts";
 import { idsAt } from "../upstream/missing-from.ts";
 import { labelOf } from "../upstream/run-script.ts";
 import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
-import { minuteOf, type PaidTime, paidTimeOf, putPaidTime, type StoredPaidTime, strike } from "./paid-time-records.ts";
+import { type PaidTime, paidTimeOf, putPaidTime, type StoredPaidTime, strike } from "./paid-time-records.ts";
 
 const MINUTE_MS = 60_000;
 /** How long after its time a call may still be answered. */
@@ -98,7 +98,7 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
         const beganAtMs = nowMs();
         const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
         await putPaidTime(records, time, null);
-        if (minuteOf(lostAtMs) !== minuteOf(time.endsAtMs)) await strike(records, label, minuteOf(lostAtMs));
+        if (lostAtMs !== time.endsAtMs) await strike(records, { label, endsAtMs: lostAtMs });
         return told(answer, time, beganAtMs);
       },
     };
@@ -141,7 +141,7 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
           // Whoever extends it at the same time has paid for time that is no more: it is over for both.
           const over: PaidTime = { ...time, state: "ended" };
           if (!(await putPaidTime(records, over, version))) await putPaidTime(records, over, null);
-          await strike(records, time.label, minuteOf(time.endsAtMs));
+          await strike(records, time);
           return told(answer, over, nowMs());
         },
       };

@@ -65,7 +65,7 @@ export function candidatesOf(
     readonly preamble: Buffer | null;
     readonly sandboxFault: string | null;
     /** What is to happen around an offer's attempts; null: nothing. */
-    around(offer: ActionOffer): Around | null;
+    around(offer: ActionOffer, params: Params): Around | null;
   },
 ): ReadonlyMap<ActionCandidate, OfferedCall> {
   const readsAll = sold.servedAs !== null;
@@ -77,7 +77,7 @@ export function candidatesOf(
         row,
         requestId: order.requestId,
         callId: order.id,
-        around: order.around(one.offer),
+        around: order.around(one.offer, one.params),
         restore: one.hidden.restore,
         preamble: readsAll ? null : order.preamble,
         sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,

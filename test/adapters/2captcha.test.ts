@@ -26,13 +26,21 @@ describe("create-task", () => {
 
   it.each([
     [{}, "task"],
-    [{ task: { ...turnstile, type: "FunCaptchaTaskProxyless" } }, "task.type"],
+    [{ task: { ...turnstile, type: "FunCaptchaTaskProxyless" } }, "task.websitePublicKey"],
+    [{ task: { ...turnstile, type: "AmazonTaskProxyless" } }, "task.type"],
     [{ task: { type: "HCaptchaTaskProxyless", websiteKey: "k" } }, "task.websiteURL"],
     [{ task: { type: "RecaptchaV2TaskProxyless", websiteURL: "https://a.example/" } }, "task.websiteKey"],
     [{ task: { type: "ImageToTextTask" } }, "task.body"],
     [{ task: turnstile, callbackUrl: "https://c.example/" }, "callbackUrl"],
   ])("refuses %j, naming %s", (params, field) => {
     expect(captcha.refuses("create-task", params)).toEqual([field]);
+  });
+
+  it("costs 6 cents of the kind that costs us up to 5", () => {
+    const fun = { type: "FunCaptchaTaskProxyless", websiteURL: "https://a.example/", websitePublicKey: "69A21A01" };
+    expect(captcha.quote("create-task", { task: fun })).toBe(6);
+    expect(captcha.upstreamCents("create-task", { task: fun })).toBe(5);
+    expect(captcha.send("create-task", { task: fun }).body).toEqual({ clientKey: "key-of-ours", task: fun });
   });
 
   it("takes pictures and GeeTest, which have no site key", () => {

@@ -31,6 +31,23 @@ describe("search", () => {
     });
   });
 
+  it("takes summaries at another tenth of a cent each, and where the caller is", () => {
+    const asked = {
+      query: "q",
+      contents: { text: true, summary: true },
+      userLocation: "DE",
+      category: "personal site",
+    };
+    const { body } = exa.send("search", asked);
+    expect(body).toMatchObject({
+      contents: { text: true, summary: {} },
+      userLocation: "DE",
+      category: "personal site",
+    });
+    expect([exa.quote("search", asked), exa.upstreamCents("search", asked)]).toEqual([2, 1.7]);
+    expect(exa.quote("search", { ...asked, numResults: 100, type: "deep-reasoning" })).toBe(21);
+  });
+
   it("takes the vendor's own spelling as well, but not both at once", () => {
     const { body } = exa.send("search", {
       query: "q",
@@ -73,7 +90,7 @@ describe("search", () => {
     [{ query: "q", type: "magic" }, "type"],
     [{ query: "q", start_published_date: "last week" }, "start_published_date"],
     [{ query: "q", contents: { subpages: 5 } }, "contents.subpages"],
-    [{ query: "q", contents: { summary: true } }, "contents.summary"],
+    [{ query: "q", userLocation: "Germany" }, "userLocation"],
     [{ query: "q", stream: true }, "stream"],
   ])("refuses %j, naming %s", (params, field) => {
     expect(exa.refuses("search", params)).toEqual([field]);

@@ -93,9 +93,12 @@ describe("task", () => {
     [{ input: "Who?" }, 10],
     [{ input: "Who?", processor: "pro" }, 10],
     [{ input: { name: "Ada" }, processor: "ultra" }, 30],
-  ])("%j costs %d cents, as it costs us", (params, cents) => {
+    [{ input: "Who?", processor: "lite" }, 1, 0.5],
+    [{ input: "Who?", processor: "base" }, 2, 1],
+    [{ input: "Who?", processor: "core" }, 4, 2.5],
+  ])("%j costs %d cents, and us no more", (params, cents, upstreamCents = cents) => {
     expect(parallel.quote("task", params)).toBe(cents);
-    expect(parallel.upstreamCents("task", params)).toBe(cents);
+    expect(parallel.upstreamCents("task", params)).toBe(upstreamCents);
   });
 
   it.each([

@@ -40,10 +40,15 @@ describe("search", () => {
     expect(tavily.refuses("search", params)).toEqual([field]);
   });
 
-  it("refuses what would cost two credits", () => {
-    expect(tavily.refuses("search", { query: "q", search_depth: "advanced" })).toEqual(["search_depth"]);
+  it("costs twice as much where it takes two credits, and refuses what may take them unasked", () => {
+    const [search, extract] = [
+      { query: "q", search_depth: "advanced" },
+      { urls: page, extract_depth: "advanced" },
+    ];
+    expect([tavily.quote("search", search), tavily.quote("extract", extract)]).toEqual([2, 2]);
+    expect([tavily.upstreamCents("search", search), tavily.upstreamCents("extract", extract)]).toEqual([1.6, 1.6]);
+    expect([tavily.quote("search", { query: "q" }), tavily.quote("extract", { urls: page })]).toEqual([1, 1]);
     expect(tavily.refuses("search", { query: "q", auto_parameters: true })).toEqual(["auto_parameters"]);
-    expect(tavily.refuses("extract", { urls: page, extract_depth: "advanced" })).toEqual(["extract_depth"]);
   });
 
   it("is charged when nothing is found", () => {

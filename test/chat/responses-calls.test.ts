@@ -307,6 +307,10 @@ it("a bad body is told by its field", async () => {
     ],
     [{ model: "sandbox/ok", input: "Hello", max_output_tokens: 15 }, "max_output_tokens"],
     [{ model: "sandbox/ok", input: [{ type: "item_reference", id: "msg_1" }] }, "input.0.id"],
+    [
+      { model: "sandbox/ok", input: [{ type: "configuration_update", reasoning: { mode: "pro" } }] },
+      "input.0.reasoning.mode",
+    ],
     [{ input: "Hello" }, "model"],
   ] as const) {
     const { status, error } = await ask(body as Json);

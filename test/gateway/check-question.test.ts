@@ -17,6 +17,7 @@ const NOT_ASKED = [
     "browserbase",
     "codestorage",
     "coingecko",
+    "cueframe",
     "daytona",
     "e2b",
     "fal",

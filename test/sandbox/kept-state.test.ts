@@ -84,6 +84,19 @@ describe("a mailbox", () => {
     expect(await statusOf(ada, "agentmail/reply", strange)).toBe(404);
   });
 
+  it("keeps its mail out of the log, whatever becomes of it", async () => {
+    const { inbox_id } = await good("agentmail/create_inbox", {});
+    const [subject, text, to] = ["Subject-of-mine", "Words-of-mine", "someone-of-mine@b.example"];
+    for (const fault of [undefined, "400", "500", "means-caller_invalid", "malformed"]) {
+      await run(ada, "agentmail/send", { inbox_id, to, subject, text }, fault);
+    }
+    await run(ada, "agentmail/send", { inbox_id, to: [to, text], subject, text });
+    await good("agentmail/list-messages", { inbox_id });
+    const log = gateway.lines().join("\n");
+    expect(log).toContain("agentmail/send");
+    expect(log).not.toMatch(/of-mine/);
+  });
+
   it("has nothing of a mail that was not sent", async () => {
     const { inbox_id } = await good("agentmail/create_inbox", {});
     const failed = await run(ada, "agentmail/send", { inbox_id, to: "a@b.example", text: "Hi" }, "503");

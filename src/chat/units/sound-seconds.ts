@@ -1,5 +1,6 @@
 // The most seconds that a sound file can last, found out before anybody is asked to listen to it.
 import type { UploadedFile } from "../../upstream/form-body.ts";
+import { packetSecondsMax } from "./sound-packets.ts";
 
 /** The least that a second takes in formats whose bytes say nothing sure about time: Opus at its lowest, and what comes near it. */
 const BYTES_PER_SECOND_MIN = 750;
@@ -105,17 +106,37 @@ function wavRate(head: Buffer): number | null {
   return isPlain && rate >= 1 ? rate : null;
 }
 
-async function headOf(file: UploadedFile): Promise<Buffer> {
-  for await (const block of file.bytes()) return Buffer.from(block.subarray(0, HEAD_BYTES));
-  return Buffer.alloc(0);
+/** The bytes of a file without so many at its beginning. */
+async function* behind(file: UploadedFile, skip: number): AsyncIterable<Uint8Array> {
+  let left = skip;
+  for await (const block of file.bytes()) {
+    const past = Math.min(left, block.length);
+    left -= past;
+    if (past < block.length) yield block.subarray(past);
+  }
+}
+
+async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const block of blocks) {
+    parts.push(block);
+    bytes += block.length;
+    if (bytes >= HEAD_BYTES) break;
+  }
+  return Buffer.concat(parts).subarray(0, HEAD_BYTES);
 }
 
 /** Never less than what a vendor can find in it, whatever its head pretends. */
 export async function soundSecondsMax(file: UploadedFile): Promise<number> {
-  const head = await headOf(file);
+  const head = await headOf(file.bytes());
   const rate = wavRate(head);
   if (rate !== null) return Math.ceil(file.size / rate);
+  // Readers leave a tag out in front of whatever format.
   const skip = id3Bytes(head);
+  const start = skip === 0 ? head : await headOf(behind(file, skip));
+  const packets = await packetSecondsMax(start, behind(file, skip));
+  if (packets !== null) return Math.ceil(packets);
   const isMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
   if (!isMp3) return Math.ceil(file.size / BYTES_PER_SECOND_MIN);
   const clock = new Mp3Clock(skip);

@@ -1,0 +1,221 @@
+// Containers whose packets are walked to know how long they sound: Ogg (RFC 3533) and WebM. What their heads say of the time is not
+// believed, for a packet of one byte can be 120 ms of Opus (RFC 6716, section 3.1).
+
+/** Asks for so many bytes, and is given as many, or fewer at the end; a negative number leaves that many out. */
+type Walk = Generator<number, number, Uint8Array>;
+
+/** Of a container whose walk has come to something that it does not know: no less than what could be hidden in it. */
+const HIDDEN_BYTES_PER_SECOND = 16;
+/** Of a packet of a codec that is not known. */
+const UNKNOWN_PACKET_MS = 1_000;
+const OPUS_HERTZ = 48_000;
+const OPUS_FRAMES_MS: readonly (readonly number[])[] = [
+  [10, 20, 40, 60],
+  [10, 20, 10, 20],
+  [2.5, 5, 10, 20],
+];
+const OPUS_PACKET_MS_MAX = 120;
+
+/** How long a packet of Opus sounds, by its first two bytes. */
+function opusMs(first: number, second: number): number {
+  const config = first >> 3;
+  const ms = OPUS_FRAMES_MS[config < 12 ? 0 : config < 16 ? 1 : 2]?.[config & 3] ?? 60;
+  const code = first & 3;
+  const frames = code === 0 ? 1 : code === 3 ? second & 63 : 2;
+  return Math.min(OPUS_PACKET_MS_MAX, ms * frames);
+}
+
+function textAt(bytes: Uint8Array, from: number, to: number): string {
+  return String.fromCharCode(...bytes.subarray(from, to));
+}
+
+function uint32(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at, true);
+}
+
+/** A stream inside of an Ogg file. */
+interface OggStream {
+  readonly isOpus: boolean;
+  readonly hertz: number;
+  /** The most that a packet sounds; of Opus its first bytes say it. */
+  readonly packetMs: number;
+  /** The first time that it says; a recording may begin in the middle of a broadcast. */
+  fromSeconds: number | null;
+}
+
+/** What a stream is, by its first packet. */
+function oggStream(head: Uint8Array): OggStream {
+  if (textAt(head, 0, 8) === "OpusHead") {
+    return { isOpus: true, hertz: OPUS_HERTZ, packetMs: 0, fromSeconds: null };
+  }
+  if (textAt(head, 1, 7) !== "vorbis" || head.length < 29) {
+    return { isOpus: false, hertz: OPUS_HERTZ, packetMs: UNKNOWN_PACKET_MS, fromSeconds: null };
+  }
+  const hertz = Math.max(1, uint32(head, 12));
+  return { isOpus: false, hertz, packetMs: (2 ** ((head[28] ?? 0xd0) >> 4) * 1_000) / hertz, fromSeconds: null };
+}
+
+/** The packets that begin in a page: by where, and how long they are so far. */
+function packetsOf(table: Uint8Array, isContinued: boolean): readonly (readonly [at: number, bytes: number])[] {
+  const packets: (readonly [number, number])[] = [];
+  let [at, from, begun] = [0, 0, !isContinued];
+  for (const [index, lace] of table.entries()) {
+    at += lace;
+    if (lace === 255 && index < table.length - 1) continue;
+    if (begun) packets.push([from, at - from]);
+    [from, begun] = [at, true];
+  }
+  return packets;
+}
+
+function* oggSeconds(): Walk {
+  const streams = new Map<number, OggStream>();
+  let soundMs = 0;
+  let said = 0;
+  for (;;) {
+    const head = yield 27;
+    if (head.length === 0) return Math.max(soundMs / 1_000, said);
+    // Whatever comes now may be sound all the same.
+    if (head.length < 27 || textAt(head, 0, 4) !== "OggS")
+      return Math.max(soundMs / 1_000, said) + (yield* hidden(head.length));
+    const [flags, serial, laces] = [head[5] ?? 0, uint32(head, 14), head[26] ?? 0];
+    const granules = uint32(head, 6) + uint32(head, 10) * 2 ** 32;
+    const table = yield laces;
+    const body = yield table.reduce((sum, lace) => sum + lace, 0);
+    const isFirst = (flags & 2) !== 0 || !streams.has(serial);
+    const stream = (isFirst ? null : streams.get(serial)) ?? oggStream(body);
+    streams.set(serial, stream);
+    // None ends in a page that says all ones.
+    if (!isFirst && granules < 2 ** 63) {
+      stream.fromSeconds ??= granules / stream.hertz;
+      said = Math.max(said, granules / stream.hertz - stream.fromSeconds);
+    }
+    // The first packet of a stream is its head, however often one begins.
+    const packets = packetsOf(table, (flags & 1) !== 0).slice(isFirst ? 1 : 0);
+    for (const [at, bytes] of packets) {
+      if (bytes === 0) continue;
+      soundMs += stream.isOpus ? opusMs(body[at] ?? 0, body[at + 1] ?? 63) : stream.packetMs;
+    }
+  }
+}
+
+/** The seconds that the rest of a file could hide. */
+function* hidden(already: number): Walk {
+  let bytes = already;
+  for (;;) {
+    const piece = yield 4_096;
+    bytes += piece.length;
+    if (piece.length === 0) return bytes / HIDDEN_BYTES_PER_SECOND;
+  }
+}
+
+/** Elements of WebM that are walked into. Segment, Cluster, BlockGroup, Info, Tracks, TrackEntry. */
+const WEBM_INSIDE = new Set([0x18538067, 0x1f43b675, 0xa0, 0x1549a966, 0x1654ae6b, 0xae]);
+const [BLOCK, SIMPLE_BLOCK, TRACK, TRACK_NUMBER, CODEC, SCALE, CLUSTER_TIME, DURATION] = [
+  0xa1, 0xa3, 0xae, 0xd7, 0x86, 0x2ad7b1, 0xe7, 0x4489,
+];
+const SMALL_MAX = 64;
+const NS_PER_SECOND = 1e9;
+
+/** An element's number (`keepsMark`) or size: its length stands in the zeros before its first bit. Null: there is none. */
+function* vint(keepsMark: boolean): Generator<number, number | null, Uint8Array> {
+  const [first] = yield 1;
+  if (first === undefined || first === 0) return null;
+  const more = Math.clz32(first) - 24;
+  const rest = yield more;
+  if (rest.length < more) return null;
+  const mark = 0x80 >> more;
+  const isUnknown = first === (mark | (mark - 1)) && rest.every((byte) => byte === 255);
+  if (isUnknown && !keepsMark) return Number.POSITIVE_INFINITY;
+  return rest.reduce((sum, byte) => sum * 256 + byte, keepsMark ? first : first & (mark - 1));
+}
+
+function unsigned(bytes: Uint8Array): number {
+  return bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+}
+
+function float(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return bytes.length === 4 ? view.getFloat32(0) : bytes.length === 8 ? view.getFloat64(0) : 0;
+}
+
+/** How long the frames of a block sound, by what its track is; `at` is behind the track's number. Several in one are each as long as can be. */
+function blockMs(block: Uint8Array, at: number, codec: string): number {
+  if (/^[VSB]_/.test(codec)) return 0;
+  const isLaced = ((block[at + 2] ?? 0) & 6) !== 0;
+  const frames = isLaced ? (block[at + 3] ?? 255) + 1 : 1;
+  if (codec !== "A_OPUS") return frames * UNKNOWN_PACKET_MS;
+  return isLaced ? frames * OPUS_PACKET_MS_MAX : opusMs(block[at + 3] ?? 0, block[at + 4] ?? 63);
+}
+
+function* webmSeconds(): Walk {
+  const codecs = new Map<number, string>();
+  let entry = { number: 0, codec: "" };
+  let [soundMs, said, scaleNs, clusterAt] = [0, 0, 1_000_000, 0];
+  let from: number | null = null;
+  for (;;) {
+    const id = yield* vint(true);
+    const size = id === null ? null : yield* vint(false);
+    if (size === null) return Math.max(soundMs / 1_000, said) + (yield* hidden(0));
+    if (id === TRACK) entry = { number: 0, codec: "" };
+    if (WEBM_INSIDE.has(id ?? 0)) continue;
+    if (size === Number.POSITIVE_INFINITY) return Math.max(soundMs / 1_000, said) + (yield* hidden(0));
+    const body = yield Math.min(size, SMALL_MAX);
+    if (size > body.length) yield -(size - body.length);
+    if (id === TRACK_NUMBER) entry.number = unsigned(body);
+    else if (id === CODEC) entry.codec = textAt(body, 0, body.length);
+    else if (id === SCALE) scaleNs = unsigned(body);
+    else if (id === CLUSTER_TIME) clusterAt = unsigned(body);
+    else if (id === DURATION) said = Math.max(said, (float(body) * scaleNs) / NS_PER_SECOND);
+    if (id === TRACK_NUMBER || id === CODEC) codecs.set(entry.number, entry.codec);
+    if (id !== BLOCK && id !== SIMPLE_BLOCK) continue;
+    const bytes = Math.clz32(body[0] ?? 1) - 23;
+    const track = unsigned(body.subarray(0, bytes)) % 2 ** (7 * bytes);
+    const atTick = clusterAt + ((((body[bytes] ?? 0) << 24) | ((body[bytes + 1] ?? 0) << 16)) >> 16);
+    from ??= atTick;
+    said = Math.max(said, ((atTick - from) * scaleNs) / NS_PER_SECOND);
+    soundMs += blockMs(body, bytes, codecs.get(track) ?? "");
+  }
+}
+
+/** Gives a walk its bytes, whatever pieces they come in. */
+async function walked(walk: Walk, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  let wanted = walk.next();
+  let rest: Uint8Array = new Uint8Array(0);
+  let skip = 0;
+  const feed = (atEnd: boolean): void => {
+    while (!wanted.done) {
+      const count = wanted.value;
+      if (count < 0) {
+        skip = -count;
+        wanted = walk.next(new Uint8Array(0));
+      }
+      const past = Math.min(skip, rest.length);
+      rest = rest.subarray(past);
+      skip -= past;
+      if (wanted.done === true || wanted.value < 0) continue;
+      if (!atEnd && (skip > 0 || rest.length < wanted.value)) return;
+      const given = rest.subarray(0, wanted.value);
+      rest = rest.subarray(given.length);
+      wanted = walk.next(given);
+    }
+  };
+  for await (const piece of pieces) {
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    feed(false);
+    if (wanted.done === true) return wanted.value;
+  }
+  feed(true);
+  return wanted.done === true ? wanted.value : 0;
+}
+
+const WALKS: readonly { readonly begins: readonly number[]; walk(): Walk }[] = [
+  { begins: [0x4f, 0x67, 0x67, 0x53], walk: oggSeconds },
+  { begins: [0x1a, 0x45, 0xdf, 0xa3], walk: webmSeconds },
+];
+
+/** The most seconds that an Ogg or a WebM file sounds; null: it is neither. */
+export async function packetSecondsMax(head: Uint8Array, pieces: AsyncIterable<Uint8Array>): Promise<number | null> {
+  const found = WALKS.find(({ begins }) => begins.every((byte, at) => head[at] === byte));
+  return found === undefined ? null : walked(found.walk(), pieces);
+}
