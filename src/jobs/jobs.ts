@@ -237,13 +237,12 @@ class RunningJobs implements Jobs {
 
   /** A store that has lost what it acknowledged may know jobs as running here that have ended: they come to the same end again. */
   async #lookAfterOwn(): Promise<void> {
+    await this.keeper.undo();
     for (const id of await this.#runners.own()) {
       if (this.#runs.has(id) || this.#unsure.has(id)) continue;
-      // A launch is listed before it has a record: what is still launching here is left alone.
-      if (this.keeper.isLaunching(id)) continue;
+      // A launch is listed before it has a record: what has none, or is still launching, is left alone.
       const stored = await findJob(this.#options.records, id);
-      if (stored?.job.state === "launching") await this.#drop(stored.job);
-      else if (stored !== null) await this.#goOn(id);
+      if (stored !== null && stored.job.state !== "launching") await this.#goOn(id);
     }
   }
 

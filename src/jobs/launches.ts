@@ -33,6 +33,8 @@ export class Launches implements HoldKeeper {
   readonly #parts: LaunchesParts;
   /** Those that are being placed, by job: what their record says. */
   readonly #launching = new Map<string, StoredJob>();
+  /** Those that came to nothing, and of which something may be left, by job. */
+  readonly #undone = new Map<string, KeptHoldSpec>();
 
   constructor(parts: LaunchesParts) {
     this.#parts = parts;
@@ -67,21 +69,20 @@ export class Launches implements HoldKeeper {
     this.#launching.set(id, { job, version });
   }
 
-  /** Whether its launch has not ended here. */
-  isLaunching(jobId: string): boolean {
-    return this.#launching.has(jobId);
-  }
-
   async dismiss(_holdId: string, hold: KeptHoldSpec): Promise<void> {
     const { records, runners, kinds } = this.#parts;
     const id = jobIdOf(hold);
-    try {
-      await kinds.get(hold.job)?.abandon?.(id);
-      await records.delete(JOB, id);
-      await runners.remove(id);
-    } finally {
-      this.#launching.delete(id);
-    }
+    this.#launching.delete(id);
+    this.#undone.set(id, hold);
+    await kinds.get(hold.job)?.abandon?.(id);
+    await records.delete(JOB, id);
+    await runners.remove(id);
+    this.#undone.delete(id);
+  }
+
+  /** Dismisses what could not be dismissed. Rejects where the store is still away. */
+  async undo(): Promise<void> {
+    for (const hold of this.#undone.values()) await this.dismiss("", hold);
   }
 
   async takeOver({ amountNano }: Held, hold: KeptHoldSpec): Promise<void> {
@@ -89,8 +90,8 @@ export class Launches implements HoldKeeper {
     const launching = this.#launching.get(id);
     if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
-    const version = await putJob(this.#parts.records, job, launching.version);
     this.#launching.delete(id);
+    const version = await putJob(this.#parts.records, job, launching.version);
     // Cut off from the store for so long that others took this process for dead: whoever asks again launches anew.
     if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });

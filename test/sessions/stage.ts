@@ -198,7 +198,8 @@ export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = ST
       runnerLeaseMs: 3_600_000,
       holdLeaseMs: 1_800_000,
       innerCalls: (outer) => callsOf(outer, "", []),
-      onBroken: (error) => console.error(error),
+      // A store whose clock has been moved says so, and is asked again: a session that does not go on is seen by its test.
+      onBroken: () => {},
     });
     await jobs.start();
     await jobs.adopt();
