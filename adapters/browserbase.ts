@@ -1,6 +1,6 @@
 // Browserbase: browsers in the cloud, paid by the minute before they run. A caller drives one at its connectUrl; we carry none of that.
 // The wire is that of its specification of 2026-07-18, which has no call that extends a session: each is created for the longest that
-// there is, and ended by us when what was paid is over. Its price is $0.12 an hour (read on 2026-11-20).
+// there is, and ended by us when what was paid is over. Its price is $0.12 an hour (from the notes of 2026-07 on the vendor).
 import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
 
 const MINUTES_MAX = 360;
@@ -72,6 +72,8 @@ export default defineAdapter({
   name: "Browserbase",
   docs: "https://docs.browserbase.com/reference/api/create-a-session",
   origin: "https://api.browserbase.com",
+  // What goes through the vendor's proxies is counted to us by the gigabyte, and minutes do not bound it: the operator says whether to bear that.
+  settings: { proxies: { env: ["BROWSERBASE_PROXIES"], fallback: "0" } },
   auth: keyHeader("x-bb-api-key"),
   prepaid,
   actions: {
@@ -90,14 +92,16 @@ export default defineAdapter({
         proxies: z
           .strictObject({ country: z.string().regex(/^[A-Z]{2}$/, "must be two capital letters") })
           .optional()
-          .describe("Its pages see an address of this country"),
+          .describe("Its pages see an address of this country, where the operator sells that (BROWSERBASE_PROXIES=1)"),
       }),
       price: { ...price, quoteCents: (params) => centsFor(params) },
       upstreamCents: (params) => centsFor(params),
       mayCostMore:
         "The vendor counts a proxy's traffic by the gigabyte; what a session with proxies costs beyond its minutes is not in the price.",
       prepaid: { does: "begins", minutes: "estimatedMinutes" },
-      async run({ ask, params, label, key, end }) {
+      async run({ ask, params, label, key, settings, end }) {
+        if (params.proxies !== undefined && settings.proxies !== "1")
+          end("caller_invalid", { message: "proxies: are not sold here, leave them out" });
         const { json } = await ask(
           {
             method: "POST",

@@ -271,7 +271,8 @@ export default defineAdapter({
     async extend({ ask }, box, minutes) {
       const { id } = boxOf(box);
       const request = { method: "POST", path: "/sandboxes/{id}/timeout" } as const;
-      const { status } = await ask(request, { values: { id, timeout: minutes * 60 }, accepts: [404] });
+      // 400: a small plan lets it live no longer than it does already.
+      const { status } = await ask(request, { values: { id, timeout: minutes * 60 }, accepts: [400, 404] });
       if (status === 404) throw new BoxGone("the vendor does not know it");
     },
     async isOpen({ ask }, box) {

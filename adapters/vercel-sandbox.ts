@@ -237,8 +237,10 @@ export default defineAdapter({
       const leftMs = sinceMs === undefined || Number.isNaN(nowMs) ? 0 : Math.max(0, sinceMs + timeout - nowMs);
       const duration = Math.round(minutes * MINUTE_MS - leftMs);
       if (duration < MINUTE_MS) return;
-      const { status: extended } = await context.ask(EXTEND, about(context, id, { duration }));
-      if (extended !== 200) throw new BoxGone("the vendor has stopped it");
+      const how = about(context, id, { duration });
+      // 400: a small plan lets it live no longer than it does already.
+      const extended = await context.ask(EXTEND, { ...how, accepts: [...GONE, 400] });
+      if (isGone(extended)) throw new BoxGone("the vendor has stopped it");
     },
     async isOpen(context, { id }) {
       const { status, json } = await context.ask(ONE, about(context, id));

@@ -152,7 +152,35 @@ async function catalogTables() {
       ["Action", "Price", "What it does", "Key"],
       actions.map((one) => actionRow(one, actions)),
     ),
+    machines: table(
+      ["Provider", "Machine", "An hour", "Longest life", "Languages of `code`", "Templates", "Key", "File"],
+      sessionRows(catalog),
+    ),
   };
+}
+
+/** The machines that are sold by the minute. */
+function sessionRows(catalog: Catalog): readonly (readonly string[])[] {
+  const sellers = [...catalog.adapters({ sandbox: false }).values()];
+  return sellers.flatMap((adapter) => {
+    const { sessions } = adapter.spec;
+    if (sessions === undefined) return [];
+    const { vcpus, memoryGb, centsPerHour, metered, minutesMax, languages, templates = [] } = sessions;
+    const hour = `${centsPerHour}¢${metered === "busy" ? ", while a command runs" : ""}`;
+    const life = minutesMax % 60 === 0 ? `${minutesMax / 60} h` : `${minutesMax} min`;
+    return [
+      [
+        code(adapter.id),
+        `${vcpus} vCPU, ${memoryGb} GB`,
+        hour,
+        life,
+        languages.join(", "),
+        templates.map(code).join(", ") || "none",
+        keyWords(adapter),
+        fileLink(adapter.id),
+      ],
+    ];
+  });
 }
 
 /** Where an adapter stands: in a file of its own, or in a table. */
@@ -215,10 +243,11 @@ function metricRows(): readonly (readonly string[])[] {
 
 /** Every page with the parts that belong into it. */
 export async function pages(): Promise<readonly Page[]> {
-  const { providers, tiers, actions } = await catalogTables();
+  const { providers, tiers, actions, machines } = await catalogTables();
   return [
     { path: "docs/settings.md", parts: { settings: await settings(), providers, tiers } },
     { path: "docs/actions.md", parts: { actions } },
+    { path: "docs/sessions.md", parts: { machines } },
     {
       path: "docs/errors.md",
       parts: {

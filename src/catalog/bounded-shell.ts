@@ -31,8 +31,9 @@ export function boundedLine(language: Bounded | null, { text, timeoutMs }: Omit<
   const most = OUTPUT_BYTES_MAX + 1;
   const script = [
     "d=$(mktemp -d); mkfifo $d/o $d/e",
-    `head -c ${most} <$d/o >$d/1 & p=$!`,
-    `head -c ${most} <$d/e >$d/2 & q=$!`,
+    // Without a buffer: what is killed below has written all that it read.
+    `stdbuf -o0 head -c ${most} <$d/o >$d/1 & p=$!`,
+    `stdbuf -o0 head -c ${most} <$d/e >$d/2 & q=$!`,
     `timeout -k ${KILL_SECONDS} ${seconds} ${INTERPRETERS[language ?? "bash"]} "$(echo ${base64(text)} | base64 -d)" </dev/null >$d/o 2>$d/e; c=$?`,
     // What it has left running in the background may keep its output open.
     "(sleep 1; kill $p $q) >/dev/null 2>&1 & wait $p $q 2>/dev/null",

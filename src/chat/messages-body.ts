@@ -10,7 +10,7 @@ import { messagesAnswers } from "../wires/messages/answers.ts";
 import type { MessagesBody } from "../wires/messages/body.ts";
 import { createMessagesFrame } from "../wires/messages/frame.ts";
 import { wireHeaders } from "../wires/messages/headers.ts";
-import { messagesRequest, thoughtsShown } from "../wires/messages/request.ts";
+import { messagesRequest, stopsOf, thoughtsShown } from "../wires/messages/request.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { schemaError } from "./chat-body.ts";
 import { MESSAGES_FIELDS } from "./messages-fields.ts";
@@ -138,7 +138,7 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
     sentText: () => sentText(kept, MESSAGES_FIELDS),
     readText: () => readText(kept, MESSAGES_FIELDS),
     seal,
-    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept) }),
+    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept), stops: stopsOf(kept) }),
     frame: ({ trace, loweredTo }) => createMessagesFrame({ stream, trace, loweredTo, requestId: request.id }),
   };
 }

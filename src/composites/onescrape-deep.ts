@@ -96,6 +96,14 @@ interface Done {
   readonly isRead: boolean;
   readonly isBlocked: boolean;
   readonly hard: boolean;
+  /** It was asked for in one call with others; jobs of earlier releases say nothing. */
+  readonly batch?: Batch;
+}
+
+/** A call for several pages: whoever goes on after a crash asks again for those that are not finished, and the one cent has paid for them. */
+interface Batch {
+  readonly tag: string;
+  readonly urls: readonly string[];
 }
 
 interface Progress {
@@ -132,6 +140,9 @@ class PagesJob {
   readonly #batches: readonly PageBatch[];
   /** What was asked for rows that are not kept yet. */
   readonly #asked = new Set<Asked>();
+  readonly #batchOf = new Map<GrowingRow, Batch>();
+  /** Pages, by rung, that a process now dead has asked for in a call that was paid. */
+  readonly #paidBefore: ReadonlyMap<string, ReadonlySet<string>>;
   #progress: Progress;
   #stopped: Stopped | null = null;
 
@@ -144,6 +155,7 @@ class PagesJob {
     this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, (wanted) => job.call(wanted));
     // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
     this.#budget = new Budget(centsDown(job.spend.limitNano), this.#chargedCents());
+    this.#paidBefore = paidPages(Object.values(this.#progress.rows));
     const ask = (rung: RungSpec, rows: readonly GrowingRow[]) => this.#ask(rung, rows);
     this.#batches = this.#ladder.rungs
       .filter(({ pagesMax = 1 }) => pagesMax > 1)
@@ -215,11 +227,16 @@ class PagesJob {
       asked.calls.end();
       this.#asked.delete(asked);
     }
-    await this.#keep(name, told, at);
+    const batch = this.#batchOf.get(row);
+    this.#batchOf.delete(row);
+    const { charged_cents: cents, content, error, hard, provider } = told;
+    const plain: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
+    // Only where this row carries what the call has cost is it known as paid.
+    const carries = batch !== undefined && batch.tag === provider && cents > 0;
+    await this.#keep(carries ? { ...plain, batch } : plain, at);
   }
 
-  async #keep(name: string, { charged_cents: cents, content, error, hard }: PageRow, at: number): Promise<void> {
-    const done: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
+  async #keep(done: Done, at: number): Promise<void> {
     const rows = { ...this.#progress.rows, [at]: done };
     await this.#save({ rows, done: Object.keys(rows).length });
   }
@@ -235,7 +252,9 @@ class PagesJob {
     }
     // What may not be paid any more is not begun.
     if (this.#stopped !== null) return this.#stopped;
-    if (!(await this.#budget.setAside(rung.cents))) return "over budget";
+    const paid = this.#paidBefore.get(rung.tag);
+    const price = rows.every(({ url }) => paid?.has(url)) ? 0 : rung.cents;
+    if (!(await this.#budget.setAside(price))) return "over budget";
     const calls = this.#job.part();
     this.#asked.add({ calls, rows: new Set(rows) });
     const rungParts = { ...this.#rungParts, call: calls.call };
@@ -252,17 +271,21 @@ class PagesJob {
       const outcome = await this.#paid<RungOutcome | null>(ask, null);
       if (outcome === null) return this.#stopped ?? "asked";
       const ms = clock.elapsedMs() - fromMs;
+      if (rows.length > 1) {
+        const batch = { tag: rung.tag, urls: rows.map(({ url }) => url) };
+        for (const row of rows) this.#batchOf.set(row, batch);
+      }
       for (const row of rows) {
         const before = row.cents;
         // The first page that was read carries what the call costs.
-        const isBetter = row.note(rung, outcome, ms, rung.cents - spent);
+        const isBetter = row.note(rung, outcome, ms, price - spent);
         if (!isBetter) continue;
-        spent = rung.cents;
+        spent = price;
         // What it had from another rung is given up for this, and so is what that costs.
         this.#budget.charge(-before);
       }
     } finally {
-      this.#budget.settle(rung.cents, spent);
+      this.#budget.settle(price, spent);
     }
     return "asked";
   }
@@ -321,6 +344,18 @@ class PagesJob {
       ...(this.#stopped === null ? NOTHING : stoppedBy(this.#stopped)),
     };
   }
+}
+
+/** What calls that a finished row has paid for were to bring, by rung: of the finished rows nothing is asked any more. */
+function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const paid = new Map<string, Set<string>>();
+  for (const { batch } of rows) {
+    if (batch === undefined) continue;
+    const urls = paid.get(batch.tag) ?? new Set();
+    for (const url of batch.urls) urls.add(url);
+    paid.set(batch.tag, urls);
+  }
+  return paid;
 }
 
 const NOTHING = {};

@@ -21,8 +21,7 @@ export function requestIds(clock: Clock): () => string {
   const refill = () => {
     randomFillSync(bytes);
     let kept = 0;
-    for (let at = 0; at < POOL_BYTES; at++) {
-      const byte = bytes[at] as number;
+    for (const byte of bytes) {
       // 248 is the largest multiple of 62 in a byte; taking the rest in would favour the first characters.
       if (byte < 248) bytes[kept++] = ALPHABET.charCodeAt(byte % 62);
     }

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../catalog/action.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
-import type { NewBox } from "../catalog/session.ts";
+import { BoxGone, type NewBox } from "../catalog/session.ts";
 import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
 import type { SessionsDeps } from "./deps.ts";
 
@@ -76,13 +76,20 @@ export class SessionVendor {
     return this.#script(asking, SHORT_MS_MAX, (spec, context) => spec.closeLabelled(context, label));
   }
 
-  #script<T>(
+  async #script<T>(
     asking: Asking,
     msMax: number,
     script: (spec: SessionSpec, context: SessionContext) => Promise<T>,
   ): Promise<T> {
     const spec = specOf(asking);
-    return this.#deps.vendorScript((context) => script(spec, context), { ...asking, name: "sessions", msMax });
+    const order = { ...asking, name: "sessions", msMax };
+    try {
+      return await this.#deps.vendorScript((context) => script(spec, context), order);
+    } catch (error) {
+      if (error instanceof VendorFailure || error instanceof BoxGone) throw error;
+      // A script that did not expect an answer: what it was sent for may have been done.
+      throw new VendorFailure({ ...failureOfKind("provider_malformed", String(error)), mayHaveRun: true });
+    }
   }
 }
 

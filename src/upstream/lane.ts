@@ -39,11 +39,15 @@ export function passingLane(
   { body, sent }: Pick<CallerRequest, "body" | "sent">,
   context: ChatContext,
 ): Lane {
-  const links = passing.links?.(body, context) ?? [];
+  const links = passing.links?.(body, context, sent) ?? [];
   return {
     links,
-    request: (media) =>
-      passing.request(media === undefined ? body : (passing.withMedia?.(body, media) ?? body), context, sent),
+    request(media) {
+      if (media === undefined) return passing.request(body, context, sent);
+      const whole = passing.withMedia?.(body, media) ?? body;
+      const bytes = sent && { ...sent, bytes: Buffer.from(JSON.stringify(whole)) };
+      return passing.request(whole, context, bytes);
+    },
     reader: (out) => passing.reader(context, out),
     answer: (json) => passing.answer(json, context),
     error: (json) => passing.error(json),

@@ -24,7 +24,7 @@ const NONE: readonly MediaLink[] = [];
 const ENDINGS = /\.(?:png|jpe?g|webp|gif|heic|heif|pdf|txt)$/i;
 
 /** Whether a vendor opens an address itself. */
-function opens(fetches: ChatWire["fetches"], url: string): boolean {
+export function opens(fetches: ChatWire["fetches"], url: string): boolean {
   if (fetches === undefined) return true;
   if (fetches === "none" || !/^https:/i.test(url)) return false;
   return fetches === "https" || ENDINGS.test(url.split(/[?#]/, 1)[0] ?? "");

@@ -331,6 +331,19 @@ describe("an answer of Runloop that is too long", () => {
 });
 
 describe("the vendor's own deadline", () => {
+  it.each([
+    ["e2b", /\/timeout/],
+    ["vercel-sandbox", /extend-timeout/],
+  ])("stays where %s pushes it no further, and a machine that is gone is told", async (id, path) => {
+    const at = bench(id);
+    const box = await create(at);
+    const extend = () => at.scripted(async (context) => at.sessions.extend?.(context, box, 20));
+    at.vendor.next(path, { status: 400, body: { message: "not longer than 1 hour" } });
+    await extend();
+    at.vendor.next(path, { status: 404, body: {} });
+    expect(await thrownBy(extend())).toBeInstanceOf(BoxGone);
+  });
+
   it("is pushed at Vercel by as much as is missing, in milliseconds", async () => {
     const at = bench("vercel-sandbox");
     const box = await create(at);

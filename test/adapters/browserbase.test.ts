@@ -63,7 +63,11 @@ describe("through a gateway", () => {
   let gateway: AcmeGateway;
   let [ada, eve]: TestAccount[] = [];
   beforeAll(async () => {
-    gateway = await startAcmeGateway({ BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url });
+    gateway = await startAcmeGateway({
+      BROWSERBASE_API_KEY: "bb-key",
+      BROWSERBASE_BASE_URL: vendor.url,
+      BROWSERBASE_PROXIES: "1",
+    });
     [ada, eve] = [await gateway.live(), await gateway.live()];
   });
   afterAll(() => gateway.stop());
@@ -78,6 +82,21 @@ describe("through a gateway", () => {
     const all = await gateway.transactions(account);
     return all.reduce((sum, { charged_nano_usd }) => sum + Number(charged_nano_usd), 0);
   };
+
+  it("goes through proxies only where the operator bears what they carry", async () => {
+    const plain = await startAcmeGateway({ BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url });
+    const account = await plain.live();
+    const asked = vendor.asked.length;
+    const params = { proxies: { country: "DE" } };
+    const { status, json } = await plain.run(account, "browserbase/create_session", params);
+    expect({ status, message: json.message, cents: json.charged_cents }).toEqual({
+      status: 400,
+      message: expect.stringContaining("proxies"),
+      cents: 0,
+    });
+    expect(vendor.asked.length).toBe(asked);
+    await plain.stop();
+  });
 
   it("is created for what was paid, extended, looked at and released; each minute is a fifth of a cent", async () => {
     const before = await nanoOf(ada);

@@ -42,3 +42,29 @@ describe.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-convers
     });
   },
 );
+
+describe("a probe of one token at a model that was asked to think, of", () => {
+  it.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-converse"])("%s", async (vendor) => {
+    const body = {
+      model: `${vendor}/ok`,
+      messages: [{ role: "user" as const, content: "quota" }],
+      max_tokens: 1,
+      reasoning_effort: "low" as const,
+    };
+    const { choices, usage } = await account.client.chat.completions.create(body);
+    expect([choices[0]?.finish_reason, usage?.completion_tokens]).toEqual(["length", 1]);
+    const chunks: ChatCompletionChunk[] = [];
+    for await (const chunk of await account.client.chat.completions.create({ ...body, stream: true }))
+      chunks.push(chunk);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
+  });
+
+  // Fewer than sixteen tokens are refused by its vendor, and more would be charged than was asked for.
+  it("sandbox-responses is refused with the reason, and served by whoever is next", async () => {
+    const body = { messages: [{ role: "user" as const, content: "quota" }], max_tokens: 1 };
+    const create = account.client.chat.completions.create.bind(account.client.chat.completions);
+    await expect(create({ ...body, model: "sandbox-responses/ok" })).rejects.toMatchObject({ status: 400 });
+    const both = { ...body, model: "sandbox-responses/ok", models: ["sandbox-responses/ok", "sandbox/ok"] };
+    expect((await create(both)).model).toBe("sandbox/ok");
+  });
+});

@@ -23,12 +23,17 @@ if (onescrape?.kind !== "page-ladder") throw new Error("tiers/onescrape.ts reads
 const people: PeopleFinderSpec = onefind;
 const ladder: PageLadderSpec = onescrape;
 
-/** A step costs us what its payer pays for it. */
-const CENTS: Readonly<Record<string, number>> = Object.fromEntries(
-  [...people.enrich.email, ...people.enrich.linkedin].map(({ action, cents }) => [action, cents]),
-);
+/** A step costs us what its payer pays for it; pages that are read together cost us next to nothing, read or not. */
+const CENTS: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(
+    [...people.enrich.email, ...people.enrich.linkedin].map(({ action, cents }) => [action, cents]),
+  ),
+  "exa/contents": 0,
+};
 const TEXT = "All that is paid at the gate is written down, and whoever asks is told what is left of it. ".repeat(15);
-const SERVED = new Set(["firecrawl/scrape", "firecrawl/map"]);
+const SERVED = new Set(["exa/contents", "firecrawl/scrape", "firecrawl/map"]);
+/** The pages of these names are read together. */
+const TOGETHER = "/together/";
 
 /** Of one call; null is a miss. */
 export type Vendor = (wanted: WantedCall) => Promise<unknown>;
@@ -51,6 +56,11 @@ export function vendorCalls(outer: OuterCall, self: string, vendor: Vendor, aske
 /** Everybody is found, every page is read, every site has three pages. */
 export const knowsAll: Vendor = async ({ action, params }) => {
   if (action === "firecrawl/map") return { links: ["", "a", "b"].map((path) => ({ url: `${params.url}${path}` })) };
+  if (action === "exa/contents") {
+    return {
+      results: (params.urls as readonly string[]).map((id) => ({ id, text: id.includes(TOGETHER) ? TEXT : "" })),
+    };
+  }
   if (action === "firecrawl/scrape") return { data: { markdown: TEXT, metadata: { url: params.url } } };
   if (action === "tomba/enrich") return { data: { company: { name: "Example" } } };
   return { profile: { fullName: "Ada Lovelace" } };
@@ -83,7 +93,7 @@ export function deepKinds(records: Records): DeepKinds {
 
 const PAGES = { format: "markdown", main_content: true } as const;
 
-/** People, pages and a site by turns; what each is charged is all that it may spend. */
+/** People, pages, pages that are read together and a site by turns; what each is charged is all that it may spend. */
 export const DEEP_WORK: readonly ((name: string) => Work & { readonly rows: number })[] = [
   (name) => ({
     job: "onefind-deep",
@@ -95,6 +105,12 @@ export const DEEP_WORK: readonly ((name: string) => Work & { readonly rows: numb
     job: "onescrape-deep",
     start: { urls: ["a", "b", "c"].map((path) => `https://${name}.example/${path}`), ...PAGES },
     amountNano: nano(3 * CENT),
+    rows: 3,
+  }),
+  (name) => ({
+    job: "onescrape-deep",
+    start: { urls: ["a", "b", "c"].map((path) => `https://${name}.example${TOGETHER}${path}`), ...PAGES },
+    amountNano: nano(CENT),
     rows: 3,
   }),
   (name) => ({

@@ -202,9 +202,12 @@ describe("core/onescrape-deep", () => {
       const of = await agent();
       const urls = Array.from({ length: 12 }, (_, n) => gateway.at(`/${n}`));
       let read = 0;
+      let stopping: Promise<unknown> | null = null;
       gateway.play = async (socket) => {
         read += 1;
-        if (read === 4) await stop(of);
+        if (read === 4) stopping = stop(of);
+        // No page comes meanwhile, so that none begins which another one makes room for.
+        await stopping;
         say(socket, HTML, PAGE);
       };
       const job = await gateway.ended(await gateway.launch({ ...of.account, key: of.key }, { urls }));

@@ -1,5 +1,6 @@
 // What jobs promise in either store: one end, paid once, whoever dies.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { JobKind } from "../../src/catalog/job-kind.ts";
 import { nano } from "../../src/money.ts";
 import type { Stores } from "../../src/stores.ts";
 import { CENT, newAccount, newKey } from "../ledger/requests.ts";
@@ -144,6 +145,34 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect(await ended(second, id)).toMatchObject({ state: "succeeded", chargedCents: 3 });
       expect(asked.map(({ by }) => by === asked[0]?.by)).toEqual([true, true, false]);
       expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
+    });
+
+    it.each([
+      ["is charged for each, under one parent", 5, null, 5],
+      ["ends with what was charged where no other can be placed", 1_000_000, "no_money", 3],
+    ] as const)("that goes on from one hold to the next %s", async (_, nextCents, refusal, charged) => {
+      const before = await moneyOf(stores);
+      const served = { provider: "acme", action: "acme/step", upstreamNano: nano(7) };
+      const chained: JobKind = {
+        ...stepping(0, () => {}),
+        async run(job) {
+          const refused = await job.succeed(nano(3 * CENT), nano(nextCents * CENT), served);
+          const chargeNano = nano(refused === null ? 2 * CENT : 0);
+          return { status: "succeeded", result: { refused, held: job.holding.amountNano / CENT }, chargeNano, served };
+        },
+      };
+      const stage = await process(chained);
+      const id = await stage.launch(nameOf());
+      const job = await ended(stage, id);
+      expect(job.end?.result).toEqual({ refused: refusal, held: refusal === null ? nextCents : 0 });
+      expect(job.chargedCents).toBe(charged);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent + charged, held: 0 });
+      const firstId = String(job.chain?.firstId);
+      const first = await stores.ledger.transaction(ACCOUNT, firstId);
+      expect(first).toMatchObject({ chargedCents: 3, parentId: null, provider: "acme", served: "acme/step" });
+      const second = await stores.ledger.transaction(ACCOUNT, `${firstId}-2`);
+      if (refusal === null) expect(second).toMatchObject({ chargedCents: 2, parentId: firstId });
+      else expect(second).toBeNull();
     });
 
     it("that was cancelled while nobody ran it ends with what it has at whoever adopts it", async () => {

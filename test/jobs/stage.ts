@@ -123,6 +123,7 @@ export function openJobs(
         job,
         start,
         sandboxFault: null,
+        chain: { firstId: holdId, keyId, asked: "core/stepping", slots: [], onExpire: "void" },
       };
       await jobs.keeper.announce(holdId, spec, PAYER);
       const held = await ledger.reserve({

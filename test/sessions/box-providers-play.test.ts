@@ -40,7 +40,11 @@ describe.each(["e2b", "runloop", "vercel-sandbox", "sprites"])("a session of %s 
     expect(await data({ command: "yes" })).toMatchObject({ truncated: true });
     const failed = await run(`${id}/session`, { session_id, command: "echo" }, { "x-tollgate-sandbox-fault": "500" });
     expect(failed).toMatchObject({ ok: false, error: "upstream_error" });
-    expect((await run(`${id}/close`, { session_id })).data).toMatchObject({ status: "closed", ended: "closed" });
+    expect((await run(`${id}/close`, { session_id })).data).toMatchObject({
+      status: "closed",
+      ended: "closed",
+      minutes: 1,
+    });
     expect(await run(`${id}/session`, { session_id, command: "ls" })).toMatchObject({ error: "session_closed" });
   });
 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunAnswer, readAnswer } from "../run/acme-gateway.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const SECRET = "s3cret-of-the-caller";
 
@@ -114,5 +115,17 @@ describe("a session", () => {
     const good = opened.filter(({ status }) => status === 200).map(idOf);
     await Promise.all(good.map((session_id) => run(account, "close", { session_id })));
     expect(await moneyOf(account)).toMatchObject({ held: 0 });
+  });
+});
+
+describe("every provider of sessions", async () => {
+  const catalog = await shippedCatalog();
+  const providers = [...catalog.adapters({ sandbox: true }).values()].filter(({ spec }) => spec.sessions !== undefined);
+
+  it.each(providers.map(({ id }) => id))("%s says its size, its price and what bounds it", async (provider) => {
+    const response = await fetch(`${gateway.url}/api/run/${provider}/create_session`);
+    const described = (await readAnswer(response)).json.data as { description: string };
+    expect(described.description).toMatch(/\d+ vCPU, \d+ GB; [\d.]+ cents an hour/);
+    expect(described).toMatchObject({ effect: "write", sandbox: true, status: "not_configured" });
   });
 });

@@ -34,7 +34,9 @@ function configured(id: string, spec: AdapterSpec, url: string): Adapter {
   const env = {
     ...Object.fromEntries(keys.map((name, at) => [name, at === 0 ? KEY : `part-${at}`])),
     [`${base}_BASE_URL`]: url,
-    [`${base}_SANDBOX_BASE_URL`]: `${url}/~sandbox`,
+    ...Object.fromEntries(
+      Object.keys(spec.origins ?? {}).map((name) => [`${base}_${name.toUpperCase()}_BASE_URL`, `${url}/~${name}`]),
+    ),
   };
   const adapter = catalogOf({ adapters: { [id]: spec } }, { env })
     .adapters(LIVE)

@@ -14,6 +14,8 @@ import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
 import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";
+import type { MessagesBody } from "../../src/wires/messages/body.ts";
+import { messagesRequest } from "../../src/wires/messages/request.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -171,6 +173,40 @@ describe("what a vendor cannot open", () => {
       image(`data:image/png;base64,${base64(PNG)}`),
       document(`data:text/plain;base64,${base64("Just words")}`),
     ]);
+  });
+
+  it("passes in the messages wire too, results of tools included, and the rest of the caller's bytes stays", async () => {
+    const linked = (url: string) => ({ type: "image", source: { type: "url", url } });
+    const call = { type: "tool_use", id: "a", name: "look", input: {} };
+    const result = { type: "tool_result", tool_use_id: "a", content: [linked(`${site}/cat`)] };
+    const paper = { type: "document", title: "A", source: { type: "url", url: `${site}/notes.txt` } };
+    const body: MessagesBody = {
+      model: "m",
+      max_tokens: 5,
+      messages: [
+        { role: "user", content: [linked("https://a.example/cat.png"), paper] },
+        { role: "assistant", content: [call] },
+        { role: "user", content: [result] },
+      ],
+    };
+    const sent = { bytes: Buffer.from(JSON.stringify(body)), headers: { "some-beta": "b1" } };
+    const asked = { ...messagesRequest(body), sent };
+    const opensHttps = candidate(asked, { fetches: undefined });
+    expect(await ask(opensHttps)).toMatchObject({ kind: "body" });
+    const { messages, max_tokens } = (vendor.asked[0]?.body ?? {}) as typeof body;
+    expect(messages).toMatchObject([
+      {
+        content: [
+          linked("https://a.example/cat.png"),
+          { title: "A", source: { type: "text", media_type: "text/plain", data: "Just words" } },
+        ],
+      },
+      { content: [call] },
+      { content: [{ content: [{ source: { type: "base64", media_type: "image/png", data: base64(PNG) } }] }] },
+    ]);
+    expect([max_tokens, vendor.asked[0]?.headers["some-beta"]]).toEqual([1, "b1"]);
+    // One that opens none is told of the first as well, which leads nowhere here.
+    expect((await ask(candidate(asked, { fetches: "none" }))).kind).toBe("caller_unsupported");
   });
 
   it("goes to Gemini's wire inline, without an ending", async () => {

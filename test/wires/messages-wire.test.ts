@@ -37,7 +37,7 @@ const HEAD = { id: "msg_1", createdS: 1, model: "maker/m" };
 
 /** The message that a client puts together from these events. */
 function written(events: readonly NeutralEvent[], shown: ThoughtsShown = "all") {
-  const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, shown }).encoder();
+  const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, stops: [], shown }).encoder();
   const bytes = events.map((event) => encoder.encode(event).toString());
   const reader = readEvents(
     `${bytes.join("")}"output_tokens":1}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`,
@@ -87,7 +87,7 @@ describe("a stream", () => {
   });
 
   it("bounds what waits for a call to be whole", () => {
-    const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, shown: "all" }).encoder();
+    const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, stops: [], shown: "all" }).encoder();
     encoder.encode(call(0, "f"));
     const flood = () => {
       for (let at = 1; at < 20_000; at++) encoder.encode(call(at, "g", "{".repeat(100)));
@@ -148,7 +148,7 @@ describe("a stream", () => {
   });
 
   it("says nothing after its end", () => {
-    const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, shown: "all" }).encoder();
+    const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, stops: [], shown: "all" }).encoder();
     for (const event of [text("a"), finish("stop")]) encoder.encode(event);
     expect(encoder.encode(text("b"))).toHaveLength(0);
   });

@@ -15,6 +15,7 @@ import { unfit } from "./chat-completions-fit.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { formatOf } from "./chat-completions-wire.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
+import { resultText } from "./tool-results.ts";
 
 function textsOf(blocks: readonly NeutralBlock[], between: string): string {
   return blocks
@@ -42,10 +43,10 @@ function isPart(block: NeutralBlock): block is TextBlock | MediaBlock {
 /** Results of tools come right after the calls, as messages of their own; media in them goes into the user's. */
 function userMessages(blocks: readonly NeutralBlock[]): Json[] {
   const results = blocks.filter((block): block is ToolResultBlock => block.kind === "tool-result");
-  const answers = results.map(({ callId, content }) => ({
+  const answers = results.map(({ callId, content, isError }) => ({
     role: "tool",
     tool_call_id: callId ?? "",
-    content: typeof content === "string" ? content : textsOf(content, "\n"),
+    content: resultText(typeof content === "string" ? content : textsOf(content, "\n"), isError),
   }));
   const media = results.flatMap(({ content }) => (typeof content === "string" ? [] : content.filter(isPart)));
   const parts = [...media.filter(({ kind }) => kind !== "text"), ...blocks.filter(isPart)];

@@ -130,7 +130,7 @@ export interface Passing {
   /** Why a body cannot be sent to this vendor without losing its meaning; absent: all can. */
   unsupported?(body: Json, context: ChatContext): string | null;
   /** The links in a body that the vendor cannot open; absent: the wire has none that we know. */
-  links?(body: Json, context: ChatContext): readonly MediaLink[];
+  links?(body: Json, context: ChatContext, sent?: SentRequest): readonly MediaLink[];
   /** The body with what stands at those links in their place. */
   withMedia?(body: Json, media: FetchedMedia): Json;
   reader(context: ChatContext, out: BytesOut): StreamReader;

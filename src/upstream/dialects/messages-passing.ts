@@ -4,6 +4,7 @@ import { withMembers } from "../../json-bytes.ts";
 import type { SentRequest } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+import { messagesLinks, messagesWithMedia } from "./messages-links.ts";
 import { messagesPassingReader } from "./messages-passing-stream.ts";
 import { emptyAnswer, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
 
@@ -113,6 +114,8 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
 
 export const messagesPassing: Passing = {
   request,
+  links: (body, { wire }, sent) => messagesLinks(body, wire.fetches ?? "https", sent),
+  withMedia: messagesWithMedia,
   answer,
   error: messagesError,
   reader: messagesPassingReader,

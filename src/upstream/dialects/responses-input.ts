@@ -2,6 +2,7 @@
 import { defined, type Json } from "../../json.ts";
 import type { MediaBlock, NeutralBlock, NeutralTurn, ToolResultBlock } from "../../neutral.ts";
 import { reasoningItem } from "./responses-wire.ts";
+import { resultText } from "./tool-results.ts";
 
 export interface Input {
   readonly items: readonly Json[];
@@ -95,18 +96,19 @@ class InputBuilder {
     }
   }
 
-  #output({ content }: ToolResultBlock): string | readonly Json[] {
-    if (typeof content === "string") return content;
+  #output({ content, isError }: ToolResultBlock): string | readonly Json[] {
+    if (typeof content === "string") return resultText(content, isError);
     const parts: Json[] = [];
     for (const block of content) {
-      if (block.kind === "text") parts.push({ type: "input_text", text: block.text });
+      if (block.kind === "text")
+        parts.push({ type: "input_text", text: resultText(block.text, isError && parts.length === 0) });
       else if (block.kind === "image" || block.kind === "file" || block.kind === "audio") {
         const part = mediaPart(block);
         if (typeof part === "string") this.#refuse(part);
         else parts.push(part);
       } else this.#refuse(`${block.kind} in a tool's result`);
     }
-    return parts.length === 0 ? "" : parts;
+    return parts.length === 0 ? resultText("", isError) : parts;
   }
 }
 

@@ -108,9 +108,15 @@ function formatOf(body: ChatBody): ResponseFormat | null {
   return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
 }
 
+/** `thinking: {type, budget_tokens}`, which clients of Claude send in this wire too, as `reasoning` has it. */
+function thoughtOf({ thinking }: ChatBody): Json {
+  if (!isRecord(thinking)) return {};
+  return { enabled: thinking.type !== "disabled", max_tokens: thinking.budget_tokens };
+}
+
 /** What `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}` ask for; null where neither speaks. */
 function reasoningOf(body: ChatBody): ReasoningAsk | null {
-  const told = isRecord(body.reasoning) ? body.reasoning : {};
+  const told = isRecord(body.reasoning) ? body.reasoning : body.reasoning_effort == null ? thoughtOf(body) : {};
   const effort = stringOf(told.effort) ?? stringOf(body.reasoning_effort) ?? null;
   const budgetTokens = numberOf(told.max_tokens) ?? null;
   const asked = effort !== null || budgetTokens !== null || typeof told.enabled === "boolean";

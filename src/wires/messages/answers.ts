@@ -1,7 +1,7 @@
 // Writes neutral answers in the messages wire: events one block after another, a whole answer as a message.
 import type { Json } from "../../json.ts";
 import type { AnswerCodec, EventEncoder, NeutralAnswer } from "../../neutral.ts";
-import { blockOf, stopReason } from "./blocks.ts";
+import { blockOf, stopOf } from "./blocks.ts";
 import { type EncoderOptions, MessagesEncoder } from "./encoder.ts";
 
 /** How answers to one request, served by one model, are written. */
@@ -14,14 +14,15 @@ export function messagesAnswers(options: EncoderOptions): AnswerCodec {
       const blocks = choice?.blocks ?? [];
       const calls = blocks.some(({ kind }) => kind === "tool-call");
       const refused = blocks.some(({ kind }) => kind === "refusal");
+      const stops = { calls, refused, stops: options.stops };
+      const end = choice === undefined ? { stop_reason: null, stop_sequence: null } : stopOf(choice, stops);
       return {
         id,
         type: "message",
         role: "assistant",
         model,
         content: blocks.map((block) => blockOf(block, options.shown)).filter((block) => block !== null),
-        stop_reason: choice === undefined ? null : stopReason(choice, { calls, refused }),
-        stop_sequence: null,
+        ...end,
       };
     },
   };

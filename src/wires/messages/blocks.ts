@@ -59,7 +59,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 const EXACT: readonly string[] = ["stop_sequence", "pause_turn", "model_context_window_exceeded"];
 
 /** Why an answer ended, in the wire's words. Clients run the calls of an answer that ended for them, and of no other. */
-export function stopReason(
+function stopReason(
   { reason, native }: { readonly reason: FinishReason; readonly native: string },
   { calls, refused }: { readonly calls: boolean; readonly refused: boolean },
 ): string {
@@ -67,4 +67,14 @@ export function stopReason(
   if (calls && (reason === "stop" || reason === "tool_calls")) return STOP_REASONS.tool_calls;
   if (EXACT.includes(native)) return native;
   return reason === "tool_calls" ? STOP_REASONS.stop : STOP_REASONS[reason];
+}
+
+/** How an answer ended. Vendors of other wires do not tell at which of several strings; at the only one, where there is one. */
+export function stopOf(
+  end: Parameters<typeof stopReason>[0],
+  { calls, refused, stops }: { readonly calls: boolean; readonly refused: boolean; readonly stops: readonly string[] },
+): { readonly stop_reason: string; readonly stop_sequence: string | null } {
+  const stop_reason = stopReason(end, { calls, refused });
+  const [only = null, ...others] = stops;
+  return { stop_reason, stop_sequence: stop_reason === "stop_sequence" && others.length === 0 ? only : null };
 }

@@ -1,7 +1,7 @@
 // Writes the events of one stream in the messages wire: one block open at a time, numbered without gaps.
 import type { EventEncoder, NeutralEvent, ReasoningBlock } from "../../neutral.ts";
 import type { AnswerHead } from "../wire.ts";
-import { signatureOf, stopReason, type ThoughtsShown, UNSIGNED } from "./blocks.ts";
+import { signatureOf, stopOf, type ThoughtsShown, UNSIGNED } from "./blocks.ts";
 import { firstUsage } from "./usage.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -38,6 +38,8 @@ export interface EncoderOptions {
   readonly head: AnswerHead;
   /** Of the prompt, roughly. */
   readonly promptTokens: number;
+  /** The strings at which the caller wants the answer to stop. */
+  readonly stops: readonly string[];
 }
 
 /**
@@ -210,10 +212,7 @@ export class MessagesEncoder implements EventEncoder {
     const waiting = this.#waiting;
     this.#waiting = [];
     const rest = inOrder(waiting, this.#open).map((one) => this.#write(one));
-    const delta = {
-      stop_reason: stopReason(event, { calls: this.#calls, refused: this.#refused }),
-      stop_sequence: null,
-    };
+    const delta = stopOf(event, { calls: this.#calls, refused: this.#refused, stops: this.#options.stops });
     this.#finished = true;
     const opening = `event: message_delta\ndata: {"type":"message_delta","delta":${JSON.stringify(delta)},"usage":{`;
     return rest.join("") + this.#close() + opening;

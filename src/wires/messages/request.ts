@@ -110,7 +110,8 @@ function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
     }));
 }
 
-function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
+/** The strings at which a body wants its answer to stop. */
+export function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
   return listOf(stops).filter((stop): stop is string => typeof stop === "string" && stop !== "");
 }
 

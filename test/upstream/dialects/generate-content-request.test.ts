@@ -256,6 +256,15 @@ describe("reasoning", () => {
   const thinking = (body: Record<string, unknown>, changes: Partial<ChatContext> = {}) =>
     config(body, { outputTokensMax: 10_000, ...changes }).thinkingConfig;
 
+  it("is heard as clients of Claude ask for it", () => {
+    const thinking = (told: object, more: object = {}) => config({ thinking: told, ...more }).thinkingConfig;
+    expect(thinking({ type: "enabled", budget_tokens: 2_000 })).toMatchObject({ thinkingBudget: 2_000 });
+    expect(thinking({ type: "disabled" })).toEqual({ thinkingBudget: 0 });
+    expect(thinking({ type: "disabled" }, { reasoning: { max_tokens: 1_500 } })).toMatchObject({
+      thinkingBudget: 1_500,
+    });
+  });
+
   it("becomes a budget within the bound on output", () => {
     expect(thinking({})).toBeUndefined();
     expect(thinking({ reasoning_effort: "medium" })).toEqual({ includeThoughts: true, thinkingBudget: 5000 });

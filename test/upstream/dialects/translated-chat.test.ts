@@ -6,6 +6,7 @@ import { chatCompletions } from "../../../src/upstream/dialects/chat-completions
 import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
+import { responses } from "../../../src/upstream/dialects/responses.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 const context = (changes: Partial<ChatContext> = {}) =>
@@ -235,6 +236,25 @@ test("a tool that failed says so where the wire has a word for it", () => {
   expect(generateContent.request(request, chatContext()).body.contents).toMatchObject([
     { parts: [{ functionResponse: { name: "weather", response: { error: "no such city" } } }] },
   ]);
+});
+
+test.each([
+  ["no such city", "Error: no such city"],
+  ["", "Error"],
+  ["<tool_use_error>No such file</tool_use_error>", "<tool_use_error>No such file</tool_use_error>"],
+  ["TypeError: x is not a function", "TypeError: x is not a function"],
+])("and is said to have failed in words where it has none: %j", (told, said) => {
+  const parts: NeutralBlock[] = [{ kind: "text", text: told, cacheMark: false }];
+  const request = (content: string | readonly NeutralBlock[], failed: boolean) =>
+    requestOf({ turns: [{ role: "user", blocks: [result(content, failed)] }] });
+  for (const content of told === "" ? [told, []] : [told, parts]) {
+    expect(sent(request(content, true)).messages).toMatchObject([{ role: "tool", content: said }]);
+    const [item] = responses.request(request(content, true), chatContext()).body.input as { output: unknown }[];
+    expect(item?.output).toEqual(
+      typeof content === "string" || content.length === 0 ? said : [{ type: "input_text", text: said }],
+    );
+  }
+  expect(sent(request(told, false)).messages).toMatchObject([{ role: "tool", content: told }]);
 });
 
 test("what only one vendor can read goes to that vendor alone", () => {
