@@ -69,7 +69,9 @@ describe("the address", () => {
     const soon = { onBroken() {}, openMsMax: 300 };
     await expect(openRedis(`redis://127.0.0.1:${port}`, soon)).rejects.toThrow(`127.0.0.1:${port} cannot be reached`);
     const own = await started(startRedis({ requirepass: "right" }));
-    await expect(openRedis(`redis://:wrong@127.0.0.1:${own.port}`, soon)).rejects.toThrow(/WRONGPASS/);
+    await expect(openRedis(`redis://:wrong@127.0.0.1:${own.port}`, { ...soon, openMsMax: 2_000 })).rejects.toThrow(
+      /WRONGPASS/,
+    );
     expect(await (await open(`redis://:right@127.0.0.1:${own.port}/3`)).call("PING")).toBe("PONG");
   });
 
