@@ -17,7 +17,6 @@ const NOT_ASKED = [
     "browserbase",
     "codestorage",
     "coingecko",
-    "cueframe",
     "daytona",
     "e2b",
     "fal",
