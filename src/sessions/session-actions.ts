@@ -262,8 +262,7 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
       "Closes a session; a second time it says the same. It is charged up to that moment, and what it held beyond that is free again. Free.",
     category: "compute",
     keywords: ["end session", "stop sandbox", "terminate", "destroy machine"],
-    // Asked again it changes nothing.
-    effect: "read",
+    effect: "write",
     params: z.strictObject({ session_id: sessionId }),
     price: { mode: "fixed", cents: 0 },
     provider,
