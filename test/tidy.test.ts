@@ -43,6 +43,7 @@ const LINES: Record<string, number> = {
   "src/field-issues.ts": 0,
   "src/json.ts": 0,
   "src/json-bytes.ts": 0,
+  "src/pieces.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,
   "src/money.ts": 0,
