@@ -15,6 +15,7 @@ import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
 import { pages } from "./scenarios/pages.ts";
+import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
@@ -37,7 +38,15 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   allocated,
   micro,
 };
+/** They install others' programs, and so run only where they are named. */
+const PEERS: Readonly<Record<string, Scenario>> = {
+  "peers-unary": peersUnary,
+  "peers-streams": peersStreams,
+  "peers-latency": peersLatency,
+  "peers-memory": peersMemory,
+};
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]
+npm run bench -- ${Object.keys(PEERS).join(" ")}
 npm run bench -- profile unary|streams|actions|spliced|redis [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
@@ -80,7 +89,8 @@ async function prepare(): Promise<Bench> {
 async function measure(bench: Bench): Promise<Row[]> {
   const work = foreignWork();
   const rows: Row[] = [];
-  for (const [name, scenario] of Object.entries(SCENARIOS)) {
+  const wanted = names.length === 0 ? SCENARIOS : { ...SCENARIOS, ...PEERS };
+  for (const [name, scenario] of Object.entries(wanted)) {
     if (names.length > 0 && !names.includes(name)) continue;
     say(`${name} ... (${Math.round(performance.now() / 1000)} s since the start)`);
     rows.push(...(await scenario(bench)));
@@ -102,7 +112,7 @@ async function main(): Promise<void> {
   if (flags.save) saveTable(rows);
 }
 
-if (names[0] !== "profile" && names.some((name) => !(name in SCENARIOS))) {
+if (names[0] !== "profile" && names.some((name) => !(name in SCENARIOS || name in PEERS))) {
   say(USAGE);
   process.exit(2);
 }
