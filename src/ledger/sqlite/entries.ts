@@ -18,8 +18,13 @@ export interface PostingPlace {
   readonly beforeOfKey: number | null;
 }
 
-/** A posting as the doctor sees it. */
+/** A posting as it is written. */
 export type PlacedPosting = PostingRow & PostingPlace;
+
+/** What the doctor reads of a posting: of millions each column counts. */
+export type ExaminedPosting = PostingPlace &
+  Pick<PostingRow, "transactionId" | "kind" | "accountId" | "keyId" | "createdAtMs" | "reference" | "legs"> &
+  Pick<PostingRow, "amountNano" | "chargedCents" | "upstreamNano" | "absorbedNano">;
 
 export interface HoldSql {
   hold_id: string;
@@ -81,16 +86,35 @@ export interface PostingSql {
   before_of_key: number | null;
 }
 
+type ExaminedSql = Omit<ExaminedPosting, "inference" | "legs"> & {
+  readonly inference: number;
+  readonly legs: string | null;
+};
+
+/** More than a number counts exactly. */
+interface Charged {
+  spent: bigint;
+  absorbed: bigint;
+}
+
 /** Tombstones that a sweep removes at most: a few milliseconds' work. */
 const TOMBSTONES_PRUNED_MAX = 5_000;
 
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #tally: UsageTally;
+  /** What all charges come to: what the daily sums said at the start, and what has come since. */
+  #charged: Charged;
 
   constructor(database: DatabaseSync) {
     this.#sql = prepare(database);
     this.#tally = new UsageTally(database, LEDGER_TABLES);
+    this.#charged = this.#chargedStored();
+  }
+
+  #chargedStored(): Charged {
+    const { spent, absorbed } = this.#sql.charged.get() as unknown as { spent: string; absorbed: string };
+    return { spent: BigInt(spent), absorbed: BigInt(absorbed) };
   }
 
   /** Counts the transaction's postings in their sums; to be called before the commit. */
@@ -101,6 +125,7 @@ export class EntryTables {
   /** The transaction was rolled back, and its postings with it. */
   reload(): void {
     this.#tally.forget();
+    this.#charged = this.#chargedStored();
   }
 
   holds(): HoldSql[] {
@@ -161,6 +186,10 @@ export class EntryTables {
     );
     const number = Number(lastInsertRowid);
     this.#tally.add(row, number);
+    if (row.kind === "charge") {
+      this.#charged.spent += BigInt(row.amountNano);
+      this.#charged.absorbed += BigInt(row.absorbedNano);
+    }
     return number;
   }
 
@@ -175,9 +204,9 @@ export class EntryTables {
   }
 
   /** The posting of that number. */
-  placedPosting(number: number): PlacedPosting | null {
-    const row = this.#sql.postingByNumber.get(number) as unknown as PostingSql | undefined;
-    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs), ...placeOf(row) };
+  examinedPosting(number: number): ExaminedPosting | null {
+    const row = this.#sql.examined.get(number) as unknown as ExaminedSql | undefined;
+    return row === undefined ? null : { ...row, inference: row.inference === 1, legs: legsIn(row.legs) };
   }
 
   /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
@@ -212,7 +241,8 @@ export class EntryTables {
   }
 
   totals() {
-    return this.#sql.totals.get() as unknown as { accounts: number; spentNano: Nano; absorbedNano: Nano };
+    const { accounts } = this.#sql.accountCount.get() as unknown as { accounts: number };
+    return { accounts, spentNano: String(this.#charged.spent), absorbedNano: String(this.#charged.absorbed) };
   }
 }
 
@@ -248,6 +278,11 @@ function prepare(database: DatabaseSync) {
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
     postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),
+    examined: database.prepare(
+      `SELECT transaction_id AS transactionId, kind, account_id AS accountId, key_id AS keyId, created_at AS createdAtMs,
+         amount AS amountNano, charged_cents AS chargedCents, upstream AS upstreamNano, absorbed AS absorbedNano, reference, legs,
+         day, inference, before_of_account AS beforeOfAccount, before_of_key AS beforeOfKey FROM posting WHERE seq = ?`,
+    ),
     idempotency: database.prepare(
       `SELECT fingerprint, hold_id AS holdId, state, effect, lapses_at AS lapsesAtMs FROM idempotency
          WHERE account_id = ? AND key_id = ? AND idempotency_key = ?`,
@@ -264,16 +299,12 @@ function prepare(database: DatabaseSync) {
     freeIdempotency: database.prepare(
       "DELETE FROM idempotency WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?",
     ),
-    totals: database.prepare(
-      `SELECT COUNT(*) AS accounts, COALESCE(SUM(spent), 0) AS spentNano, COALESCE(SUM(absorbed), 0) AS absorbedNano
-         FROM account`,
+    accountCount: database.prepare("SELECT accounts FROM account_count"),
+    charged: database.prepare(
+      `SELECT CAST(COALESCE(SUM(amount), 0) AS text) AS spent, CAST(COALESCE(SUM(absorbed), 0) AS text) AS absorbed
+         FROM usage_total WHERE kind = 'charge'`,
     ),
   };
-}
-
-function placeOf(row: PostingSql): PostingPlace {
-  const { day, inference, before_of_account: beforeOfAccount, before_of_key: beforeOfKey } = row;
-  return { day, inference: inference === 1, beforeOfAccount, beforeOfKey };
 }
 
 /** A posting as lists show it: without its legs. */
