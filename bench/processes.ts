@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Row } from "./bench.ts";
 import type { Job, JobResult } from "./load/jobs.ts";
 
-const START_MS_MAX = 20_000;
+const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 8_000;
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 
