@@ -48,7 +48,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   /** The connection itself, once it speaks another protocol. */
   #socket: Duplex | null = null;
-  #timer: NodeJS.Timeout | null;
+  #timer: NodeJS.Timeout | null = null;
+  /** When the timer looks whether the time is up: at the end of that time, or before. */
+  #looksMs = 0;
   #over = false;
   #answering = false;
   #paused = false;
@@ -60,7 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#listener = listener;
     this.#clocks = clocks;
     this.#clock = clock;
-    this.#timer = setTimeout(this.#firstRanOut, clocks.firstMsMax);
+    this.#arm(clocks.firstMsMax);
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
@@ -185,17 +187,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#socket?.destroy();
   }
 
+  /** A timer that looks earlier stays, and sleeps on when it has looked: nearly every answer is there by then. */
   #arm(ms: number): void {
+    const looksMs = this.#clock.elapsedMs() + ms;
+    if (this.#timer !== null && this.#looksMs <= looksMs) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#gapRanOut, ms);
+    this.#looksMs = looksMs;
+    this.#timer = setTimeout(this.#look, ms);
   }
 
-  readonly #firstRanOut = (): void => {
-    this.#giveUp("no content came in time");
-  };
-
   /** One timer serves the whole stream: it looks when the last chunk came and sleeps for what is left. */
-  readonly #gapRanOut = (): void => {
+  readonly #look = (): void => {
+    this.#timer = null;
+    if (!this.#answering) return this.#giveUp("no content came in time");
     const silentMs = this.#paused ? 0 : this.#clock.elapsedMs() - this.#lastMs;
     const leftMs = this.#clocks.gapMsMax() - silentMs;
     if (leftMs > 1) return this.#arm(leftMs);

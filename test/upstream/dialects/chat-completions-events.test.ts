@@ -46,7 +46,9 @@ const chunk = fc.oneof(
   fc.tuple(index, text).map(([at, content]) => delta(at, { content })),
   fc.tuple(index, text).map(([at, thought]) => delta(at, { content: null, reasoning_content: thought })),
   fc.tuple(index, text).map(([at, content]) => delta(at, { content, reasoning: content })),
-  fc.tuple(index, text).map(([at, said]) => delta(at, call({ id: "call_1", function: { name: "f", arguments: said } }))),
+  fc
+    .tuple(index, text)
+    .map(([at, said]) => delta(at, call({ id: "call_1", function: { name: "f", arguments: said } }))),
   fc.tuple(index, text).map(([at, said]) => delta(at, call({ function: { arguments: said } }))),
   fc.tuple(index, text).map(([at, content]) => delta(at, { content }, "stop")),
   fc.constant({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }),
@@ -55,9 +57,9 @@ const chunk = fc.oneof(
 test("events that are alike but for their text say what they would say one by one", () => {
   const many = fc.array(chunk, { maxLength: 12 });
   // The same chunk several times is what the short way is for.
-  const rows = fc.tuple(many, fc.integer({ min: 1, max: 3 })).map(([all, times]) =>
-    all.flatMap((one) => Array.from({ length: times }, () => one)),
-  );
+  const rows = fc
+    .tuple(many, fc.integer({ min: 1, max: 3 }))
+    .map(([all, times]) => all.flatMap((one) => Array.from({ length: times }, () => one)));
   fc.assert(
     fc.property(rows, (chunks) => {
       expect(told(chunks, false)).toEqual(told(chunks, true));
