@@ -66,10 +66,20 @@ function checkedOf([name, { query, body, bodyRequired }]: [string, Operation]): 
   };
 }
 
+interface Told {
+  readonly date: string;
+  readonly operations: readonly Checked[];
+}
+const read = new Map<string, Told>();
+
 /** What is told of a vendor, each request ready to be held against. */
-export function toldOf(vendor: string): { readonly date: string; readonly operations: readonly Checked[] } {
+export function toldOf(vendor: string): Told {
+  const known = read.get(vendor);
+  if (known !== undefined) return known;
   const { date, operations } = JSON.parse(readFileSync(new URL(`${vendor}.json`, folder), "utf8")) as VendorRequests;
-  return { date, operations: Object.entries(operations).map(checkedOf) };
+  const told = { date, operations: Object.entries(operations).map(checkedOf) };
+  read.set(vendor, told);
+  return told;
 }
 
 /** The request that was made, among those that there are. */
