@@ -45,6 +45,7 @@ const page = {
   title: "Tide tables for Brest",
   url: "https://tides.example/brest",
   description: "High and low water at Brest for the coming week.",
+  page_age: "2026-11-20T10:00:00",
   language: "en",
   meta_url: { scheme: "https", netloc: "tides.example", hostname: "tides.example", path: "› brest" },
 };

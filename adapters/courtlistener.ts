@@ -55,6 +55,15 @@ const opinions = z
 
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 const aCase = { caseName: "Foo v. Foo", court_id: "hawapp", dateFiled: "2003-01-10", docketNumber: "24158" };
+const opinion = {
+  absolute_url: "/opinion/6613686/foo-v-foo/",
+  cluster_id: 6613686,
+  citation: ["101 Haw. 235"],
+  court: "Hawaii Intermediate Court of Appeals",
+  opinions: [
+    { id: 6489975, snippet: "Affirmed in part, reversed in part, vacated and remanded", type: "lead-opinion" },
+  ],
+};
 
 export default defineAdapter({
   name: "CourtListener",
@@ -110,7 +119,7 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { q: '"fair use"', court: "scotus", order_by: "citeCount desc" },
-        answers: [{ count: 1, next: null, results: [{ ...aCase, cluster_id: 6613686, citation: ["101 Haw. 235"] }] }],
+        answers: [{ count: 1, next: null, results: [{ ...aCase, ...opinion }] }],
       },
     }),
   },

@@ -98,7 +98,12 @@ const contentWire = ({ urls = [], ids = [], summary: of, ...rest }: Contents) =>
 
 const paper = "https://arxiv.org/abs/2307.06435";
 const result = { id: paper, url: paper, title: "An Overview of Large Language Models", author: "H. Naveed" };
-const found = { requestId: "b5947044c4b78efa", searchType: "neural", results: [{ ...result, score: 0.46 }] };
+const dated = { publishedDate: "2023-07-12T00:00:00.000Z", highlights: ["Large language models have shown..."] };
+const found = {
+  requestId: "b5947044c4b78efa",
+  searchType: "neural",
+  results: [{ ...result, ...dated, score: 0.46 }],
+};
 const statuses = [{ id: paper, status: "success", error: null }];
 /** A profile with what is known of its owner, as a search for people answers it. */
 const profile = (slug: string, name: string, title: string, company: string, location: string) => ({

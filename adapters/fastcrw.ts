@@ -149,7 +149,10 @@ export default defineAdapter({
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
       content: ["/data"],
-      example: { params: { query: "example" }, answers: [{ success: true, data: [{ url, title: "Example Domain" }] }] },
+      example: {
+        params: { query: "example" },
+        answers: [{ success: true, data: [{ url, title: "Example Domain", description: "For documentation." }] }],
+      },
     }),
     "extract-status": status(
       "extract",

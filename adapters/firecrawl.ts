@@ -206,7 +206,16 @@ export default defineAdapter({
       upstreamCents: ({ limit }) => Math.ceil(limit / 10) * 2 * CREDIT_CENTS,
       request: { method: "POST", path: "/search" },
       content: ["/data"],
-      example: { params: { query: "example" }, answers: [{ success: true, data: { web: [{ url }] }, creditsUsed: 2 }] },
+      example: {
+        params: { query: "example" },
+        answers: [
+          {
+            success: true,
+            data: { web: [{ url, title: "Example Domain", description: "For documentation." }] },
+            creditsUsed: 2,
+          },
+        ],
+      },
     }),
     extract: action({
       ...launch("extract", "{urls}"),

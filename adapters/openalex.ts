@@ -52,6 +52,12 @@ const workId = z
 const SEARCH_CENTS = 0.1;
 const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 } } as const;
 const work = { id: "https://openalex.org/W2741809807", doi: "https://doi.org/10.7717/peerj.4375", title: "OA" };
+const listed = {
+  publication_year: 2018,
+  publication_date: "2018-02-13",
+  cited_by_count: 1_201,
+  abstract_inverted_index: { Open: [0], access: [1, 4], is: [2], free: [3] },
+};
 const meta = { count: 1, db_response_time_ms: 12, page: 1, per_page: 25 };
 
 export default defineAdapter({
@@ -74,7 +80,7 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { search: "graph neural networks", filter: "publication_year:2024,type:article" },
-        answers: [{ meta, results: [{ ...work, publication_year: 2018, cited_by_count: 1_201 }], group_by: [] }],
+        answers: [{ meta, results: [{ ...work, ...listed }], group_by: [] }],
       },
     }),
     work: action({

@@ -66,7 +66,7 @@ export default defineAdapter({
                 positions: [1, 2],
                 score: 3,
                 category: "general",
-                publishedDate: null,
+                publishedDate: "2026-11-20T10:00:00",
               },
             ],
             answers: [],

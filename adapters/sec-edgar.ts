@@ -42,7 +42,13 @@ const archived = { method: "GET", origin: "archive" } as const;
 const hit = (_id: string, _source: Record<string, string | string[] | number>) => ({ _id, _source });
 const accession = "0000320193-25-000079";
 const company = { cik: "0000320193", filings: { recent: { accessionNumber: [accession], form: ["10-K"] } } };
-const filing = hit("0000101778-26-000012:x10k.htm", { ciks: ["0000101778"], form: "10-K", file_date: "2026-02-27" });
+const filing = hit("0000101778-26-000012:x10k.htm", {
+  ciks: ["0000101778"],
+  display_names: ["USX CORP  (MRO)  (CIK 0000101778)"],
+  form: "10-K",
+  file_date: "2026-02-27",
+  file_description: "ANNUAL REPORT",
+});
 const files = { directory: { name: "/Archives/edgar/data/320193/000032019325000079", item: [{ name: "aapl.htm" }] } };
 const assets = { tag: "Assets", units: { USD: [{ end: "2025-09-27", val: 359_241_000_000, fy: 2025, form: "10-K" }] } };
 const index = "CIK|Company Name|Form Type|Date Filed|File Name\n-----\n320193|Apple Inc.|4|20261120|edgar/data/1.txt\n";

@@ -31,6 +31,7 @@ const person = {
   first_name: "Ada",
   last_name: "Lovelace",
   full_name: "Ada Lovelace",
+  website_url: "example.com",
   company: "Example",
   position: "Engineer",
   country: "GB",
@@ -54,7 +55,7 @@ const enriched = {
 const company = {
   name: "Example",
   domain: "example.com",
-  category: { sicCode: "73", naicsCode: "51" },
+  category: { sector: "Information Technology", industry: "Software", sicCode: "73", naicsCode: "51" },
   tags: ["software"],
   geo: { city: "London", state: null, country: "United Kingdom", countryCode: "GB" },
   metrics: { employees: "51-200", annualRevenue: "$1M-$10M" },

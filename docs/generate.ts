@@ -11,6 +11,7 @@ import { consultAction } from "../src/composites/consult.ts";
 import { onefind } from "../src/composites/onefind.ts";
 import { onefindDeep } from "../src/composites/onefind-deep.ts";
 import { onescrapeAction } from "../src/composites/onescrape.ts";
+import { onescrapeDeep } from "../src/composites/onescrape-deep.ts";
 import { onesearchActions } from "../src/composites/onesearch.ts";
 import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
@@ -81,13 +82,12 @@ function keyWords({ id, spec }: Adapter, action = ""): string {
 function allActions(catalog: Catalog): readonly CatalogAction[] {
   const unused = {} as never;
   const ours = [discoverAction(unused), resultAction(unused), cancelAction(unused), ...filesActions(unused)];
-  const pages = [onescrapeAction(unused), ...onesearchActions(unused)];
-  const finder = () => {
-    const spec = catalog.compositeTiers.get("onefind");
-    if (spec?.kind !== "people-finder") throw new Error("tiers/onefind.ts finds no people");
-    return spec;
-  };
-  const composites = [...pages, onefind(finder), onefindDeep(finder), consultAction(unused)];
+  const tierOf = (name: string) => () => catalog.compositeTiers.get(name) as never;
+  const reading = { ladder: tierOf("onescrape"), readsDirectly: true } as never;
+  const pages = [onescrapeAction(reading), onescrapeDeep(reading)];
+  const search = onesearchActions({ pages: reading, facets: tierOf("onesearch") } as never);
+  const finder = tierOf("onefind");
+  const composites = [...pages, ...search, onefind(finder), onefindDeep(finder), consultAction(unused)];
   const sessions = { deps: unused, vendor: unused, commands: unused };
   const actionCatalog = openActionCatalog(
     () => catalog,

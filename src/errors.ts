@@ -114,6 +114,13 @@ export const ERRORS = {
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
     hint: "Raise max_cost_cents to `needed_cents`, or ask for less.",
   },
+  max_cost_required: {
+    status: 402,
+    retry: false,
+    message:
+      "What {asked} costs is known only when it is bought, so max_cost_cents must say the most that it may cost.",
+    hint: "Send max_cost_cents beside the params: so much is held, and what the purchase took of it is charged. Nothing was charged.",
+  },
   key_paused: {
     status: 403,
     retry: false,
@@ -131,6 +138,12 @@ export const ERRORS = {
     retry: false,
     message: "This key may not call {asked}.",
     hint: "Call what `allowed` lists, or use a key without this limit.",
+  },
+  verification_required: {
+    status: 403,
+    retry: false,
+    message: "The seller wants to know who buys: {detail}",
+    hint: "Have the human open data.verify_url, then send the same call again with the order_id of data. Nothing was charged.",
   },
   link_invalid: {
     status: 403,

@@ -12,6 +12,8 @@ export interface FailureRow {
   readonly rests: boolean;
   /** What the caller is told when no route is left. */
   readonly code: ErrorCode;
+  /** The vendor's body is the caller's, who has to act on it: its fields are those of the error's `data`. */
+  readonly passesBody?: true;
 }
 
 /** The one classification of upstream failures: it drives fallback, rest, status, code and the metric label. */
@@ -25,6 +27,14 @@ export const FAILURES = {
     code: "context_length_exceeded",
   },
   caller_unsupported: { fault: "caller", nextRoute: true, sameRoute: false, rests: false, code: "upstream_rejected" },
+  caller_unverified: {
+    fault: "caller",
+    nextRoute: false,
+    sameRoute: false,
+    rests: false,
+    code: "verification_required",
+    passesBody: true,
+  },
   caller_cancelled: { fault: "caller", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   policy_content: {
     fault: "policy",

@@ -70,6 +70,8 @@ export interface Leg {
   readonly firstTokenMs: number | null;
   /** What the vendor takes from us for it, known or estimated; of the one that served it is filled in when the cost is counted. */
   upstreamNano: Nano;
+  /** Work of our own that asks others for something: nobody takes anything for it. */
+  readonly own?: true;
 }
 
 /** What an attempt tells the relay. `done` or `failed` is said exactly once and is the last word. */

@@ -51,6 +51,11 @@ export interface PriceSpec<P = Params> {
   readonly counted?: { readonly at: string; readonly centsEach: number; readonly baseCents?: number };
   /** An answer that a rule calls a miss is not charged. Default false. */
   readonly freeOnMiss?: boolean;
+  /**
+   * What it costs is known only when it is bought: the caller has to say the most (`max_cost_cents`), which is what is held. What the
+   * answer says was taken is the charge, and what it has cost us.
+   */
+  readonly needsMaxCost?: true;
 }
 
 /** What an answer must be like for a rule or a step to apply. All that is given must hold. */

@@ -26,7 +26,7 @@ export {
 } from "./params-rules.ts";
 export type { PrepaidSpec } from "./prepaid.ts";
 export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
-
+export { retailMerchant } from "./retail-merchant.ts";
 export {
   argvOf,
   type BoxCommand,
@@ -40,7 +40,6 @@ export {
   type StandInRequest,
   shellWord,
 } from "./session.ts";
-
 export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";

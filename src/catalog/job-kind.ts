@@ -61,7 +61,10 @@ export interface JobPart extends InnerCalls {
   end(): void;
 }
 
-/** A job that runs in this process. Its calls prove first that it still does: whoever has lost the lease stops there, unpaid. */
+/**
+ * A job that runs in this process. Its calls, and work of its own, prove first that it still does and that its key and account may
+ * pay: they reject with LeaseLost or NoLongerPaid, and whoever has lost the lease stops there, unpaid.
+ */
 export interface RunningJob extends InnerCalls {
   readonly id: string;
   readonly payer: Payer;
@@ -76,11 +79,6 @@ export interface RunningJob extends InnerCalls {
   readonly sandboxFault: string | null;
   readonly holding: Holding;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
-  /**
-   * Before a paid step that is no call of an action: proves that the job is this process's, and that its key and account may still
-   * pay. Rejects with LeaseLost or NoLongerPaid.
-   */
-  beforePaidStep(): Promise<void>;
   /** For pieces of work that run side by side, each saved when it is done. */
   part(): JobPart;
   /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */

@@ -1,5 +1,6 @@
 // An action that we serve ourselves: a function behind the same price, hold and envelope as a vendor's.
 import type { GatewayError } from "../errors.ts";
+import type { FailureKind } from "../failures.ts";
 import type { Nano } from "../money.ts";
 import type { KeptHoldSpec, Payer } from "../plan.ts";
 import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
@@ -52,6 +53,21 @@ export type InnerAnswer =
     }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
+/** Work of our own within a call, such as a fetch of a page: a leg as any call is one, but nobody takes anything for it. */
+export interface OwnWork<T> {
+  /** Its name among the legs, as actions are named. */
+  readonly name: string;
+  run(): Promise<T>;
+  /** What the leg says: that it answered, or why not; `not_made` leaves none. */
+  outcome(done: T): "answered" | "not_made" | FailureKind;
+}
+
+export interface OwnDone<T> {
+  /** Of its leg; null: it was not made. */
+  readonly id: string | null;
+  readonly done: T;
+}
+
 /** Calls of actions within a call: paid by what the outer one may spend, stopped when it stops. They never reject. */
 export interface InnerCalls {
   call(wanted: WantedCall): Promise<InnerAnswer>;
@@ -59,6 +75,8 @@ export interface InnerCalls {
   ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
   /** Side by side: the first that answers, and the others are stopped. Reads only. */
   race(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
+  /** Rejects where the work does. */
+  own<T>(work: OwnWork<T>): Promise<OwnDone<T>>;
 }
 
 /** What a local action is told beside its params. */
@@ -96,8 +114,8 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly launches?: LaunchSpec<P>;
   /** Who is named as having served. Default: ourselves. */
   readonly provider?: string;
-  /** Actions that it cannot do without: one of them must be served. Asked whenever the catalog is replaced. Default: it needs none. */
-  needs?(): readonly string[];
+  /** Actions of which one must be served; null: it can do without any. Asked whenever the catalog is replaced. Default: null. */
+  needs?(): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
   /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */

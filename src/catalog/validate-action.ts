@@ -81,10 +81,15 @@ const price = z
     quoteCents: fn.optional(),
     counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     freeOnMiss: z.boolean().optional(),
+    needsMaxCost: z.literal(true).optional(),
   })
   .refine((one) => (one.counted !== undefined) === (one.mode === "capped"), {
     path: ["counted"],
     message: "goes with mode capped, and with no other",
+  })
+  .refine((one) => one.needsMaxCost === undefined || one.mode === "capped", {
+    path: ["needsMaxCost"],
+    message: "goes with mode capped",
   })
   .refine((one) => one.mode !== "fixed" || one.quoteCents === undefined, {
     path: ["quoteCents"],

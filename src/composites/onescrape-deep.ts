@@ -13,15 +13,15 @@ import { exactlyOne } from "../catalog/params-rules.ts";
 import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
 import { centsDown, nanoFromCents, ZERO } from "../money.ts";
 import type { JobRows } from "../records/job-rows.ts";
-import { bounded } from "./bounded.ts";
 import { Budget } from "./budget.ts";
 import { endedBy } from "./ended-by.ts";
-import { type BatchEnd, PageBatch } from "./pages/page-batch.ts";
+import type { AskEnd } from "./pages/page-batch.ts";
 import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
 import { GrowingRow, type Hop, type PageRow, type RanOut } from "./pages/page-row.ts";
 import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
-import { cannotAsk, type RungOutcome, type RungParts, readRung, rungAction } from "./pages/read-rung.ts";
+import { type Asked, askRung, noteAsked, PageReader } from "./pages/read-pages.ts";
+import { cannotAsk, neededBy, type RungParts } from "./pages/read-rung.ts";
 import { mapSite, pagesOfSite } from "./pages/site-map.ts";
 import { inOrder, type RowPlaces } from "./row-places.ts";
 
@@ -32,7 +32,6 @@ const URLS_MAX = 50;
 const PAGES_DEFAULT = 20;
 const GLOBS_MAX = 20;
 const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, URL_CENTS] = [10, 500, 10];
-const RUNG_MS_MAX = 20_000;
 const ROWS_AT_ONCE = 8;
 
 function paramsOf(parts: Pick<PageParts, "ladder" | "mayUsePort">) {
@@ -84,6 +83,7 @@ export function onescrapeDeep(parts: PageParts): LocalAction {
       quoteCents: (start) => start.budgetCents ?? defaultCents(start, parts.ladder()),
     },
     launches: { job: NAME, inFlightMax: IN_FLIGHT_MAX },
+    needs: () => neededBy(parts.ladder().rungs, parts),
     run: (_, call) => launched(call),
     example: { params: { urls: ["https://example.com"], budgetCents: 10 } },
   });
@@ -124,7 +124,7 @@ export interface OnescrapeDeepDeps {
 const NONE: Progress = { done: 0, total: 0, map: null, rows: {} };
 
 /** Calls for rows that share them: done again as long as one of the rows may have to be. */
-interface Asked {
+interface RowCalls {
   readonly calls: JobPart;
   readonly rows: Set<GrowingRow>;
 }
@@ -137,9 +137,9 @@ class PagesJob {
   readonly #ladder: PageLadderSpec;
   readonly #rungParts: RungParts;
   readonly #budget: Budget;
-  readonly #batches: readonly PageBatch[];
+  readonly #reader: PageReader;
   /** What was asked for rows that are not kept yet. */
-  readonly #asked = new Set<Asked>();
+  readonly #asked = new Set<RowCalls>();
   readonly #batchOf = new Map<GrowingRow, Batch>();
   /** Pages, by rung, that a process now dead has asked for in a call that was paid. */
   readonly #paidBefore: ReadonlyMap<string, ReadonlySet<string>>;
@@ -152,14 +152,18 @@ class PagesJob {
     this.#start = job.start as Start;
     this.#ladder = deps.parts.ladder();
     this.#progress = (job.progress as Progress | null) ?? NONE;
-    this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, (wanted) => job.call(wanted));
+    this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, job);
     // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
     this.#budget = new Budget(centsDown(job.spend.limitNano), this.#chargedCents());
     this.#paidBefore = paidPages(Object.values(this.#progress.rows));
-    const ask = (rung: RungSpec, rows: readonly GrowingRow[]) => this.#ask(rung, rows);
-    this.#batches = this.#ladder.rungs
-      .filter(({ pagesMax = 1 }) => pagesMax > 1)
-      .map((rung) => new PageBatch(rung, ask));
+    // Pages that go together cost one cent together, so each waits for the others.
+    this.#reader = new PageReader({
+      rungs: this.#ladder.rungs,
+      ask: (rung, rows) => this.#ask(rung, rows),
+      canAsk: (rung) => cannotAsk(rung, this.#start.format, this.#rungParts) === null,
+      signal: job.signal,
+      patienceMs: null,
+    });
   }
 
   async run(): Promise<JobEnd> {
@@ -178,10 +182,7 @@ class PagesJob {
     if (site === undefined) return pagesOf(urls);
     if (this.#progress.map !== null) return this.#progress.map.pages;
     const { cents } = this.#ladder.map;
-    const found = await this.#paid(async () => {
-      await this.#job.beforePaidStep();
-      return mapSite(site, this.#rungParts, this.#job.signal);
-    }, []);
+    const found = await this.#paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
     const pages = pagesOfSite(site, found, this.#ladder);
     const charged = found.length > 0 ? cents : 0;
     this.#budget.charge(charged);
@@ -189,7 +190,7 @@ class PagesJob {
     return pages;
   }
 
-  /** A step, where it would be paid: calls ask that themselves, our own fetch is asked for here; `instead` where it would not. Rejects where another process runs the job by now. */
+  /** A step, where it would be paid; `instead` where it would not. Rejects where another process runs the job by now. */
   async #paid<T>(step: () => Promise<T>, instead: T): Promise<T> {
     if (this.#stopped !== null) return instead;
     try {
@@ -204,22 +205,7 @@ class PagesJob {
   async #row(url: string, at: number): Promise<void> {
     const { format, main_content: mainContent } = this.#start;
     const row = new GrowingRow(url, { format, mainContent });
-    const ahead = new Set(this.#batches);
-    for (const batch of ahead) batch.begun();
-    let ranOut: RanOut | null = null;
-    try {
-      for (const rung of this.#ladder.rungs) {
-        if (row.isDone || this.#job.signal.aborted) break;
-        const batch = this.#batches.find(({ tag }) => tag === rung.tag);
-        if (batch !== undefined) ahead.delete(batch);
-        const end = await (batch === undefined ? this.#ask(rung, [row]) : batch.join(row));
-        if (end === "asked") continue;
-        ranOut = end;
-        break;
-      }
-    } finally {
-      for (const batch of ahead) batch.passed();
-    }
+    const ranOut: RanOut | null = await this.#reader.read(row);
     const told = row.end(endedBy(this.#job.signal) ?? ranOut);
     const name = await this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
     for (const asked of this.#asked) {
@@ -242,8 +228,8 @@ class PagesJob {
   }
 
   /** Asks one rung about some rows, within the budget: its price is set aside before, and spent where it has read a page. */
-  async #ask(rung: RungSpec, rows: readonly GrowingRow[]): Promise<BatchEnd> {
-    const { clock } = this.#deps.parts;
+  async #ask(rung: RungSpec, rows: readonly GrowingRow[]): Promise<AskEnd> {
+    const { clock, rungParts } = this.#deps.parts;
     const { format, main_content: mainContent } = this.#start;
     const cannot = cannotAsk(rung, format, this.#rungParts);
     if (cannot !== null) {
@@ -257,33 +243,22 @@ class PagesJob {
     if (!(await this.#budget.setAside(price))) return "over budget";
     const calls = this.#job.part();
     this.#asked.add({ calls, rows: new Set(rows) });
-    const rungParts = { ...this.#rungParts, call: calls.call };
     let spent = 0;
     try {
-      const fromMs = clock.elapsedMs();
-      const late: RungOutcome = { kind: "failed", action: rungAction(rung, format), id: null, why: "it took too long" };
       const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
-      const bounds = { msMax: RUNG_MS_MAX, signal: this.#job.signal };
-      const ask = async () => {
-        if (rung[format] === undefined) await this.#job.beforePaidStep();
-        return bounded((signal) => readRung(rung, wanted, signal, rungParts), late, bounds);
-      };
-      const outcome = await this.#paid<RungOutcome | null>(ask, null);
-      if (outcome === null) return this.#stopped ?? "asked";
-      const ms = clock.elapsedMs() - fromMs;
+      // The job's own time ends with its signal.
+      const bounds = { clock, untilMs: Number.POSITIVE_INFINITY, signal: this.#job.signal };
+      const parts = rungParts(this.#job.payer, this.#ladder, calls);
+      const asked = await this.#paid<Asked | null>(() => askRung(rung, wanted, bounds, parts), null);
+      if (asked === null) return this.#stopped ?? "asked";
       if (rows.length > 1) {
         const batch = { tag: rung.tag, urls: rows.map(({ url }) => url) };
         for (const row of rows) this.#batchOf.set(row, batch);
       }
-      for (const row of rows) {
-        const before = row.cents;
-        // The first page that was read carries what the call costs.
-        const isBetter = row.note(rung, outcome, ms, price - spent);
-        if (!isBetter) continue;
-        spent = price;
-        // What it had from another rung is given up for this, and so is what that costs.
-        this.#budget.charge(-before);
-      }
+      const { spentCents, givenUpCents } = noteAsked(rung, rows, asked, price);
+      spent = spentCents;
+      // What a row had from another rung is given up for this, and so is what that costs.
+      this.#budget.charge(-givenUpCents);
     } finally {
       this.#budget.settle(price, spent);
     }

@@ -1,21 +1,20 @@
 // core/onescrape: up to five pages, read side by side by the cheap rungs of the ladder (contract 4.2).
 import { z } from "zod";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
-import type { PagesWanted } from "../catalog/tier.ts";
+import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
 import { GatewayError } from "../errors.ts";
-import { bounded } from "./bounded.ts";
 import { formatParams, pageUrls } from "./pages/page-params.ts";
 import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
 import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
-import { type RungOutcome, readRung, rungAction } from "./pages/read-rung.ts";
+import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-pages.ts";
+import { cannotAsk, neededBy, type SkipReason } from "./pages/read-rung.ts";
 
 const URLS_MAX = 5;
 const CENTS_EACH = 2;
 /** For each URL: what the cheap rungs may cost us together. */
 const UPSTREAM_CENTS_EACH = 4;
 const WHOLE_MS_MAX = 60_000;
-const RUNG_MS_MAX = 20_000;
 
 interface Params {
   readonly urls: readonly string[];
@@ -26,34 +25,39 @@ interface Params {
 const NEXT_UNREAD =
   "Pages without content met a wall here. core/onescrape-deep reads them through all rungs; poll it with core/result.";
 
+/** Why a rung was skipped that could not be asked about any page. */
+const UNABLE: ReadonlySet<string> = new Set<SkipReason>(["not_configured", "off", "format"]);
+
+function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {
+  return rungs.filter(({ hard }) => hard !== true);
+}
+
 /** The calls of all rows, each with its page. */
 export function callsOf(rows: readonly PageRow[]): readonly (Hop & { readonly url: string })[] {
   return rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
 }
 
-async function readPage(url: string, params: Params, call: LocalCall, parts: PageParts): Promise<GrowingRow> {
+/** The pages, read side by side. */
+async function readAll(urls: readonly string[], params: Params, call: LocalCall, parts: PageParts) {
   const { clock } = parts;
-  const wanted: PagesWanted = { urls: [url], format: params.format, mainContent: params.main_content };
-  const row = new GrowingRow(url, wanted);
+  const { format, main_content: mainContent } = params;
   const ladder = parts.ladder();
-  const endMs = clock.elapsedMs() + WHOLE_MS_MAX;
-  const rungParts = parts.rungParts(call.payer, ladder, (one) => call.call(one));
-  for (const rung of ladder.rungs.filter(({ hard }) => hard !== true)) {
-    if (row.isDone || call.signal.aborted) break;
-    const fromMs = clock.elapsedMs();
-    const action = rungAction(rung, params.format);
-    const late: RungOutcome = { kind: "failed", action, id: null, why: "it took too long" };
-    const leftMs = endMs - fromMs;
-    const outcome =
-      leftMs <= 0
-        ? ({ kind: "skipped", action, why: "time" } as const)
-        : await bounded((signal) => readRung(rung, wanted, signal, rungParts), late, {
-            msMax: Math.min(RUNG_MS_MAX, leftMs),
-            signal: call.signal,
-          });
-    row.note(rung, outcome, clock.elapsedMs() - fromMs, rung.cents);
-  }
-  return row;
+  const rungParts = parts.rungParts(call.payer, ladder, call);
+  const bounds = { clock, untilMs: clock.elapsedMs() + WHOLE_MS_MAX, signal: call.signal };
+  const reader = new PageReader({
+    rungs: cheapRungs(ladder),
+    canAsk: (rung) => cannotAsk(rung, format, rungParts) === null,
+    signal: call.signal,
+    patienceMs: SYNC_PATIENCE_MS,
+    async ask(rung, rows) {
+      const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
+      noteAsked(rung, rows, await askRung(rung, wanted, bounds, rungParts), rung.cents);
+      return "asked";
+    },
+  });
+  const rows = urls.map((url) => new GrowingRow(url, { format, mainContent }));
+  await Promise.all(rows.map((row) => reader.read(row)));
+  return rows;
 }
 
 export function onescrapeAction(parts: PageParts): LocalAction {
@@ -77,9 +81,10 @@ export function onescrapeAction(parts: PageParts): LocalAction {
       quoteCents: ({ urls }) => pagesOf(urls).length * CENTS_EACH,
     },
     upstreamCentsMax: ({ urls }) => pagesOf(urls).length * UPSTREAM_CENTS_EACH,
+    needs: () => neededBy(cheapRungs(parts.ladder()), parts),
     async run(params, call) {
       const urls = pagesOf(params.urls);
-      const read = await Promise.all(urls.map((url) => readPage(url, params, call, parts)));
+      const read = await readAll(urls, params, call, parts);
       const document = read.find(({ noPage }) => noPage === "onescrape_document");
       if (document !== undefined) {
         const detail = { detail: `${document.url} is a document and no page, by what its server says` };
@@ -88,6 +93,11 @@ export function onescrapeAction(parts: PageParts): LocalAction {
       const rows = read.map((row) => row.end());
       const readCount = rows.filter(({ content }) => content !== null).length;
       const calls = callsOf(rows);
+      const unable = calls.filter(({ skipped }) => skipped !== undefined && UNABLE.has(skipped));
+      if (unable.length > 0 && unable.length === calls.length) {
+        const detail = { detail: `rungs that read pages as ${params.format}` };
+        return new GatewayError("upstream_not_configured", { detail, data: { calls } });
+      }
       if (readCount === 0) {
         const detail = { detail: "every way that was tried met a wall, an empty page or an error." };
         return new GatewayError("all_blocked", { detail, data: { calls } });

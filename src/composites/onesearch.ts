@@ -8,8 +8,9 @@ import { classify, type Intent } from "./classify.ts";
 import { type Evidence, merged } from "./evidence.ts";
 import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
-import { type ReadPage, readArchived, readPages } from "./read-pages.ts";
+import { neededBy } from "./pages/read-rung.ts";
 import { type FacetFound, searchFacet } from "./search-facet.ts";
+import { type ReadPage, readArchived, readPages, rungsOf } from "./search-pages.ts";
 import { hasFrame, type SearchParams, searchParams } from "./search-params.ts";
 import { SourceCalls, type SourceDeps } from "./source-calls.ts";
 
@@ -123,9 +124,9 @@ class Onesearch {
   #fetch(facet: string, urls: readonly string[], tags: readonly string[]): Promise<ReadonlyMap<string, ReadPage>> {
     const { asOf } = this.#params;
     const { clock, pages } = this.#deps;
-    const reader = { clock, pages, calls: this.#calls, call: this.#call };
-    if (asOf !== undefined) return readArchived(facet, urls, asOf, { archive: this.#spec.archive, reader });
-    return readPages(facet, urls, tags, reader);
+    const reading = { clock, pages, calls: this.#calls, call: this.#call };
+    if (asOf !== undefined) return readArchived(facet, urls, asOf, { ...reading, archive: this.#spec.archive });
+    return readPages(facet, urls, tags, reading);
   }
 
   /** The pages that the caller names, instead of a search. */
@@ -167,6 +168,14 @@ class Onesearch {
   }
 }
 
+/** Any of its sources will do, and where pages can be read by any rung, that. */
+function neededFor({ facets, pages }: OnesearchDeps): readonly string[] | null {
+  const { facets: named, scrape, archive } = facets();
+  const needed = neededBy(rungsOf(scrape, pages.ladder()), pages);
+  const sources = Object.values(named).flatMap((facet) => facet.sources.map(({ action }) => action));
+  return needed === null ? null : [...needed, archive.action, ...sources];
+}
+
 const EXAMPLE: JsonObject = { query: "recent advances in battery recycling" };
 
 function searchAction(action: string, description: string, deps: OnesearchDeps): LocalAction {
@@ -192,6 +201,7 @@ function searchAction(action: string, description: string, deps: OnesearchDeps):
     params: searchParams,
     price: { mode: "fixed", cents: PRICE_CENTS },
     upstreamCentsMax: () => UPSTREAM_CENTS_MAX,
+    needs: () => neededFor(deps),
     run: (params, call) => new Onesearch(params, call, deps).run(),
     example: { params: EXAMPLE },
   });

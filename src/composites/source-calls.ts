@@ -38,13 +38,14 @@ export class SourceCalls {
   readonly records: CallRecord[] = [];
   readonly #call: LocalCall;
   readonly #deps: SourceDeps;
-  readonly #untilMs: number;
+  /** On `clock.elapsedMs()`. */
+  readonly untilMs: number;
 
   /** All of its calls together have so many milliseconds. */
   constructor(call: LocalCall, deps: SourceDeps, msMax: number) {
     this.#call = call;
     this.#deps = deps;
-    this.#untilMs = deps.clock.elapsedMs() + msMax;
+    this.untilMs = deps.clock.elapsedMs() + msMax;
   }
 
   isConfigured(action: string): boolean {
@@ -77,7 +78,7 @@ export class SourceCalls {
     make: (wanted: readonly WantedCall[]) => Promise<InnerAnswer>,
   ): Promise<InnerAnswer | null> {
     const name = wanted.map(({ action }) => action).join(",");
-    const leftMs = this.#untilMs - this.#deps.clock.elapsedMs();
+    const leftMs = this.untilMs - this.#deps.clock.elapsedMs();
     if (leftMs < LEFT_MS_MIN) return this.skip(facet, name, "out_of_time");
     const msMax = Math.min(CALL_MS_MAX, leftMs);
     const answer = await make(wanted.map((one) => ({ ...one, msMax })));
@@ -95,17 +96,25 @@ export class SourceCalls {
     return answer;
   }
 
-  /** A fetch of our own, which is no call of anybody's. */
+  /** A fetch of our own, which is no call of a vendor's. */
   noteOwn(own: {
     readonly facet: string;
-    readonly provider: string;
+    /** As actions are named. */
     readonly action: string;
+    /** Of its leg. */
+    readonly id: string | null;
     readonly ms: number;
     readonly results: number;
   }): void {
-    const { ms, results, ...named } = own;
-    const ok = results > 0;
-    this.records.push({ ...named, ok, charged_cents: 0, latency_ms: Math.round(ms), results });
+    const { facet, action, id, ms, results } = own;
+    this.records.push({
+      ...named(facet, action),
+      ok: results > 0,
+      charged_cents: 0,
+      latency_ms: Math.round(ms),
+      results,
+      ...(id === null ? {} : { transaction_id: id }),
+    });
   }
 
   /** How many results the call with this id has brought. */

@@ -1,7 +1,7 @@
 // What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
 import type { PageLadderSpec } from "../catalog/tier.ts";
 import type { Clock } from "../clock.ts";
-import { createDirect, type Direct, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
+import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
 import { createExtractor } from "../composites/pages/extractor.ts";
 import { createHostPace, type HostPace, NO_PACE, sharedPace } from "../composites/pages/host-pace.ts";
 import type { PageParts } from "../composites/pages/parts.ts";
@@ -73,13 +73,18 @@ export function openPages({ config, catalog, clock, sharedRecords, internet = {}
       return ladder;
     },
     mayUsePort: (port) => (internet.allowForTests ?? []).some((pair) => pair.endsWith(`:${port}`)),
-    rungParts: (payer, ladder, call) => ({
-      direct: payer.sandbox ? sandbox : live,
-      extractor,
-      ladder,
-      call,
-      isServed: (action) => catalog.current().action(action, payer)?.configured === true,
-    }),
+    extractor,
+    readsDirectly: config.directFetch,
+    rungParts(payer, ladder, calls) {
+      const direct = payer.sandbox ? sandbox : live;
+      return {
+        direct: direct === null ? null : directLeg(direct, calls),
+        extractor,
+        ladder,
+        call: (wanted) => calls.call(wanted),
+        isServed: (action) => catalog.current().action(action, payer)?.configured === true,
+      };
+    },
     async close() {
       publicFetch.close();
       await extractor.close();

@@ -13,7 +13,7 @@ import {
   type Served,
   type Stopped,
 } from "../catalog/job-kind.ts";
-import type { InnerAnswer, InnerCalls, WantedCall } from "../catalog/local-action.ts";
+import type { InnerAnswer, InnerCalls, OwnDone, OwnWork, WantedCall } from "../catalog/local-action.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
@@ -140,6 +140,10 @@ export class JobRun implements RunningJob {
     return this.#own.race(wanted);
   }
 
+  own<T>(work: OwnWork<T>): Promise<OwnDone<T>> {
+    return this.#own.own(work);
+  }
+
   part(): JobPart {
     const spend = this.spend.part();
     return { ...this.#provenFirst(this.#calls.paidBy(spend)), end: spend.end };
@@ -149,21 +153,25 @@ export class JobRun implements RunningJob {
   #provenFirst(calls: InnerCalls): InnerCalls {
     return {
       call: async (wanted) => {
-        await this.beforePaidStep();
+        await this.#beforePaidStep();
         return calls.call(wanted);
       },
       ladder: async (wanted) => {
-        await this.beforePaidStep();
+        await this.#beforePaidStep();
         return calls.ladder(wanted);
       },
       race: async (wanted) => {
-        await this.beforePaidStep();
+        await this.#beforePaidStep();
         return calls.race(wanted);
+      },
+      own: async (work) => {
+        await this.#beforePaidStep();
+        return calls.own(work);
       },
     };
   }
 
-  async beforePaidStep(): Promise<void> {
+  async #beforePaidStep(): Promise<void> {
     this.#moved();
     const [standing] = await Promise.all([
       this.#deps.ledger.standing(this.job.hold).catch(this.#proven.away),

@@ -1,8 +1,9 @@
 // What the caller is told when every route has failed, or the one that was answering broke.
 import { GatewayError } from "../errors.ts";
-import { FAILURES } from "../failures.ts";
+import { FAILURES, type FailureRow } from "../failures.ts";
 import type { Plan } from "../plan.ts";
 import type { AttemptFailure, Leg } from "../route.ts";
+import { isRecord } from "../upstream/json-pointer.ts";
 
 const CONFLICT = 409;
 /** When to try again what a provider will take as soon as it has done with other calls, where it does not say itself. */
@@ -25,6 +26,14 @@ function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefine
   return refusal ?? trouble ?? failures.findLast(isFromCaller) ?? failures.at(-1);
 }
 
+/** The vendor's body as `data` has it; nothing where it is not for the caller. */
+function bodyFields(failure: AttemptFailure | undefined): object {
+  if (failure?.vendorBody === undefined) return {};
+  const { passesBody }: FailureRow = FAILURES[failure.kind];
+  const { vendorBody } = failure;
+  return passesBody === true && isRecord(vendorBody) ? vendorBody : { vendor: vendorBody };
+}
+
 /** As much of a plan as its failures are told by. */
 export type FailedPlan = Pick<Plan, "asked" | "failedStatus" | "timedOutStatus">;
 
@@ -44,7 +53,7 @@ export function failureError(
     status,
     ms: Math.round(ms),
   }));
-  const data = { attempts: tried, ...(failure?.vendorBody === undefined ? {} : { vendor: failure.vendorBody }) };
+  const data = { attempts: tried, ...bodyFields(failure) };
   if (failure?.told !== undefined) return failure.told;
   if (failure === undefined)
     return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });

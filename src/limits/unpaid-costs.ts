@@ -1,12 +1,15 @@
 // What calls that were free for an account have cost us today: misses that are free, pages that were walls, jobs that found nothing.
-// Vendors took their price for them; an account that makes many and pays for little would have us pay for its work.
+// Vendors took their price for them, and fetches of our own went out; an account that makes many and pays for little would have us pay
+// for its work.
 import type { Clock } from "../clock.ts";
-import { add, most, type Nano, part, ZERO } from "../money.ts";
+import { add, most, type Nano, nanoFromCents, part, ZERO } from "../money.ts";
 import type { Leg } from "../route.ts";
 
+export type UnpaidLeg = Pick<Leg, "failure" | "upstreamNano" | "own">;
+
 export interface UnpaidCosts {
-  /** Counts an ended call of an account: what was charged, and where that is nothing, what vendors took for their answers. */
-  note(accountId: string, chargedNano: Nano, legs: readonly Pick<Leg, "failure" | "upstreamNano">[]): void;
+  /** Counts an ended call of an account: what was charged, and where that is nothing, what vendors took for their answers and what our own work comes to. */
+  note(accountId: string, chargedNano: Nano, legs: readonly UnpaidLeg[]): void;
   /** Whole seconds until the account may make such calls again; null: it may. */
   refusedForSeconds(accountId: string): number | null;
 }
@@ -27,6 +30,16 @@ interface Day {
 const DAY_MS = 86_400_000;
 /** Who pays for its calls may have this part of that in free ones: one in two, where `freeNano` is less. */
 const PAID_PARTS = 2;
+/**
+ * What a fetch of our own counts, whatever came of it: it costs traffic, a socket for seconds, and the patience of whoever is asked. So
+ * many pages that all turn out unreadable are no free way to have us ask somebody again and again.
+ */
+const OWN_NANO = nanoFromCents(0.01);
+
+function unpaidOf({ failure, upstreamNano, own }: UnpaidLeg): Nano {
+  if (own === true) return OWN_NANO;
+  return failure === null ? upstreamNano : ZERO;
+}
 
 /**
  * In memory, of this process, for the UTC day. What a vendor failed at is not counted: an outage is nobody's abuse, and costs us
@@ -47,10 +60,7 @@ export function createUnpaidCosts({ clock, freeNano, accountsMax = 100_000 }: Un
   return {
     note(accountId, chargedNano, legs) {
       if (freeNano === null) return;
-      const unpaidNano =
-        chargedNano > 0
-          ? ZERO
-          : legs.reduce((sum, leg) => (leg.failure === null ? add(sum, leg.upstreamNano) : sum), ZERO);
+      const unpaidNano = chargedNano > 0 ? ZERO : legs.reduce((sum, leg) => add(sum, unpaidOf(leg)), ZERO);
       if (chargedNano === ZERO && unpaidNano === ZERO) return;
       enter();
       const known = accounts.get(accountId);

@@ -47,7 +47,8 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
 
 /** Whether a function of ours has somebody to do it with. */
 function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
-  return local.needs?.().some((id) => catalog.action(id, audience)?.configured === true) ?? true;
+  const needed = local.needs?.() ?? null;
+  return needed === null || needed.some((id) => catalog.action(id, audience)?.configured === true);
 }
 
 function fromUs(local: LocalAction, served: Pick<CatalogAction, "configured" | "inSandbox">): CatalogAction {

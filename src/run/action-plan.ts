@@ -6,7 +6,7 @@ import { jobIdOf } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
-import { add, callsAffordable, type Nano, nanoFromCents, ZERO } from "../money.ts";
+import { add, callsAffordable, least, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import { type Audience, type HoldSpec, isAccountPayer, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
@@ -188,7 +188,12 @@ export async function actionPlan(
   if (serving instanceof GatewayError) return serving;
   const { offeredBy, candidates, upstreamNanoMax, ...served } = serving;
   const cents = quoteCents(price, params, row);
-  const quoteNano = nanoFromCents(cents);
+  const { maxCostNano } = order;
+  if (price.needsMaxCost === true && maxCostNano === null) {
+    return new GatewayError("max_cost_required", { detail: { asked: action.id }, param: "max_cost_cents" });
+  }
+  const mostNano = nanoFromCents(cents);
+  const quoteNano = price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
   const free = isFree(price);
   const plan: Plan = {
     operation: "run",
@@ -198,7 +203,7 @@ export async function actionPlan(
     quote: quoteOf(quoteNano, upstreamNanoMax),
     hold: holdOf(call, order, payer),
     whilePaused: free,
-    maxCostNano: order.maxCostNano,
+    maxCostNano,
     mayBeFree: !free && endsFree(action) && (action.local?.launches !== undefined || upstreamNanoMax() > 0),
     slots: slotsOf(action),
     inference: false,

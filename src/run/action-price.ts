@@ -57,14 +57,18 @@ export interface CostParts {
   readonly reading: Reading;
 }
 
+function upstreamNano(charged: Nano, { needsMaxCost }: PriceSpec, served: CostParts["served"], reading: Reading): Nano {
+  if (served === null) return ZERO;
+  if (needsMaxCost === true) return charged;
+  return nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true));
+}
+
 /** What a call cost the caller and us. */
 export function actionCost({ price, priceVersion, quoteNano, served, reading }: CostParts): Cost {
+  const charged = chargeNano(price, quoteNano, reading);
   return {
-    chargeNano: chargeNano(price, quoteNano, reading),
-    upstreamNano:
-      served === null
-        ? ZERO
-        : nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true)),
+    chargeNano: charged,
+    upstreamNano: upstreamNano(charged, price, served, reading),
     usage: null,
     estimated: false,
     priceVersion,

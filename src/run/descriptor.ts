@@ -19,6 +19,8 @@ export interface PriceShown {
   readonly max_cents?: number;
   readonly unit?: string;
   readonly free_on_miss: boolean;
+  /** A call has to bring `max_cost_cents`, and is 402 `max_cost_required` without it. */
+  readonly max_cost_required?: true;
 }
 
 export interface Descriptor {
@@ -64,10 +66,11 @@ export function priceCentsMin({ facts }: CatalogAction): number {
   return mode === "fixed" ? cents : minCents;
 }
 
-export function priceShown({ mode, cents, minCents, unit, freeOnMiss = false }: PriceSpec): PriceShown {
+export function priceShown({ mode, cents, minCents, unit, freeOnMiss = false, needsMaxCost }: PriceSpec): PriceShown {
   const unitShown = unit === undefined ? {} : { unit };
   if (mode === "fixed") return { mode, cents, ...unitShown, free_on_miss: freeOnMiss };
-  return { mode, min_cents: minCents ?? 0, max_cents: cents, ...unitShown, free_on_miss: freeOnMiss };
+  const required = needsMaxCost === undefined ? {} : { max_cost_required: needsMaxCost };
+  return { mode, min_cents: minCents ?? 0, max_cents: cents, ...unitShown, free_on_miss: freeOnMiss, ...required };
 }
 
 /** Without the noise of binary fractions: 0.1 three times is 0.3. */

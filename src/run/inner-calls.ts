@@ -1,6 +1,14 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
 import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
-import type { ChatAnswer, InnerAnswer, InnerCalls, WantedCall, WantedChat } from "../catalog/local-action.ts";
+import type {
+  ChatAnswer,
+  InnerAnswer,
+  InnerCalls,
+  OwnDone,
+  OwnWork,
+  WantedCall,
+  WantedChat,
+} from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
@@ -15,6 +23,7 @@ import { atPointer } from "../upstream/json-pointer.ts";
 import { notConfigured } from "./action-catalog.ts";
 import { actionPlan } from "./action-plan.ts";
 import type { ActionPlan, RunDeps } from "./deps.ts";
+import { OURSELVES } from "./local-candidate.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readParams } from "./read-call.ts";
 
@@ -65,6 +74,19 @@ class Calls implements CountedCalls {
     return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
   }
 
+  async own<T>({ name, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
+    const { clock } = this.#deps.kernel;
+    const fromMs = clock.elapsedMs();
+    const done = await run();
+    const came = outcome(done);
+    if (came === "not_made") return { id: null, done };
+    const { at, id } = this.#begin(name);
+    const leg = this.#left.legs[at];
+    const ms = clock.elapsedMs() - fromMs;
+    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: came === "answered" ? null : came, ms, own: true };
+    return { id, done };
+  }
+
   legs(): readonly Leg[] {
     return [...this.#left.legs, ...this.#left.failed];
   }
@@ -76,7 +98,7 @@ class Calls implements CountedCalls {
   /** A leg for a call that begins. */
   #begin(name: string): { readonly at: number; readonly id: string } {
     const at = this.#left.legs.length;
-    const leg = { provider: "tollgate", model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
+    const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
     this.#left.legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
     return { at, id: `${this.#outer.id}.${at + 1}` };
   }

@@ -11,7 +11,7 @@ import { VendorFailure } from "../upstream/vendor-failure.ts";
 import type { RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */
-const PROVIDER = "tollgate";
+export const OURSELVES = "tollgate";
 
 const NOTHING = { usage: null, delivered: { text: "", bytes: 0 }, upstreamCostNano: null, skippedEvents: 0 };
 
@@ -99,7 +99,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
   const name = `${local.service}/${local.action}`;
   const { id, payer, msMax, sandboxFault } = order;
   const { clock, onBroken } = deps.kernel;
-  const { provider = PROVIDER } = local;
+  const { provider = OURSELVES } = local;
   return {
     provider,
     model: name,
@@ -124,6 +124,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           call: (wanted) => calls.call(wanted),
           ladder: (wanted) => calls.ladder(wanted),
           race: (wanted) => calls.race(wanted),
+          own: (work) => calls.own(work),
           chat: (wanted) => calls.chat(wanted),
         };
         return local.run(params, call);

@@ -5,18 +5,20 @@ import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const govlaws = await wire("govlaws");
 const data = ["apex-db", "rxatlas", "trialbase-db", "recallradar"];
+const retail = ["martin-estate", "sayer-and-stone"];
 
 it("lists every action of every one of them as not configured, and says what it waits for", async () => {
   const catalog = await shippedCatalog({ contact: "a b@c.org" });
   const ids = [
     ...["search", "resolve"].map((name) => `govlaws/${name}`),
     ...data.flatMap((id) => [`${id}/search`, `${id}/get`]),
+    ...retail.flatMap((id) => ["catalog", "product", "purchase", "order"].map((name) => `${id}/${name}`)),
   ];
   for (const id of ids) {
     expect(catalog.action(id, { sandbox: false })).toMatchObject({ configured: false });
     expect(catalog.action(id, { sandbox: true })).toMatchObject({ configured: true });
   }
-  for (const id of ["govlaws", ...data]) {
+  for (const id of ["govlaws", ...data, ...retail]) {
     expect(catalog.adapters({ sandbox: false }).get(id)?.spec.waitsFor).toMatch(/paid call by call/);
   }
 });
@@ -71,5 +73,67 @@ describe.each([
     expect(merchant.refuses("search", { filters: { "a b": "x" } })).toEqual(["filters.a b"]);
     for (const bad of ["", "..", "a/b", "a?b", "a#b", "a%2fb"])
       expect(merchant.refuses("get", { id: bad })).toEqual(["id"]);
+  });
+});
+
+const TO = { name: "Ada", address_line1: "1 Example Street", city: "Napa", state: "CA", zip: "94558" };
+
+describe("martin-estate", async () => {
+  const wine = await wire("martin-estate");
+  const bottle = { product: "cabernet-sauvignon-2021", email: "a@example.com", shipping: TO };
+
+  it("sends a purchase as the merchant has it, and the order that a verified buyer goes on with", () => {
+    const sent = wine.send("purchase", { ...bottle, quantity: 2, gift_note: "Cheers", order_id: "ord_1" });
+    expect([sent.method, sent.url]).toEqual(["POST", "https://agents.martinestate.com/purchase"]);
+    expect(sent.body).toEqual({
+      product_id: "cabernet-sauvignon-2021",
+      quantity: 2,
+      email: "a@example.com",
+      shipping: { ...TO, country: "US" },
+      gift_note: "Cheers",
+      order_id: "ord_1",
+    });
+    expect(wine.send("product", { slug: "cabernet-sauvignon-2021" }).url).toBe(
+      "https://agents.martinestate.com/catalog/cabernet-sauvignon-2021",
+    );
+  });
+
+  it("takes a 403 with a verify_url for a buyer who is to be verified, and any other for a refusal of ours", () => {
+    const body = { error: "verification_required", verify_url: "https://verify.example/1", order_id: "ord_1" };
+    expect(wine.means("purchase", { status: 403, body }).verdict).toBe("caller_unverified");
+    expect(wine.means("purchase", { status: 403, body: {} }).verdict).toBe("provider_auth_failed");
+  });
+
+  it.each([
+    [{ ...bottle, gift_note: "x".repeat(301) }, "gift_note"],
+    [{ ...bottle, shipping: { ...TO, state: "California" } }, "shipping.state"],
+    [{ ...bottle, shipping: { ...TO, country: "DE" } }, "shipping.country"],
+    [{ ...bottle, quantity: 0 }, "quantity"],
+    [{ ...bottle, email: "nobody" }, "email"],
+    [{ ...bottle, product: "../orders" }, "product"],
+  ])("refuses %j, naming %s", (params, field) => {
+    expect(wine.refuses("purchase", params)).toEqual([field]);
+  });
+});
+
+describe("sayer-and-stone", async () => {
+  const jewelry = await wire("sayer-and-stone");
+  const to = { email: "a@example.com", shipping: TO };
+
+  it("buys by a sku, or by a name with options", () => {
+    const bySlug = { ...to, product_slug: "signet-ring", options: { metal: "14k" } };
+    expect(jewelry.send("purchase", { ...to, sku: "SR-14K-7" }).body).toMatchObject({ sku: "SR-14K-7", quantity: 1 });
+    expect(jewelry.send("purchase", bySlug).body).toMatchObject({
+      product_slug: "signet-ring",
+      options: { metal: "14k" },
+    });
+  });
+
+  it.each([
+    [to, "sku"],
+    [{ ...to, sku: "S", product_slug: "signet-ring" }, "sku"],
+    [{ ...to, sku: "S", options: { metal: "14k" } }, "options"],
+  ])("refuses %j, naming %s", (params, field) => {
+    expect(jewelry.refuses("purchase", params)).toEqual([field]);
   });
 });

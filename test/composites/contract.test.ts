@@ -224,6 +224,11 @@ describe("fields", () => {
   });
 });
 
+const WINE = {
+  product: "cabernet-sauvignon-2021",
+  email: "ada@example.com",
+  shipping: { name: "Ada", address_line1: "1 Example Street", city: "Napa", state: "CA", zip: "94558" },
+};
 const long = (count: number, one: (n: number) => string) => Array.from({ length: count }, (_, n) => one(n));
 const page = (n: number) => at(`/p${n}`);
 const email = (n: number) => `p${n}@example.com`;
@@ -307,6 +312,44 @@ describe("codes (7) and limits (8), nothing charged", () => {
       query: "founders",
     });
     expect([nobody.status, nobody.json.error]).toEqual([401, "invalid_token"]);
+  });
+
+  it("402 max_cost_required where a purchase names its price itself: nothing runs; the value is held, and is the cap", async () => {
+    const buyer = await gateway.account({ creditCents: 20_000 });
+    const { json: wine } = await gateway.run(buyer, "martin-estate/purchase", WINE);
+    expect([wine.error, wine.charged_cents]).toEqual(["max_cost_required", 0]);
+    expect([await gateway.balanceCents(buyer), await gateway.heldCents(buyer)]).toEqual([20_000, 0]);
+    const described = await fetch(`${gateway.url}/api/run/martin-estate/purchase`, {
+      headers: { authorization: `Bearer ${buyer.key}` },
+    });
+    expect(await described.json()).toMatchObject({
+      data: { price: { mode: "capped", max_cost_required: true }, effect: "write" },
+    });
+    // The bottle costs $125.
+    const paid = await gateway.run(buyer, "martin-estate/purchase", { ...WINE, max_cost_cents: 15_000 });
+    expect([paid.status, paid.json]).toMatchObject([
+      200,
+      { ok: true, charged_cents: 12_500, data: { status: "paid" } },
+    ]);
+    const { order_id } = paid.json.data as { order_id: string };
+    const told = await gateway.run(buyer, "martin-estate/order", { order_id });
+    expect(told.json).toMatchObject({ ok: true, charged_cents: 0, data: { order_id } });
+    const poor = await gateway.run(buyer, "martin-estate/purchase", { ...WINE, max_cost_cents: 8_000 });
+    expect([poor.status, poor.json.error]).toEqual([402, "insufficient_balance"]);
+    const { json: kept } = await gateway.admin("GET", `/admin/v1/transactions/${paid.json.transaction_id}`);
+    expect(kept).toMatchObject({ charged_cents: 12_500, upstream_nano_usd: 125_000_000_000 });
+  });
+
+  it("403 with verify_url where the seller has to know the buyer: free; the order_id goes on with it", async () => {
+    const buyer = await gateway.account({ creditCents: 20_000 });
+    const wanted = { ...WINE, max_cost_cents: 15_000 };
+    const fault = { "x-tollgate-sandbox-fault": "means-caller_unverified" };
+    const stopped = await gateway.run(buyer, "martin-estate/purchase", wanted, fault);
+    expect([stopped.status, stopped.json.error, stopped.json.charged_cents]).toEqual([403, "verification_required", 0]);
+    expect(stopped.json.data).toMatchObject({ verify_url: expect.any(String) });
+    expect([await gateway.balanceCents(buyer), await gateway.heldCents(buyer)]).toEqual([20_000, 0]);
+    const verified = await gateway.run(buyer, "martin-estate/purchase", { ...wanted, order_id: "ord_1" });
+    expect(verified.json).toMatchObject({ ok: true, charged_cents: 12_500 });
   });
 
   it("429 too_many_inflight of a kind, while the other kind goes on", async () => {

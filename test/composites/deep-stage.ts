@@ -75,16 +75,19 @@ export interface DeepKinds {
 export function deepKinds(records: Records): DeepKinds {
   const rows = createJobRows({ records, bytesMax: 64 * 1_048_576 });
   const places = new RowPlaces(256);
+  const extractor = { extract: async () => null, close: async () => {} };
   const parts = {
     clock: systemClock,
     ladder: () => ladder,
     mayUsePort: () => true,
-    rungParts: (_: unknown, of: PageLadderSpec, call: InnerCalls["call"]) => ({
+    extractor,
+    readsDirectly: false,
+    rungParts: (_: unknown, of: PageLadderSpec, calls: Pick<InnerCalls, "call">) => ({
       direct: null,
-      extractor: { extract: async () => null, close: async () => {} },
+      extractor,
       ladder: of,
       isServed: (action: string) => SERVED.has(action),
-      call,
+      call: (wanted: WantedCall) => calls.call(wanted),
     }),
   };
   const finder = () => people;

@@ -204,17 +204,29 @@ describe("of what the vendor answers", () => {
   });
 });
 
-it("without a search vendor is 503 upstream_not_configured", async () => {
-  const bare = await startAcmeGateway();
+it("without a vendor, and without our own fetch, every composite that needs one is 503 upstream_not_configured, and is listed so", async () => {
+  const bare = await startAcmeGateway({ DIRECT_FETCH: "0" });
   try {
     const answer = await bare.run(await bare.live({ creditCents: 100 }), "core/onefind", { query: "founders" });
     expect([answer.status, answer.json.error, answer.json.charged_cents]).toEqual([503, "upstream_not_configured", 0]);
     const account = await bare.live({ creditCents: 100 });
     const launch = await bare.run(account, "core/onefind-deep", { rows: ["ada@example.com"] });
     expect([launch.status, launch.json.error, launch.json.charged_cents]).toEqual([503, "upstream_not_configured", 0]);
-    for (const action of ["onefind", "onefind-deep"]) {
+    for (const action of ["onescrape", "onescrape-deep"]) {
+      const { status, json } = await bare.run(account, `core/${action}`, { urls: ["https://example.com/"] });
+      expect([action, status, json.error, json.charged_cents]).toEqual([action, 503, "upstream_not_configured", 0]);
+    }
+    const { data: index } = (await (await fetch(`${bare.url}/api/run`)).json()) as {
+      data: { service: string; action: string; status: string; sandbox: boolean }[];
+    };
+    // Those that search have sources without a key, and advice goes by rules.
+    const statuses = { onefind: "not_configured", "onefind-deep": "not_configured", onescrape: "not_configured" };
+    const others = { "onescrape-deep": "not_configured", onesearch: "available", supersearch: "available" };
+    for (const [action, status] of Object.entries({ ...statuses, ...others, consult: "available" })) {
       const response = await fetch(`${bare.url}/api/run/core/${action}`);
-      expect(await response.json()).toMatchObject({ data: { status: "not_configured" } });
+      expect(await response.json()).toMatchObject({ data: { action, status, sandbox: true } });
+      const row = index.find((one) => one.service === "core" && one.action === action);
+      expect(row).toMatchObject({ action, status, sandbox: true });
     }
   } finally {
     await bare.stop();

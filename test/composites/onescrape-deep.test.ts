@@ -297,6 +297,19 @@ describe("core/onescrape-deep in the sandbox", () => {
   const isOver = ({ status }: Seen) => status === "succeeded" || status === "failed";
   const site = (path: string) => `https://example.com${path}`;
 
+  it("reads 50 URLs of one host, each once and each paid once", async () => {
+    const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const urls = Array.from({ length: 50 }, (_, n) => site(`/page/${n}`));
+    const launched = await ask(account, "onescrape-deep", { urls });
+    const seen = await polled(account, String(launched.job_id), isOver);
+    expect(seen.at(-1)).toMatchObject({
+      status: "succeeded",
+      charged_cents: 50,
+      result: { url_count: 50, row_count: 50, read_count: 50, spent_cents: 50, skipped_count: 0 },
+    });
+    expect(await gateway.money(account)).toMatchObject({ balance_cents: 950, held_cents: 0 });
+  });
+
   it("is told of by core/result while it runs, and with its rows once it is over", async () => {
     const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const urls = ["/", "/about", "/slow", "/thin"].map(site);

@@ -116,6 +116,31 @@ describe("core/onescrape", () => {
     expect(outside.heads.at(-1)).toMatch(/user-agent: Tollgate\/\S+ \(ops@gate\.example\)/i);
   });
 
+  it("is one posting in which each of our own fetches is a leg that costs nothing, and the hop names it", async () => {
+    pages = (socket, path) => (path === "/cut" ? socket.destroy() : say(socket, HTML, PAGE));
+    const { json } = await run(live, { urls: [at("/story"), at("/cut"), at("/private")] });
+    const id = String(json.transaction_id);
+    const { json: told } = await gateway.admin("GET", `/admin/v1/transactions/${id}`);
+    const legs = (told.legs as { vendor: string; service: string; action: string; upstream_nano_usd: number }[]).map(
+      ({ vendor, service, action, ...leg }) => ({ name: `${vendor} ${service}/${action}`, ...leg }),
+    );
+    const own = legs.filter(({ name }) => name === "tollgate direct/fetch");
+    expect(own.map((leg) => [(leg as { ok?: boolean }).ok, leg.upstream_nano_usd]).sort()).toEqual([
+      [false, 0],
+      [false, 0],
+      [true, 0],
+    ]);
+    const [read, cut, forbidden] = json.data?.rows ?? [];
+    expect(read?.hops[0]).toMatchObject({ ok: true, transaction_id: expect.stringMatching(`^${id}\\.[123]$`) });
+    expect(cut?.hops[0]).toMatchObject({ ok: false, transaction_id: expect.stringMatching(`^${id}\\.[123]$`) });
+    // The page was not fetched where robots.txt forbids it: what was asked for that is its leg.
+    expect(forbidden?.hops[0]).toMatchObject({ skipped: "robots" });
+    expect(forbidden?.hops[0]).not.toHaveProperty("transaction_id");
+    const headers = { authorization: `Bearer ${live.key}` };
+    const cited = await fetch(`${gateway.url}/api/v1/transactions/${read?.hops[0]?.transaction_id}`, { headers });
+    expect([cited.status, await cited.text()]).toEqual([200, expect.stringContaining('"service":"direct"')]);
+  });
+
   it("gives HTML, and the whole page, where asked", async () => {
     const { row } = await one("/story", { format: "html", main_content: false });
     expect(row).toMatchObject({ format: "html" });
@@ -135,7 +160,7 @@ describe("core/onescrape", () => {
     const { row, hops } = await one("/story");
     expect(row).toMatchObject({ provider: "firecrawl", title: "T", yield: 1, quality_flags: [], charged_cents: 1 });
     expect(hops).toEqual(["direct false", "exa not_configured", "firecrawl true"]);
-    expect(row?.hops[2]?.transaction_id).toMatch(/^tx_\w+\.1$/);
+    expect(row?.hops[2]?.transaction_id).toMatch(/^tx_\w+\.2$/);
   });
 
   it("is free where no rung has read any page", async () => {
@@ -251,6 +276,23 @@ describe("core/onescrape", () => {
 });
 
 describe("core/onescrape in the sandbox", () => {
+  it("reads an address of 2,000 characters, and each fragment of a page once", async () => {
+    const long = `https://example.com/${"x".repeat(2_000 - "https://example.com/".length)}`;
+    const { json } = await run(play, { urls: [long, `${long}#a`, `${long}#b`] });
+    expect(json).toMatchObject({ charged_cents: 2, data: { url_count: 1, read_count: 1, rows: [{ url: long }] } });
+  });
+
+  it("asks for pages that meet walls in one call, whose cent the first of them carries", async () => {
+    const urls = [1, 2, 3].map((n) => `https://example.com/wall/exa?${n}`);
+    const { json } = await run(play, { urls: [...urls, "https://example.com/about"] });
+    expect(json).toMatchObject({ charged_cents: 8, data: { read_count: 4 } });
+    const rows = json.data?.rows ?? [];
+    expect(rows.map(({ provider }) => provider)).toEqual(["exa", "exa", "exa", "direct"]);
+    const calls = rows.slice(0, 3).map(({ hops }) => hops[1]);
+    expect(new Set(calls.map((hop) => hop?.transaction_id)).size).toBe(1);
+    expect(calls.map((hop) => hop?.charged_cents)).toEqual([1, 0, 0]);
+  });
+
   it("reads the sandbox's pages and never the internet", async () => {
     const urls = ["example.com/about", "https://wall.example.com/firecrawl", at("/story"), "https://example.com/thin"];
     const { json } = await run(play, { urls });

@@ -65,8 +65,8 @@ it.each([
 it("reads a page by our own fetch first, which no vendor is needed for", async () => {
   const { json } = await search({ urls: ["https://example.com/some/article"] });
   expect(json.data).toMatchObject({
-    evidence: [{ source: "direct", format: "markdown", transaction_id: json.transaction_id }],
-    calls: [{ provider: "direct", action: "fetch", ok: true, results: 1 }],
+    evidence: [{ source: "direct", format: "markdown", transaction_id: `${json.transaction_id}.1` }],
+    calls: [{ provider: "direct", action: "fetch", ok: true, results: 1, transaction_id: `${json.transaction_id}.1` }],
   });
 });
 

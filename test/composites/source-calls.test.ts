@@ -19,6 +19,7 @@ function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 6
     call: refused,
     ladder,
     race: refused,
+    own: refused,
     chat: refused,
   };
   const isConfigured = (action: string) => action !== "acme/absent";

@@ -1,7 +1,7 @@
 // Jobs over real stores, with calls that a test sees, and launches as the kernel makes them.
 
 import type { JobKind, RunningJob } from "../../src/catalog/job-kind.ts";
-import { jobIdOf, type WantedCall } from "../../src/catalog/local-action.ts";
+import { type InnerCalls, jobIdOf, type WantedCall } from "../../src/catalog/local-action.ts";
 import { systemClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
@@ -50,10 +50,13 @@ export function callsOf(
   };
   const paidBy = (spend: Spending) => {
     const call = callBy(spend);
-    return { call, ladder: () => call(WANTED), race: () => call(WANTED) };
+    return { call, ladder: () => call(WANTED), race: () => call(WANTED), own: ownWork };
   };
   return { ...paidBy(outer.spend), chat, legs: () => legs, paidBy };
 }
+
+/** Work of a job's own, which leaves no leg here. */
+const ownWork: InnerCalls["own"] = async ({ run }) => ({ id: null, done: await run() });
 
 /** Goes `steps` steps, each a call and a save; waits at each for what the test says. Charges a cent a step. */
 export function stepping(steps: number, before: (job: RunningJob, step: number) => Promise<void> | void): JobKind {

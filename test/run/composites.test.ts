@@ -136,6 +136,38 @@ describe("a composite", () => {
   });
 });
 
+describe("work of a composite's own", () => {
+  const outcome = (done: string) =>
+    done === "refused" ? "not_made" : done === "late" ? "provider_timeout" : "answered";
+  const working = (said: string) => ({ name: "own/work", run: async () => said, outcome }) as const;
+
+  it("is a leg that costs nothing, whose id can be cited; what was not made leaves none", async () => {
+    play = async ({ call, own }) => {
+      const told = [await own(working("done")), await own(working("refused")), await own(working("late"))];
+      const { id } = await call(SEARCH);
+      return [...told.map((one) => [one.id?.split(".")[1] ?? null, one.done]), id.split(".")[1]];
+    };
+    const { answer } = await run();
+    expect(answer.json.data).toEqual([["1", "done"], [null, "refused"], ["2", "late"], "3"]);
+    const { json } = await gateway.admin("GET", `/admin/v1/transactions/${answer.json.transaction_id}`);
+    const ours = { vendor: "tollgate", service: "own", action: "work", upstream_nano_usd: 0 };
+    expect(json.legs).toMatchObject([
+      { ...ours, ok: true, reason: null },
+      { ...ours, ok: false, reason: "provider_timeout" },
+      { vendor: "acme", action: "search", upstream_nano_usd: 5_000_000 },
+      { vendor: "tollgate", service: "core", action: "composed", upstream_nano_usd: 0 },
+    ]);
+    expect(json.upstream_nano_usd).toBe(5_000_000);
+  });
+
+  it("that breaks breaks the composite, free", async () => {
+    play = ({ own }) => own({ ...working(""), run: () => Promise.reject(new Error("broken")) });
+    const { account, answer } = await run();
+    expect([answer.status, answer.json.error, answer.json.charged_cents]).toEqual([500, "internal_error", 0]);
+    expect(await gateway.heldCents(account)).toBe(0);
+  });
+});
+
 describe("a race of two actions", () => {
   it("is won by the first that answers, and the other is stopped", async () => {
     const closed = Promise.withResolvers<void>();

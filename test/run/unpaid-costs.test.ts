@@ -35,6 +35,17 @@ describe("what is counted", () => {
     expect(unpaid.refusedForSeconds("ada")).toBeNull();
   });
 
+  it("is what fetches of our own come to as well, whatever came of them: a hundredth of a cent each", () => {
+    const { unpaid } = begin(1);
+    const own = { failure: null, upstreamNano: ZERO, own: true } as const;
+    const cut = { ...own, failure: "caller_unsupported" } as const;
+    for (let call = 0; call < 50; call++) unpaid.note("ada", ZERO, [own, cut]);
+    expect(unpaid.refusedForSeconds("ada")).toBeNull();
+    unpaid.note("eve", nanoFromCents(2), [own, cut]);
+    unpaid.note("ada", ZERO, [cut]);
+    expect([unpaid.refusedForSeconds("ada"), unpaid.refusedForSeconds("eve")]).toEqual([12 * 3_600, null]);
+  });
+
   it("may be half of what the account paid that day, where that is more", () => {
     const { unpaid } = begin();
     unpaid.note("ada", nanoFromCents(100), [leg(60)]);
@@ -50,6 +61,22 @@ describe("what is counted", () => {
     const { unpaid } = begin(null);
     unpaid.note("ada", ZERO, [leg(5_000)]);
     expect(unpaid.refusedForSeconds("ada")).toBeNull();
+  });
+});
+
+describe("an account whose pages nobody can read", () => {
+  it("is refused further ones once our own fetches come to more than it may have, with no vendor at all", async () => {
+    const gateway = await startAcmeGateway({ UNPAID_COST_CENTS: "1" }, { internet: { resolve: async () => [] } });
+    const eve = await gateway.live({ creditCents: 100 });
+    const urls = Array.from({ length: 5 }, (_, n) => `https://nobody-${n}.example/`);
+    const read = async () => (await gateway.run(eve, "core/onescrape", { urls })).json.error;
+    let calls = 0;
+    let told = await read();
+    for (; told === "all_blocked" && calls < 50; calls++) told = await read();
+    // A hundred fetches are a cent; the call that passes it is still let in.
+    expect([told, calls]).toEqual(["unpaid_costs", 21]);
+    expect(await gateway.balanceCents(eve)).toBe(100);
+    await gateway.stop();
   });
 });
 

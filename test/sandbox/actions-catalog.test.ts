@@ -22,6 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
+/** Enough for what is bought at whatever it comes to. */
+const MAX_COST_CENTS = 15_000;
+const richAccount = () => gateway.account({ creditCents: 3 * MAX_COST_CENTS });
+
 interface Ran {
   readonly status: number;
   readonly requestId: string;
@@ -90,6 +94,7 @@ async function paramsOf(action: SoldAction, account: TestAccount): Promise<JsonO
     own[param] = valueAt(json.data ?? null, at) ?? null;
   }
   for (const name of action.offers[0]?.spec.files ?? []) own[name] = await storedFile(account);
+  if (action.facts.price.needsMaxCost === true) own.max_cost_cents = MAX_COST_CENTS;
   return own;
 }
 
@@ -126,7 +131,7 @@ it("sells actions", () => {
 
 describe("a call with the example's params", () => {
   it.concurrent.each(actions.map((action) => [action.id, action] as const))("%s", async (id, action) => {
-    const account = await gateway.account();
+    const account = await richAccount();
     const params = await paramsOf(action, account);
     const before = (await charges(account)).length;
     const { status, json, requestId } = await run(account, id, params);
@@ -175,7 +180,7 @@ const unmet: string[] = [];
 
 /** Plays the faults one after another; what was not told as an error. */
 async function wrongOnes(action: SoldAction): Promise<readonly string[]> {
-  const account = await gateway.account();
+  const account = await richAccount();
   const params = await paramsOf(action, account);
   const before = (await charges(account)).length;
   const wrong: string[] = [];

@@ -13,7 +13,7 @@ let ada: TestAccount;
 let eve: TestAccount;
 beforeAll(async () => {
   gateway = await startTestGateway();
-  [ada, eve] = [await gateway.account({ creditCents: 5_000 }), await gateway.account({ creditCents: 5_000 })];
+  [ada, eve] = [await gateway.account({ creditCents: 50_000 }), await gateway.account({ creditCents: 5_000 })];
 });
 afterAll(() => gateway.stop());
 
@@ -279,6 +279,7 @@ async function ownParams(action: (typeof owned)[number], account: TestAccount, i
     }
     params[param] = Array.isArray(params[param]) ? [ids.get(kind) ?? null] : (ids.get(kind) ?? null);
   }
+  if (action.facts.price.needsMaxCost === true) params.max_cost_cents = 15_000;
   return params;
 }
 

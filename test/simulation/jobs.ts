@@ -86,9 +86,10 @@ export class JobVendor {
       return { ok: true, id, action: STEP.action, provider: vendor, data: null, isMiss: false, ms: plan.stepMs };
     };
     const chat: CountedCalls["chat"] = () => Promise.reject(new Error("no job here asks a model"));
+    const own: CountedCalls["own"] = async ({ run }) => ({ id: null, done: await run() });
     const paidBy = (spend: Spending) => {
       const call = callBy(spend);
-      return { call, ladder: call, race: call };
+      return { call, ladder: call, race: call, own };
     };
     return { ...paidBy(outer.spend), chat, legs: () => legs, paidBy };
   }

@@ -1,7 +1,9 @@
 // The first rung: our own fetch of a page, with no vendor. Polite to every host, and obedient to what its robots.txt says.
 import robotsParser from "robots-parser";
+import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
+import type { FailureKind } from "../../failures.ts";
 import type { PublicAnswer } from "../../upstream/public-fetch.ts";
 import type { HostPace } from "./host-pace.ts";
 
@@ -50,6 +52,34 @@ export type DirectAnswer =
 
 export interface Direct {
   fetch(url: string, signal: AbortSignal): Promise<DirectAnswer>;
+}
+
+/** The fetch as a call that it is made for has it: a leg that costs nothing, whose id can be cited. */
+export interface DirectLeg {
+  fetch(url: string, signal: AbortSignal): Promise<{ readonly answer: DirectAnswer; readonly id: string | null }>;
+}
+
+/** What our own fetch is called where others name their action. */
+export const OWN_FETCH = "fetch";
+/** Its name among the legs. */
+const LEG = `direct/${OWN_FETCH}`;
+
+/**
+ * Whatever a page's own server does is no fault of a provider's: another rung may read it. For a page that robots.txt forbids somebody
+ * was asked as well.
+ */
+function outcomeOf(answer: DirectAnswer): "answered" | "not_made" | FailureKind {
+  if (answer.kind === "answer") return "answered";
+  return answer.kind === "skipped" && answer.why === "busy" ? "not_made" : "caller_unsupported";
+}
+
+export function directLeg(direct: Direct, calls: Pick<InnerCalls, "own">): DirectLeg {
+  return {
+    async fetch(url, signal) {
+      const { id, done } = await calls.own({ name: LEG, run: () => direct.fetch(url, signal), outcome: outcomeOf });
+      return { id, answer: done };
+    },
+  };
 }
 
 export interface DirectOptions {

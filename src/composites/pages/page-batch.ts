@@ -1,34 +1,32 @@
-// Rows of a job that wait for a rung which reads several pages in one call: they go together once nobody else can still come.
+// Rows that wait for a rung which reads several pages in one call: they go together once nobody else can still come.
 import type { Stopped } from "../../catalog/job-kind.ts";
-import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
+import type { RungSpec } from "../../catalog/tier.ts";
 import type { GrowingRow } from "./page-row.ts";
 
-/** Asks the rung for these rows, and notes in each what came of it. */
-export type AskTogether = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<BatchEnd>;
 /** Whether there was money for it, and somebody who may spend it. */
-export type BatchEnd = "asked" | "over budget" | Stopped;
+export type AskEnd = "asked" | "over budget" | Stopped;
+/** Asks the rung for these rows, and notes in each what came of it. */
+export type AskRung = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<AskEnd>;
 
 interface Waiting {
   readonly row: GrowingRow;
-  readonly done: (end: BatchEnd | Promise<BatchEnd>) => void;
+  readonly done: (end: AskEnd | Promise<AskEnd>) => void;
 }
 
-export type BatchWanted = Pick<PagesWanted, "format" | "mainContent">;
-
 export class PageBatch {
-  readonly #rung: RungSpec;
-  readonly #ask: AskTogether;
+  readonly rung: RungSpec;
+  readonly #ask: AskRung;
+  readonly #patienceMs: number | null;
   /** Rows that have begun and have neither come here nor passed by. */
   #coming = 0;
   #waiting: Waiting[] = [];
+  #timer: NodeJS.Timeout | null = null;
 
-  constructor(rung: RungSpec, ask: AskTogether) {
-    this.#rung = rung;
+  /** `patienceMs`: after so long whoever waits goes without those who may still come; null: never. */
+  constructor(rung: RungSpec, ask: AskRung, patienceMs: number | null) {
+    this.rung = rung;
     this.#ask = ask;
-  }
-
-  get tag(): string {
-    return this.#rung.tag;
+    this.#patienceMs = patienceMs;
   }
 
   /** A row has begun, which may come. */
@@ -42,21 +40,29 @@ export class PageBatch {
     this.#goWhereFull();
   }
 
-  /** It has come; settles when it was asked about together with others. */
-  join(row: GrowingRow): Promise<BatchEnd> {
+  /** It has come; settles when it was asked about, together with others where there are others. */
+  join(row: GrowingRow): Promise<AskEnd> {
     return new Promise((done) => {
       this.#coming -= 1;
       this.#waiting.push({ row, done });
       this.#goWhereFull();
+      if (this.#waiting.length > 0 && this.#patienceMs !== null) {
+        this.#timer ??= setTimeout(() => this.#go(), this.#patienceMs);
+      }
     });
   }
 
   #goWhereFull(): void {
-    const { pagesMax = 1 } = this.#rung;
-    if (this.#waiting.length === 0 || (this.#coming > 0 && this.#waiting.length < pagesMax)) return;
-    const together = this.#waiting.splice(0, pagesMax);
+    const { pagesMax = 1 } = this.rung;
+    if (this.#waiting.length > 0 && (this.#coming === 0 || this.#waiting.length >= pagesMax)) this.#go();
+  }
+
+  #go(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const together = this.#waiting.splice(0, this.rung.pagesMax ?? 1);
     const end = this.#ask(
-      this.#rung,
+      this.rung,
       together.map(({ row }) => row),
     );
     for (const { done } of together) done(end);

@@ -11,7 +11,7 @@ export interface Hop {
   readonly charged_cents: number;
   readonly latency_ms: number;
   readonly skipped?: SkipReason;
-  /** Of the vendor's call. */
+  /** Of its leg. */
   readonly transaction_id?: string;
 }
 
@@ -39,9 +39,12 @@ const CONTENT_CHARS_MAX = 500_000;
 /** Why a row of a job ended before its rungs did. */
 export type RanOut = "over budget" | "timeout" | "cancelled" | Stopped;
 
-interface Best {
+/** What was read best. */
+export interface Best {
   readonly page: RungPage;
-  readonly tag: string;
+  readonly rung: RungSpec;
+  /** Of the leg that has brought it. */
+  readonly id: string | null;
   readonly score: number;
   readonly cents: number;
 }
@@ -61,19 +64,14 @@ export class GrowingRow {
     this.#wanted = wanted;
   }
 
-  /** What was read so far is worth a row of content. */
-  get isRead(): boolean {
-    return this.#best !== null;
+  /** Null: nothing worth a row of content. */
+  get best(): Best | null {
+    return this.#best;
   }
 
   /** No further rung is needed, or can help. */
   get isDone(): boolean {
     return this.noPage !== null || (this.#best?.score ?? 0) >= ENOUGH;
-  }
-
-  /** Whether any rung was really asked. */
-  get isTried(): boolean {
-    return this.#hops.some(({ skipped }) => skipped === undefined);
   }
 
   /** Notes what a rung came to; `cents` is what the row pays if its content is taken. Answers whether the rung has read the page. */
@@ -85,7 +83,7 @@ export class GrowingRow {
       return false;
     }
     if (rung.hard === true) this.#hard = true;
-    const id = outcome.kind === "no_page" ? null : outcome.id;
+    const { id } = outcome;
     const called = id === null ? hop : { ...hop, transaction_id: id };
     if (outcome.kind === "no_page") this.noPage = outcome.why;
     const page = outcome.kind === "read" ? outcome.pages.find(({ url }) => url === this.url) : undefined;
@@ -96,7 +94,7 @@ export class GrowingRow {
     const paid = isBetter ? cents : 0;
     if (isBetter) {
       for (const [at, one] of this.#hops.entries()) this.#hops[at] = { ...one, charged_cents: 0 };
-      this.#best = { page, tag: rung.tag, score, cents };
+      this.#best = { page, rung, id, score, cents };
     }
     this.#hops.push({ ...called, ok: score > 0, charged_cents: paid });
     return isBetter;
@@ -127,7 +125,7 @@ export class GrowingRow {
       content: kept,
       format: best?.page.format ?? this.#wanted.format,
       chars: kept?.length ?? 0,
-      provider: best?.tag ?? null,
+      provider: best?.rung.tag ?? null,
       yield: Math.round((best?.score ?? 0) * 1_000) / 1_000,
       quality_flags: this.#flags,
       hops: this.#hops,

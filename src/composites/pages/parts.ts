@@ -1,9 +1,10 @@
 // What the actions over pages need of the rest of the gateway.
-import type { InnerAnswer, WantedCall } from "../../catalog/local-action.ts";
+import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { PageLadderSpec } from "../../catalog/tier.ts";
 import type { Clock } from "../../clock.ts";
 import type { Payer } from "../../plan.ts";
 import type { PortRule } from "../../upstream/public-url.ts";
+import type { Extractor } from "./extractor.ts";
 import type { RungParts } from "./read-rung.ts";
 
 export interface PageParts {
@@ -12,5 +13,8 @@ export interface PageParts {
   ladder(): PageLadderSpec;
   readonly mayUsePort: PortRule;
   /** What rungs need for a payer: live accounts' pages are those of the internet, a sandbox account's the sandbox's. */
-  rungParts(payer: Payer, ladder: PageLadderSpec, call: (wanted: WantedCall) => Promise<InnerAnswer>): RungParts;
+  rungParts(payer: Payer, ladder: PageLadderSpec, calls: Pick<InnerCalls, "call" | "own">): RungParts;
+  readonly extractor: Extractor;
+  /** Whether pages can be read without any vendor: unless DIRECT_FETCH=0. */
+  readonly readsDirectly: boolean;
 }

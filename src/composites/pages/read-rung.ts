@@ -1,8 +1,8 @@
 // One rung of the ladder, asked once: what it has read of one page or of several, whoever it is.
-import type { InnerAnswer, WantedCall } from "../../catalog/local-action.ts";
+import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
-import type { Direct } from "./direct.ts";
+import { type DirectLeg, OWN_FETCH } from "./direct.ts";
 import type { Extracted } from "./extract-page.ts";
 import type { Extractor } from "./extractor.ts";
 import { isDocument } from "./page-url.ts";
@@ -23,20 +23,23 @@ export type RungOutcome =
   | { readonly kind: "failed"; readonly action: string; readonly id: string | null; readonly why: string }
   | { readonly kind: "skipped"; readonly action: string; readonly why: SkipReason }
   /** The server says that it is no page: no rung can make one of it. */
-  | { readonly kind: "no_page"; readonly action: string; readonly why: "onescrape_document" | "unsupported_type" };
+  | {
+      readonly kind: "no_page";
+      readonly action: string;
+      readonly id: string | null;
+      readonly why: "onescrape_document" | "unsupported_type";
+    };
 
 export interface RungParts {
   /** Null: DIRECT_FETCH=0. */
-  readonly direct: Direct | null;
+  readonly direct: DirectLeg | null;
   readonly extractor: Extractor;
   readonly ladder: PageLadderSpec;
   /** Whether anybody is configured to serve an action, for the caller's audience. */
   isServed(action: string): boolean;
-  call(wanted: WantedCall): Promise<InnerAnswer>;
+  readonly call: InnerCalls["call"];
 }
 
-/** What our own fetch is called where others name their action. */
-const OWN_FETCH = "fetch";
 const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml|$)/;
 const TEXT_TYPES = /^(text\/|application\/(json|xml|[\w.+-]+\+(json|xml)|javascript|yaml|x-ndjson))/;
 
@@ -49,24 +52,24 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
   const [url = ""] = wanted.urls;
   const action = OWN_FETCH;
   if (parts.direct === null) return { kind: "skipped", action, why: "off" };
-  const answer = await parts.direct.fetch(url, signal);
+  const { answer, id } = await parts.direct.fetch(url, signal);
   if (answer.kind === "skipped") return { kind: "skipped", action, why: answer.why };
-  if (answer.kind === "failed") return { kind: "failed", action, id: null, why: answer.why };
+  if (answer.kind === "failed") return { kind: "failed", action, id, why: answer.why };
   const { status, finalUrl, body } = answer;
   const type = answer.contentType.toLowerCase().trim();
   if (isDocument(type, parts.ladder) || body.startsWith("%PDF-"))
-    return { kind: "no_page", action, why: "onescrape_document" };
+    return { kind: "no_page", action, id, why: "onescrape_document" };
   if (PAGE_TYPES.test(type)) {
     const { format, mainContent } = wanted;
     const extracted = await parts.extractor.extract({ html: body, url: finalUrl, format, mainContent });
-    if (extracted === null) return { kind: "failed", action, id: null, why: "the page cannot be taken apart" };
+    if (extracted === null) return { kind: "failed", action, id, why: "the page cannot be taken apart" };
     const { links: _, ...read } = extracted;
-    return { kind: "read", action, id: null, pages: [{ ...read, url, format, finalUrl, status }] };
+    return { kind: "read", action, id, pages: [{ ...read, url, format, finalUrl, status }] };
   }
-  if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, why: "unsupported_type" };
+  if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, id, why: "unsupported_type" };
   const facts = { visibleChars: body.length, scripted: false, walled: false };
   const page = { url, format: "text", content: body, title: null, finalUrl, status, facts } as const;
-  return { kind: "read", action, id: null, pages: [page] };
+  return { kind: "read", action, id, pages: [page] };
 }
 
 /** What an item of the answer says of one page. */
@@ -121,7 +124,18 @@ function isOf(said: string | null, url: string): boolean {
   return said !== null && said.replace(/\/$/, "") === url.replace(/\/$/, "");
 }
 
-/** The name of what a rung asks, for a format. */
+const isOwn = ({ markdown, html }: RungSpec) => markdown === undefined && html === undefined;
+
+/** The actions of which one must be served for a page to be read by these rungs; null: our own fetch is among them. */
+export function neededBy(
+  rungs: readonly RungSpec[],
+  { readsDirectly }: { readonly readsDirectly: boolean },
+): readonly string[] | null {
+  if (readsDirectly && rungs.some(isOwn)) return null;
+  return rungs.flatMap(({ markdown, html }) => [markdown, html].flatMap((one) => one?.action ?? []));
+}
+
+/** The name of what a rung asks, for a format: an action, or our own fetch. */
 export function rungAction(rung: RungSpec, format: PagesWanted["format"]): string {
   return (rung[format] ?? rung.markdown ?? rung.html)?.action ?? OWN_FETCH;
 }
@@ -129,7 +143,7 @@ export function rungAction(rung: RungSpec, format: PagesWanted["format"]): strin
 /** Why a rung cannot be asked at all; null: it can. */
 export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: RungParts): RungOutcome | null {
   const action = rungAction(rung, format);
-  if (rung.markdown === undefined && rung.html === undefined) {
+  if (isOwn(rung)) {
     return parts.direct === null ? { kind: "skipped", action, why: "off" } : null;
   }
   const rungCall = rung[format];

@@ -72,7 +72,8 @@ async function bySitemap({ direct }: RungParts, seed: URL, signal: AbortSignal):
   const found: string[] = [];
   const maps = [`${seed.origin}/sitemap.xml`];
   for (let at = 0; at < maps.length && at < SITEMAPS_MAX; at++) {
-    const answer = await direct?.fetch(maps[at] ?? "", signal);
+    const fetched = await direct?.fetch(maps[at] ?? "", signal);
+    const answer = fetched?.answer;
     if (answer?.kind !== "answer" || answer.status !== 200) continue;
     const locations = locationsIn(answer.body);
     // What maps lead to is of the same site, or it is not asked.
@@ -83,7 +84,8 @@ async function bySitemap({ direct }: RungParts, seed: URL, signal: AbortSignal):
 }
 
 async function byLinks({ direct, extractor }: RungParts, seed: URL, signal: AbortSignal): Promise<readonly string[]> {
-  const answer = await direct?.fetch(seed.href, signal);
+  const fetched = await direct?.fetch(seed.href, signal);
+  const answer = fetched?.answer;
   if (answer?.kind !== "answer" || answer.status !== 200) return [];
   const order = { html: answer.body, url: answer.finalUrl, format: "text", mainContent: false } as const;
   return (await extractor.extract(order))?.links ?? [];

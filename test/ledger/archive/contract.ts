@@ -36,7 +36,11 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     legs:
       number % 3 > 0
         ? []
-        : [legOf({ upstreamNano: nano(1), ok: false, reason: "provider" }), legOf({ upstreamNano: nano(2) })],
+        : [
+            legOf({ vendor: "tollgate", model: "direct/fetch", upstreamNano: nano(0) }),
+            legOf({ upstreamNano: nano(1), ok: false, reason: "provider" }),
+            legOf({ upstreamNano: nano(2) }),
+          ],
     ...more,
   };
 }

@@ -26,6 +26,21 @@ export function legsContract(stage: Stage): void {
     expect((await ledger.doctor()).findings).toEqual([]);
   });
 
+  test("work of our own is a leg that costs nothing, alone and beside a vendor's", async () => {
+    const to = await stage.account(100);
+    const own = { vendor: "tollgate", model: "direct/fetch", upstreamNano: nano(0) };
+    const legs = [legOf(own), legOf({ ...own, ok: false, reason: "caller_unsupported" })];
+    const all = [...legs, legOf({})];
+    for (const id of ["alone", "beside"]) await stage.store.ledger.reserve(holdRequest(to.hold(id, 1)));
+    await stage.store.ledger.post(postRequest(to.hold("alone", 1), { legs, upstreamNano: nano(0) }));
+    await stage.store.ledger.post(postRequest(to.hold("beside", 1), { legs: all }));
+    const ledger = await stage.store.reopen();
+    const kept = async (id: string) => ledger.transaction(to.accountId, to.hold(id, 0).holdId);
+    expect(await kept("alone")).toMatchObject({ upstreamNano: 0, legs });
+    expect(await kept("beside")).toMatchObject({ upstreamNano: 7, legs: all });
+    expect((await ledger.doctor()).findings).toEqual([]);
+  });
+
   test("many legs are summed, and cost what they cost", async () => {
     const to = await stage.account(100);
     const legs = Array.from({ length: 700 }, (_, at) =>

@@ -1,0 +1,24 @@
+// Martin Estate: wine of a winery in Napa, for adults in the United States. A merchant that is paid purchase by purchase.
+import { defineAdapter, retailMerchant, z } from "#adapter";
+
+export default defineAdapter(
+  retailMerchant({
+    name: "Martin Estate Winery",
+    docs: "https://agents.martinestate.com/llms.txt",
+    origin: "https://agents.martinestate.com",
+    goods: "the wines of Martin Estate",
+    keywords: ["buy wine", "send a bottle", "wine gift", "cabernet"],
+    slug: "cabernet-sauvignon-2021",
+    item: {
+      params: {
+        product: z
+          .string()
+          .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a name as the catalog has it")
+          .describe("The wine, by its name in the catalog."),
+      },
+      request: ({ product }) => ({ product_id: product }),
+      example: { product: "cabernet-sauvignon-2021" },
+    },
+    verifies: true,
+  }),
+);

@@ -1,0 +1,144 @@
+// Merchants of one shape: goods that anybody may look at, a purchase at whatever it comes to, and what became of the order.
+import { z } from "zod";
+import { type AnswerRule, action, type Params } from "./action.ts";
+import type { AdapterSpec } from "./adapter.ts";
+import { noAuth } from "./auth.ts";
+import { paidCallByCall } from "./records-merchant.ts";
+
+export interface RetailMerchantSpec {
+  readonly name: string;
+  readonly docs: string;
+  readonly origin: string;
+  /** What it sells, as a sentence goes on: `wine of its own estate`. */
+  readonly goods: string;
+  readonly keywords: readonly string[];
+  /** The words of the name of a thing in its catalog, for the examples. */
+  readonly slug: string;
+  /** How a thing is named in a purchase, beside how many and to whom: our params, and how the merchant has them. */
+  readonly item: {
+    readonly params: z.ZodRawShape;
+    check?(params: z.ZodObject): z.ZodObject;
+    request(params: Params): Params;
+    readonly example: { readonly [name: string]: string };
+  };
+  /** It sells to whom it knows: until a human has shown who buys, a purchase is answered with the address for that. */
+  readonly verifies?: true;
+}
+
+const common = { category: "commerce" } as const;
+const CENTS_MAX = 200_000;
+const QUANTITY_MAX = 24;
+const FREE = { mode: "fixed", cents: 0 } as const;
+const UNVERIFIED: AnswerRule = { status: 403, at: "/verify_url", empty: false, means: "caller_unverified" };
+
+const line = (charsMax: number) => z.string().min(1).max(charsMax).regex(/\S/, "must not be blank");
+const shipping = z
+  .strictObject({
+    name: line(100),
+    address_line1: line(100),
+    address_line2: line(100).optional(),
+    city: line(100),
+    state: z.string().regex(/^[A-Z]{2}$/, "must be two capital letters"),
+    zip: z.string().regex(/^\d{5}(-\d{4})?$/, "must be a ZIP code"),
+    country: z.literal("US").default("US"),
+  })
+  .describe("Where it is sent: an address in the United States.");
+const orderId = z.string().regex(/^[A-Za-z0-9][\w-]{0,127}$/, "must be an order_id as a purchase answers it");
+
+const buyer = {
+  quantity: z.int().min(1).max(QUANTITY_MAX).default(1).describe("How many."),
+  email: z.email().max(254).describe("The buyer's email address."),
+  shipping,
+  gift_note: line(300).describe("A note that goes with it.").optional(),
+};
+const SENT_TO = {
+  name: "Ada Lovelace",
+  address_line1: "1 Example Street",
+  city: "Napa",
+  state: "CA",
+  zip: "94558",
+  country: "US",
+};
+
+/** The adapter of such a merchant. */
+export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
+  const { name, docs, origin, goods, keywords, slug, item, verifies } = spec;
+  const thing = { slug, name: slug.replaceAll("-", " "), price_cents: 12_500 };
+  const again = { order_id: orderId.describe("Of the answer that asked for a verification.").optional() };
+  const params = z.strictObject({ ...item.params, ...buyer, ...(verifies === undefined ? {} : again) });
+  const bought = { ...item.example, quantity: 1, email: "ada@example.com", shipping: SENT_TO };
+  return {
+    name,
+    docs,
+    origin,
+    auth: noAuth,
+    waitsFor: paidCallByCall,
+    actions: {
+      catalog: action({
+        ...common,
+        effect: "read",
+        description: `What can be bought of ${goods}, with prices.`,
+        keywords,
+        params: z.strictObject({}),
+        price: FREE,
+        upstreamCents: 0,
+        request: { method: "GET", path: "/catalog" },
+        example: { params: {}, answers: [{ products: [thing] }] },
+      }),
+      product: action({
+        ...common,
+        effect: "read",
+        description: `One thing of ${goods}, by its name in the catalog.`,
+        keywords,
+        params: z.strictObject({
+          slug: z
+            .string()
+            .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a name as the catalog has it")
+            .describe("Its name in the catalog."),
+        }),
+        price: FREE,
+        upstreamCents: 0,
+        request: { method: "GET", path: "/catalog/{slug}" },
+        example: { params: { slug }, answers: [thing] },
+      }),
+      purchase: action({
+        ...common,
+        effect: "write",
+        description: `Buys of ${goods} and has it sent within the United States. Costs what the order comes to; max_cost_cents says the most.`,
+        keywords,
+        params: item.check?.(params) ?? params,
+        // From memory: where the answer says what was paid.
+        price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, counted: { at: "/total_cents", centsEach: 1 } },
+        upstreamCents: CENTS_MAX,
+        request: {
+          method: "POST",
+          path: "/purchase",
+          params: ({ quantity, email, shipping: to, gift_note, order_id, ...rest }: Params) => ({
+            ...item.request(rest),
+            quantity,
+            email,
+            shipping: to,
+            gift_note,
+            order_id,
+          }),
+        },
+        ...(verifies === undefined ? {} : { rules: [UNVERIFIED] }),
+        issues: [{ kind: "order", at: "/order_id" }],
+        content: ["/order_id"],
+        example: { params: bought, answers: [{ order_id: "ord_1", status: "paid", total_cents: 12_500 }] },
+      }),
+      order: action({
+        ...common,
+        effect: "read",
+        description: "What has become of an order that was bought here.",
+        keywords: ["order status", "delivery", "tracking"],
+        params: z.strictObject({ order_id: orderId.describe("Of the purchase's answer.") }),
+        price: FREE,
+        upstreamCents: 0,
+        requires: [{ kind: "order", param: "order_id" }],
+        request: { method: "GET", path: "/orders/{order_id}" },
+        example: { params: { order_id: "ord_1" }, answers: [{ order_id: "ord_1", status: "paid" }] },
+      }),
+    },
+  };
+}
