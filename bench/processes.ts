@@ -91,7 +91,8 @@ export interface ServerOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-function message(child: ChildProcess, what: string): Promise<unknown> {
+/** The next message of a process of ours; throws where it ends before. */
+export function message(child: ChildProcess, what: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const exited = (code: number | null) => reject(new Error(`${what} ended with ${code}`));
     child.once("exit", exited);

@@ -17,6 +17,7 @@ import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
 import { pages } from "./scenarios/pages.ts";
+import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
@@ -39,14 +40,19 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   allocated,
   micro,
 };
-/** Only where they are asked for by name: they need much time, and room on the disk. */
+/** They need much time, others' programs or room on the disk, and so run only where they are named. */
 const BY_NAME: Readonly<Record<string, Scenario>> = {
   growth,
   "growth-doctor": growthDoctor,
   "growth-redis": growthRedis,
+  "peers-unary": peersUnary,
+  "peers-streams": peersStreams,
+  "peers-latency": peersLatency,
+  "peers-memory": peersMemory,
 };
 const ALL = { ...SCENARIOS, ...BY_NAME };
-const USAGE = `npm run bench -- [${Object.keys(ALL).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
+const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
+npm run bench -- ${Object.keys(BY_NAME).join(" ")}
 npm run bench -- profile unary|streams|actions|spliced|redis [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({

@@ -2,6 +2,9 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startBifrost } from "./peers/bifrost.ts";
+import { startHaproxy } from "./peers/haproxy.ts";
+import { startLitellm } from "./peers/litellm.ts";
 import { startNginx } from "./peers/nginx.ts";
 import { startPortkey } from "./peers/portkey.ts";
 import { startTollgate } from "./peers/tollgate.ts";
@@ -22,7 +25,16 @@ export interface Subject {
   readonly ask?: (method: string, path: string, body?: unknown) => Promise<unknown>;
 }
 
-export type SubjectName = "direct" | "nginx" | "bare" | "portkey" | "tollgate" | "base";
+export type SubjectName =
+  | "direct"
+  | "nginx"
+  | "haproxy"
+  | "bare"
+  | "bifrost-core"
+  | "litellm"
+  | "portkey"
+  | "tollgate"
+  | "base";
 
 /** What a subject is started with. */
 export interface Ground {
@@ -60,7 +72,10 @@ async function startBare(ground: Ground): Promise<Subject> {
 const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject>>> = {
   direct: async (ground) => ({ ...plain, name: "direct", port: ground.upstreamPort, pid: null, child: null }),
   nginx: startNginx,
+  haproxy: startHaproxy,
   bare: startBare,
+  "bifrost-core": startBifrost,
+  litellm: startLitellm,
   portkey: startPortkey,
   tollgate: (ground) => startTollgate(ground, "tollgate", ROOT),
   base: (ground) => startTollgate(ground, "base", ground.base),
