@@ -15,7 +15,7 @@ export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
         onEnd(exchange, connection) {
           tally.ended(exchange);
           tally.time(exchange, sentAt.get(connection) ?? 0);
-          if (performance.now() < stopAt && !connection.closed) send(connection);
+          if (performance.now() < stopAt && left > 0 && !connection.closed) send(connection);
           else if (tally.open === 0) resolve();
         },
       }),
@@ -24,7 +24,9 @@ export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
   const tally = new Tally();
   const stopAt = performance.now() + job.ms;
   const request = requests(job);
+  let left = job.count ?? Number.POSITIVE_INFINITY;
   const send = (connection: Connection) => {
+    left -= 1;
     tally.sent();
     sentAt.set(connection, performance.now());
     connection.send(request());

@@ -4,17 +4,20 @@
 export interface Target {
   readonly port: number;
   readonly request: string;
-  /** Each request is that of one of these, at random, whose text takes the place of `SOMEBODY` in it. */
+  /** Each request is that of one of these, whose text takes the place of `SOMEBODY` in it: at random, or in turn. */
   readonly callers?: readonly string[];
+  readonly inTurn?: boolean;
 }
 
 export const SOMEBODY = "<somebody>";
 
-/** `connections` clients, each sending its next request when its last was answered, for `ms`. */
+/** `connections` clients, each sending its next request when its last was answered, for `ms` at most. */
 export interface ClosedLoop extends Target {
   readonly kind: "closed";
   readonly connections: number;
   readonly ms: number;
+  /** No more requests than these. */
+  readonly count?: number;
 }
 
 /** Requests at random moments, `perSecond` of them on average, whether or not earlier ones were answered. */

@@ -2,9 +2,11 @@
 import { SOMEBODY, type Target } from "./jobs.ts";
 
 /** Callers come at random from a fixed seed, so that every subject meets the same ones. */
-export function requests({ request, callers }: Pick<Target, "request" | "callers">): () => string {
+export function requests({ request, callers, inTurn }: Omit<Target, "port">): () => string {
   if (callers === undefined) return () => request;
   const [before = "", after = ""] = request.split(SOMEBODY);
+  let turn = 0;
+  if (inTurn) return () => before + callers[turn++ % callers.length] + after;
   let seed = 0x2545f491;
   return () => {
     seed ^= seed << 13;

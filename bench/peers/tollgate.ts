@@ -60,7 +60,8 @@ export async function startTollgate(
   const overlay = resolve(root, "bench/overlay");
   const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, main];
   const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
-    port,
+    // The one that it listens on last.
+    port: adminPort,
     logFile: join(folder, "output.log"),
     folder,
     env: {

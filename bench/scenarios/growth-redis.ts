@@ -88,7 +88,7 @@ async function openPlace(bench: Bench, name: string, accounts: number): Promise<
   const settings = { REDIS_URL: server.url, ARCHIVE_URL: archiveUrl, SIGNING_SECRET: "of-all-the-gateways" };
   const start = (process: string) => {
     const ground = { ...bench, upstreamPort: bench.upstream.port, nodeFlags: [], folder: join(folder, process) };
-    return startTollgate(ground, "tollgate", ROOT, { ...settings, REDIS_UNSAFE: "1" });
+    return startTollgate(ground, "tollgate", ROOT, { ...settings, REDIS_UNSAFE: "1", REDIS_COMMAND_MS: "5000" });
   };
   const first = await start("first");
   if (first.child !== null) await bench.processes.stop(first.child);
