@@ -10,6 +10,7 @@ import { profile } from "./profile.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { httpClients } from "./scenarios/http-clients.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
@@ -37,6 +38,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   redis,
   allocated,
   micro,
+  upstream: httpClients,
 };
 /** They install others' programs, and so run only where they are named. */
 const PEERS: Readonly<Record<string, Scenario>> = {
