@@ -161,6 +161,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { books, clock, sandbox, misses, hears = () => true } = options;
   const known = new Memory<Known>(KNOWN_COUNT_MAX);
   const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
+  /**
+   * The hashes of keys that are good, by the header that each came in: a text that is hashed for every request costs more than looking
+   * it up. How long that takes tells whoever guesses nothing: a text either is in here as a whole, or goes the way of all others.
+   */
+  const hashes = new Map<string, string>();
   /** Lookups under way, so that a burst with one new key is one lookup. */
   const pending = new Map<string, Promise<Authenticated>>();
   const budget = missBudget(clock);
@@ -223,16 +228,37 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return TOO_MANY_MISSES;
   }
 
+  /** The caller of a header that was seen with a good key; undefined: it is not known, or it is time to ask again. */
+  function callerOfHeader(authorization: string): Authenticated | undefined {
+    const secretHash = hashes.get(authorization);
+    if (secretHash === undefined) return undefined;
+    const remembered = known.get(secretHash);
+    if (remembered !== undefined && remembered.untilMs > clock.elapsedMs()) return unlessExpired(remembered.value);
+    hashes.delete(authorization);
+    return undefined;
+  }
+
+  function noteHeader(authorization: string, secretHash: string): void {
+    const [oldest] = hashes.size >= KNOWN_COUNT_MAX ? hashes.keys() : [];
+    if (oldest !== undefined) hashes.delete(oldest);
+    hashes.set(authorization, secretHash);
+  }
+
   return {
     authenticate(authorization, sender) {
       if (authorization === undefined || authorization === "") return MISSING;
+      const caller = callerOfHeader(authorization);
+      if (caller !== undefined) return caller;
       const token = BEARER.exec(authorization)?.[1];
       if (token === undefined) return NOT_BEARER;
       if (!looksLikeKey(token)) return UNKNOWN;
       const secretHash = keyHash(token);
       const nowMs = clock.elapsedMs();
       const remembered = known.get(secretHash);
-      if (remembered !== undefined && remembered.untilMs > nowMs) return unlessExpired(remembered.value);
+      if (remembered !== undefined && remembered.untilMs > nowMs) {
+        noteHeader(authorization, secretHash);
+        return unlessExpired(remembered.value);
+      }
       const underWay = pending.get(secretHash);
       if (underWay !== undefined) return underWay;
       // A key that was good is read again whatever the budgets say: no flood of others shuts out who is known.

@@ -17,7 +17,7 @@ import { maxCostOf } from "../wires/max-cost.ts";
 import { conversationKey } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
-import { placed, prefer } from "./preferences.ts";
+import { type Placed, placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
@@ -163,13 +163,13 @@ function promptBytes(read: ModelRequest, { request }: PlanCall): number {
   return request.body.length + (read.keptBytes ?? 0);
 }
 
-function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
+function promptOf(read: ModelRequest, bodyBytes: number, { audience }: PlanCall): QuotedPrompt {
   return {
     shape: read.shape,
-    bodyBytes: promptBytes(read, call),
+    bodyBytes,
     text: () => read.sentText(),
     choices: read.choices,
-    strict: call.audience.strictBounds,
+    strict: audience.strictBounds,
   };
 }
 
@@ -187,7 +187,7 @@ function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] |
 
 /** Which model each candidate serves, those made with fewer output tokens included. */
 class Fits {
-  readonly #byCandidate = new Map<Candidate, FitModel>();
+  readonly #placed: Placed[] = [];
   readonly #read: ModelRequest;
 
   constructor(read: ModelRequest) {
@@ -195,15 +195,15 @@ class Fits {
   }
 
   /** The route of these candidates, in their order. */
-  routeOf(some: readonly { readonly candidate: ModelCandidate; readonly fit: FitModel }[]) {
-    for (const { candidate, fit } of some) this.#byCandidate.set(candidate, fit);
+  routeOf(some: readonly Placed[]) {
+    this.#placed.push(...some);
     return ladder(some.map(({ candidate }) => retrying(candidate)));
   }
 
   of(served: Candidate): FitModel {
-    const fit = this.#byCandidate.get(served);
-    if (fit === undefined) throw new Error("served by a route that is not the plan's");
-    return fit;
+    const placed = this.#placed.find(({ candidate }) => candidate === served);
+    if (placed === undefined) throw new Error("served by a route that is not the plan's");
+    return placed.fit;
   }
 
   /** What the output of the one that served was lowered to; null: it stands as asked. */
@@ -235,6 +235,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const createdS = Math.floor(atMs / 1000);
   const isTraced = request.headers.get("x-tollgate-trace") === "1";
   const asked = resolved.asked.map(({ name }) => name).join(",");
+  const bodyBytes = promptBytes(read, call);
   let key: string | null = null;
   const conversation = () => {
     key ??= conversationKey(call, asked, read.asked.body);
@@ -266,7 +267,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const tried = order.placed;
   const served = new Fits(read);
   const route = served.routeOf(tried);
-  const models = [...new Set(tried.map(({ fit }) => fit))];
+  const models = tried.map(({ fit }) => fit).filter((fit, at, all) => all.indexOf(fit) === at);
   const routeOf = (some: readonly FitModel[]) => {
     const left = ordered(some);
     // What was left of all of them is left of some of them.
@@ -283,7 +284,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     asked,
     streamed: read.stream,
     effect: "read",
-    quote: quoteOf(models, promptOf(read, call), {
+    quote: quoteOf(models, promptOf(read, bodyBytes, call), {
       counter: deps.counter,
       fromMs: atMs,
       untilMs: atMs + settings.wholeMsMax,
@@ -311,8 +312,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) =>
-      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bodyBytes, atMs),
     prepare: null,
   };
   return {

@@ -69,11 +69,13 @@ const SHARED_TOKENS_MIN = 16_384;
 /** Fewer are no answer to an agent. */
 const OUTPUT_TOKENS_MIN = 1_024;
 
+const NONE_COUNTED: ReadonlyMap<SoldModel, number> = new Map();
+
 /** Makes the quote of a request to models. */
 export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
   const { counter, routeOf, withOutput, fromMs, untilMs } = parts;
   const byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
-  let counted: ReadonlyMap<SoldModel, number> = new Map();
+  let counted = NONE_COUNTED;
 
   /** No prompt longer than the model's context is ever served. */
   function inputTokensMax(fit: FitModel): number {

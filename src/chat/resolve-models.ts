@@ -78,19 +78,20 @@ export function resolveModels(
   catalog: Catalog,
   settings: ResolveSettings,
 ): Resolved | GatewayError {
-  const found = new Map<string, Wanted>();
+  const models: Wanted[] = [];
   const asked: Resolved["asked"][number][] = [];
   const ends: ModelEnd[] = [];
-  for (const [place, { name, param }] of wanted.entries()) {
+  for (const { name, param } of wanted) {
+    const place = asked.length;
     const opened = open(name, param, catalog, settings);
     if (opened instanceof GatewayError) return opened;
     asked.push({ name: opened.name, param });
     if (opened.retires !== null) ends.push(opened.retires);
-    for (const candidate of opened.models) {
-      if (!found.has(candidate.model.slug)) found.set(candidate.model.slug, { ...candidate, place });
+    for (const { model, firstTokenMsMax } of opened.models) {
+      if (model.offers.length === 0 || models.some((known) => known.model.slug === model.slug)) continue;
+      models.push({ model, firstTokenMsMax, place });
     }
   }
-  const models = [...found.values()].filter(({ model }) => model.offers.length > 0);
   if (models.length > 0) return { models, asked, ends };
   const names = wanted.map(({ name }) => name).join(", ");
   return new GatewayError("upstream_not_configured", { detail: { detail: names } });

@@ -47,7 +47,7 @@ function lacksWord(word: unknown, { by }: Place): boolean {
 }
 
 class Sieve {
-  readonly dropped = new Set<string>();
+  readonly dropped: string[] = [];
   refused: GatewayError | null = null;
   unknown: string | null = null;
   readonly parts: Record<BoundedAs, number> = { image: 0, audio: 0, file: 0, anything: 0 };
@@ -156,8 +156,9 @@ class Sieve {
   }
 
   #unlisted(value: unknown, path: string, key: string): typeof NOTHING {
-    if (value !== null && value !== undefined && this.dropped.size < NAMES_MAX) {
-      this.dropped.add(headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`));
+    if (value !== null && value !== undefined && this.dropped.length < NAMES_MAX) {
+      const name = headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`);
+      if (!this.dropped.includes(name)) this.dropped.push(name);
     }
     return NOTHING;
   }
@@ -188,6 +189,6 @@ class Sieve {
 export function sift(body: Record<string, unknown>, allowed: Place): Sifted {
   const sieve = new Sieve();
   const kept = sieve.keep(body, allowed) as Record<string, unknown>;
-  const { refused, unknown, parts, dataChars, jsonTokens } = sieve;
-  return { body: kept, dropped: [...sieve.dropped], refused, unknown, parts, dataChars, jsonTokens };
+  const { dropped, refused, unknown, parts, dataChars, jsonTokens } = sieve;
+  return { body: kept, dropped, refused, unknown, parts, dataChars, jsonTokens };
 }

@@ -71,7 +71,7 @@ export class LedgerFunds implements Funds {
     let { amountNano } = request;
     let route: Route | null = null;
     try {
-      const share = await this.#shareOf(plan);
+      const share = plan.quote.share === undefined ? null : await this.#shareOf(plan);
       if (share !== null) {
         ({ nano: amountNano, route } = share);
         request = { ...request, amountNano };

@@ -122,8 +122,10 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
   let cost: Cost;
   let final: FinalPart | null;
   try {
-    final = await prepared(plan, served);
-    cost = await plan.cost(served.served, served.reading, served.ended);
+    const ready = prepared(plan, served);
+    final = ready instanceof Promise ? await ready : ready;
+    const counted = plan.cost(served.served, served.reading, served.ended);
+    cost = counted instanceof Promise ? await counted : counted;
   } catch (cause) {
     // What cannot be counted cannot be charged, and its hold must not keep the money until the lease ends.
     const keyFate = plan.effect === "write" ? "unknown" : "free";

@@ -68,7 +68,6 @@ async function linkedCalls(
   payer: Payer,
   { linkFile }: RunDeps,
 ): Promise<readonly OfferedCall[] | GatewayError> {
-  if (offered.every(({ offer }) => offer.spec.files === undefined)) return offered;
   const linked: OfferedCall[] = [];
   for (const one of offered) {
     const params = await withLinks(one.offer, one.hidden.params, { payer, linkFile });
@@ -88,7 +87,8 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
     const refused = foreign ?? (await deps.paidTimes.refusal(offer, own, payer));
     if (refused !== null) return refused;
   }
-  const linked = await linkedCalls(offered, payer, deps);
+  const hasFiles = offered.some(({ offer }) => offer.spec.files !== undefined);
+  const linked = hasFiles ? await linkedCalls(offered, payer, deps) : offered;
   if (linked instanceof GatewayError) return linked;
   const around = (offer: ActionOffer, own: Params) => deps.paidTimes.around(offer, own, { payer, callId: order.id });
   const byCandidate = candidatesOf(linked, call, { ...order, around, upstream: deps.upstream });

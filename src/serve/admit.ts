@@ -43,14 +43,15 @@ export function wrongAdminToken(): GatewayError {
 
 /**
  * Lets a request in: the caller, or null where the endpoint needs none. An address is counted only for requests
- * without a good key, so that a busy customer behind one address is bounded by its account alone.
+ * without a good key, so that a busy customer behind one address is bounded by its account alone. Where the key is known there is nothing
+ * to wait for.
  */
-export async function admit(
+export function admit(
   request: GatewayRequest,
   endpoint: EndpointShape,
   told: ToldWindow,
   deps: ServeDeps,
-): Promise<Caller | null | GatewayError> {
+): Caller | null | GatewayError | Promise<Caller | null | GatewayError> {
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
     // Whoever watches the gateway, or has its own token, is not a stranger whose requests are counted.
@@ -66,15 +67,17 @@ export async function admit(
     return new GatewayError("draining", { retryAfterSeconds: 1 });
   }
   if (isStranger(endpoint, authorization, deps)) return takeAddress(request, told, deps);
+  const count = (caller: Caller | GatewayError): Caller | GatewayError => {
+    // That the ledger is away says nothing against the key, nor against whoever sends it.
+    if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
+      lookAtAddress(request, told, deps);
+      return caller;
+    }
+    if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
+    return takeAccount(caller, told, deps);
+  };
   const known = deps.authenticate(authorization, request);
-  const caller = known instanceof Promise ? await known : known;
-  // That the ledger is away says nothing against the key, nor against whoever sends it.
-  if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
-    lookAtAddress(request, told, deps);
-    return caller;
-  }
-  if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
-  return takeAccount(caller, told, deps);
+  return known instanceof Promise ? known.then(count) : count(known);
 }
 
 /** Counts a request with a good key against its account. */

@@ -14,6 +14,8 @@ import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
+const NO_BODY = Buffer.alloc(0);
+
 /** Whoever calls without a key: who pays is known when the plan has its price. */
 const STRANGER: Audience = {
   sandbox: false,
@@ -53,7 +55,8 @@ async function answer(
 ): Promise<GatewayError | null> {
   const { reply, window, record } = answering;
   const retires = announce(request, endpoint, reply, deps);
-  const caller = await admit(request, endpoint, window, deps);
+  const admitted = admit(request, endpoint, window, deps);
+  const caller = admitted instanceof Promise ? await admitted : admitted;
   if (caller instanceof GatewayError) return caller;
   if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
   if (caller !== null) {
@@ -65,8 +68,10 @@ async function answer(
   if ("plan" in endpoint) {
     const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
     if (unfit !== null) return unfit;
-    const framed = await endpoint.plan({ request, audience: caller ?? STRANGER });
+    const planned = endpoint.plan({ request, audience: caller ?? STRANGER });
+    const framed = planned instanceof Promise ? await planned : planned;
     if (framed instanceof GatewayError) return framed;
+    request.body = NO_BODY;
     try {
       return await pay(framed, request, caller, answering, deps);
     } finally {

@@ -190,10 +190,12 @@ class ThreadClient implements SqliteThread {
   #settle({ values, errors }: BatchAnswer): void {
     const batch = this.#running ?? [];
     this.#running = null;
-    for (const [at, waiting] of batch.entries()) {
+    let at = 0;
+    for (const { resolve, reject } of batch) {
       const error = errors?.[at];
-      if (error === undefined) waiting.resolve(values[at]);
-      else waiting.reject(unavailable(error, true));
+      if (error === undefined) resolve(values[at]);
+      else reject(unavailable(error, true));
+      at += 1;
     }
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
   }

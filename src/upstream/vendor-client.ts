@@ -69,7 +69,8 @@ export class VendorClient {
   async ask(question: Question): Promise<VendorAnswer> {
     const isFirst = this.answers === 0;
     try {
-      await this.#waitForPermit(question.afterMs);
+      const permit = this.#permit(question.afterMs);
+      if (permit.waitMs > 0) await this.#waitFor(permit);
       const request = this.#build(question, isFirst);
       const answer = await this.#exchange(request, question);
       this.answers++;
@@ -104,14 +105,18 @@ export class VendorClient {
     return this.#endsMs - this.#options.clock.elapsedMs();
   }
 
-  async #waitForPermit(afterMs: number): Promise<void> {
-    for (let earliestMs = afterMs; ; earliestMs = 0) {
-      if (this.#over) throw cancelled();
-      const leftMs = this.#leftMs;
-      const permit = this.#options.acquire({ waitMsMax: leftMs, afterMs: earliestMs });
-      if (permit.valid === null || permit.waitMs > leftMs - LEFT_MS_MIN)
-        throw outOfTime(permit.waitMs > earliestMs ? permit.waitMs : null);
-      if (permit.waitMs <= 0) return;
+  /** The limiter's leave, which may have to be waited for. Throws VendorFailure where there is none in time. */
+  #permit(afterMs: number): Permit {
+    if (this.#over) throw cancelled();
+    const leftMs = this.#leftMs;
+    const permit = this.#options.acquire({ waitMsMax: leftMs, afterMs });
+    if (permit.valid === null || permit.waitMs > leftMs - LEFT_MS_MIN)
+      throw outOfTime(permit.waitMs > afterMs ? permit.waitMs : null);
+    return permit;
+  }
+
+  async #waitFor(given: Permit): Promise<void> {
+    for (let permit = given; permit.waitMs > 0; permit = this.#permit(0)) {
       await this.#sleep(permit);
       // The vendor may have asked to be left alone since the permit was given.
       if (permit.valid()) return;

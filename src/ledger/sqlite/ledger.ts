@@ -5,6 +5,7 @@ import type { DoctorReport, Ledger } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
+import { postList, reserveList } from "./compact.ts";
 import { type PostingSql, postingRow } from "./entries.ts";
 import type { LedgerOperations } from "./unit.ts";
 
@@ -27,7 +28,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
   return {
     openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
     account: (accountId) => call("account", accountId),
-    accounts: () => call("accounts", null),
+    accounts: (page) => call("accounts", page ?? null),
     patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
     createKey: (accountId, key) => call("createKey", { accountId, key }),
     keyByHash: (secretHash) => call("keyByHash", secretHash),
@@ -38,7 +39,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
     reserve(request) {
       nano(request.amountNano);
-      return call("reserve", request);
+      return call("reserve", reserveList(request));
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
@@ -48,7 +49,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
       nano(request.amountNano);
       nano(request.upstreamNano);
       for (const { upstreamNano } of request.legs) nano(upstreamNano);
-      return call("post", request);
+      return call("post", postList(request));
     },
     void: ({ accountId, holdId }, reason, keyFate = "free") => call("void", { accountId, holdId, reason, keyFate }),
     sweep: (countMax, onlyOwner) => call("sweep", { countMax, onlyOwner: onlyOwner ?? null }),

@@ -8,6 +8,7 @@ import { keyScope } from "../model/state.ts";
 import { dayOf } from "../model/windows.ts";
 import { AccountTables } from "./accounts.ts";
 import * as admin from "./admin.ts";
+import { type PostList, postOf, type ReserveList, reserveOf } from "./compact.ts";
 import { Doctor, type Examination } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
 import { extend, reserve, standing } from "./reserve.ts";
@@ -46,7 +47,7 @@ function operationsOn(state: LedgerState) {
       const account = state.accounts.account(accountId);
       return account === null ? null : admin.accountRow(account);
     },
-    accounts: (_: null) => admin.accountRows(state),
+    accounts: bind(admin.accountRows),
     patchAccount: bind(admin.patchAccount),
     createKey: bind(admin.createKey),
     keyByHash: (secretHash: string): KeyRow | null => {
@@ -58,11 +59,11 @@ function operationsOn(state: LedgerState) {
     patchKey: bind(admin.patchKey),
     rotateKey: bind(admin.rotateKey),
     deleteKey: bind(admin.deleteKey),
-    reserve: bind(reserve),
+    reserve: (list: ReserveList) => reserve(state, reserveOf(list)),
     extend: bind(extend),
     standing: bind(standing),
     renew: bind(renew),
-    post: bind(post),
+    post: (list: PostList) => post(state, postOf(list)),
     void: bind(voidHold),
     sweep: bind(sweep),
     topUp: bind(admin.topUp),

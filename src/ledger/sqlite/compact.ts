@@ -1,0 +1,103 @@
+// The two operations of every paid call on their way to the storage thread: lists in place of objects, because writing and reading the
+// names of their fields costs more than their values do. Measured: 5 us a call in place of 8.6 for both.
+import type { PostedLeg } from "../../account-rows.ts";
+import type { Slot } from "../../plan.ts";
+import type { TokenUsage } from "../../route.ts";
+import type { PostRequest, ReserveRequest } from "../model/ledger.ts";
+
+/** The values of these fields of `T`, in this order. */
+type ListOf<T, Names extends readonly (keyof T)[]> = { readonly [At in keyof Names]: Required<T>[Names[At]] };
+
+/** Without a window, which a process that is alone counts for itself. */
+export type ReserveList = readonly [
+  ListOf<ReserveRequest, ["accountId", "holdId", "keyId", "parentId", "amountNano", "inference", "owner", "leaseMs"]>,
+  ListOf<
+    ReserveRequest,
+    ["onExpire", "requestId", "operation", "asked", "effect", "idempotency", "unwritten", "nowMs"]
+  >,
+  readonly ListOf<Slot, ["scope", "max", "code"]>[],
+];
+
+/** Without `decided`, which is for stores that can be away. */
+export type PostList = readonly [
+  ListOf<PostRequest, ["accountId", "holdId", "amountNano", "upstreamNano", "absorbReason", "provider", "served"]>,
+  ListOf<PostRequest, ["estimated", "priceVersion", "tags"]>,
+  ListOf<TokenUsage, ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"]> | null,
+  readonly ListOf<PostedLeg, ["vendor", "model", "upstreamNano", "ok", "ms", "reason", "count"]>[],
+];
+
+export function reserveList(request: ReserveRequest): ReserveList {
+  const { accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs, onExpire } = request;
+  const { requestId, operation, asked, effect, idempotency, unwritten = false, nowMs } = request;
+  return [
+    [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs],
+    [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs],
+    request.slots.map(({ scope, max, code }) => [scope, max, code]),
+  ];
+}
+
+export function reserveOf([who, what, slots]: ReserveList): ReserveRequest {
+  const [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs] = who;
+  const [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs] = what;
+  return {
+    accountId,
+    holdId,
+    keyId,
+    parentId,
+    amountNano,
+    slots: slots.map(([scope, max, code]) => ({ scope, max, code })),
+    inference,
+    owner,
+    leaseMs,
+    onExpire,
+    requestId,
+    operation,
+    asked,
+    effect,
+    idempotency,
+    unwritten,
+    nowMs,
+  };
+}
+
+export function postList(request: PostRequest): PostList {
+  const { accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served, usage, legs } = request;
+  const { estimated, priceVersion, tags = [] } = request;
+  return [
+    [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served],
+    [estimated, priceVersion, tags],
+    usage === null ? null : usageList(usage),
+    legs.map((leg) => [leg.vendor, leg.model, leg.upstreamNano, leg.ok, leg.ms, leg.reason, leg.count]),
+  ];
+}
+
+function usageList(usage: TokenUsage): NonNullable<PostList[2]> {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  return [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens];
+}
+
+export function postOf([what, how, usage, legs]: PostList): PostRequest {
+  const [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served] = what;
+  const [estimated, priceVersion, tags] = how;
+  return {
+    accountId,
+    holdId,
+    amountNano,
+    upstreamNano,
+    absorbReason,
+    provider,
+    served,
+    usage: usage === null ? null : usageOf(usage),
+    estimated,
+    priceVersion,
+    legs: legs.map(([vendor, model, nano, ok, ms, reason, count]) => {
+      return { vendor, model, upstreamNano: nano, ok, ms, reason, count };
+    }),
+    tags,
+  };
+}
+
+function usageOf(list: NonNullable<PostList[2]>): TokenUsage {
+  const [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens] = list;
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
+}
