@@ -12,6 +12,7 @@ import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
+import { httpClients } from "./scenarios/http-clients.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
@@ -39,6 +40,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   redis,
   allocated,
   micro,
+  upstream: httpClients,
 };
 /** They need much time, others' programs or room on the disk, and so run only where they are named. */
 const BY_NAME: Readonly<Record<string, Scenario>> = {

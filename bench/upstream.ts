@@ -261,9 +261,14 @@ function sendBig(response: ServerResponse): void {
 async function startBig(): Promise<number> {
   const server = createServer((request, response) => {
     request.resume();
-    request.once("end", () => sendBig(response));
+    request.once("end", () => {
+      if (request.url === "/small") response.end(ANSWER);
+      // Never answered: its connection stays busy.
+      else if (request.url !== "/silent") sendBig(response);
+    });
   });
   server.requestTimeout = 0;
+  server.keepAliveTimeout = 600_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return (server.address() as AddressInfo).port;

@@ -2,7 +2,8 @@
 // open stream cost. Who cannot take a load that the others take has a lighter one of its own, which ours takes too.
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
 import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
-import type { SubjectName } from "../subjects.ts";
+import type { Client } from "../processes.ts";
+import type { Subject, SubjectName } from "../subjects.ts";
 import { eventsOf, requestText } from "../workload.ts";
 import { closedLoop } from "./closed-loop.ts";
 import { flow } from "./streams.ts";
@@ -15,8 +16,25 @@ const OTHERS = [...STREAMING, "portkey"] as const;
 const SLOW: readonly SubjectName[] = ["litellm"];
 const QUICK_ENOUGH = STREAMING.filter((name) => !SLOW.includes(name));
 const STREAMS_OPEN = 2_000;
+const WARM_CALLS = 6_000;
+const WARM_MS_MAX = 10_000;
 
 type Costs = ReadonlyMap<SubjectName, readonly number[]>;
+
+/**
+ * A few calls that may fail: the upstream closes a connection that was idle for ten seconds, and Bifrost's core answers a call that meets
+ * one with 502. That is told in the README, and no round is lost for it.
+ */
+function freshen(connections: number) {
+  return (client: Client, subject: Subject) =>
+    client.run({
+      kind: "closed",
+      port: subject.port,
+      request: requestText(subject, { stream: false }),
+      connections,
+      ms: 100,
+    });
+}
 
 /** Less than each of the others: the bar of those that could run. */
 function below(name: string, costs: Costs, others: readonly SubjectName[]): Row[] {
@@ -33,6 +51,7 @@ export async function peersUnary(bench: Bench): Promise<Row[]> {
     subjects: [...FLOORS, ...OTHERS, "tollgate"],
     each: "call",
     request: (subject) => requestText(subject, { stream: false }),
+    before: freshen(64),
   });
   return [...rows, ...below(name, costs, OTHERS)];
 }
@@ -45,7 +64,12 @@ export async function peersStreams(bench: Bench): Promise<Row[]> {
   ];
   for (const { others, ...load } of flows) {
     const name = `peers: ${load.streams} streams, ${load.perSecond} chunks/s`;
-    const measured = await flow(bench, { name, subjects: [...others, "tollgate"], ...load });
+    const measured = await flow(bench, {
+      name,
+      subjects: [...others, "tollgate"],
+      before: freshen(load.streams),
+      ...load,
+    });
     rows.push(...measured.rows, ...below(name, measured.costs, STREAMING));
   }
   return rows;
@@ -59,21 +83,19 @@ async function firstToken(bench: Bench, names: readonly SubjectName[], perSecond
   const found = new Map<SubjectName, { readonly p50: number; readonly p99: number }[]>();
   for (const subject of subjects.values()) {
     const request = requestText(subject, { stream: true, chunks: 16 });
-    expectWhole(
-      subject,
-      await client.run({
-        kind: "closed",
-        port: subject.port,
-        request,
-        connections: 32,
-        ms: bench.quick ? 2_000 : 4_000,
-      }),
-    );
+    const job = { kind: "closed", port: subject.port, request, connections: 32, ms: 2_000 } as const;
+    const until = performance.now() + WARM_MS_MAX;
+    for (let calls = 0; calls < WARM_CALLS && performance.now() < until; ) {
+      const result = await client.run(job);
+      expectWhole(subject, result);
+      calls += result.whole;
+    }
   }
   for (let round = 1; round <= bench.rounds; round++) {
     for (const subject of subjects.values()) {
       const request = requestText(subject, { stream: true, chunks: 16 });
       const ms = bench.quick ? 1_500 : 3_000;
+      await freshen(32)(client, subject);
       const result = await client.run({ kind: "open", port: subject.port, request, perSecond, ms });
       expectWhole(subject, result);
       const token = result.firstToken ?? { p50: Number.NaN, p99: Number.NaN };

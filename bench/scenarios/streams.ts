@@ -11,7 +11,8 @@ import {
   withCpu,
 } from "../bench.ts";
 import { median, medianRatio } from "../measure.ts";
-import type { SubjectName } from "../subjects.ts";
+import type { Client } from "../processes.ts";
+import type { Subject, SubjectName } from "../subjects.ts";
 import { eventsOf, requestText } from "../workload.ts";
 
 const NAME = "256 streams, 100 chunks/s";
@@ -25,12 +26,14 @@ export interface Flow {
   /** Chunks, of each stream. */
   readonly perSecond: number;
   readonly chunks: number;
+  /** Before every round, not counted. */
+  readonly before?: (client: Client, subject: Subject) => Promise<unknown>;
 }
 
 /** A row for every subject that could run, and the microseconds of CPU that a chunk cost each of them, round by round. */
 export async function flow(
   bench: Bench,
-  { name, subjects: names, streams, perSecond, chunks }: Flow,
+  { name, subjects: names, streams, perSecond, chunks, before }: Flow,
 ): Promise<{ readonly rows: readonly Row[]; readonly costs: ReadonlyMap<SubjectName, readonly number[]> }> {
   const client = await startClient(bench);
   const subjects = await startSubjects(bench, names);
@@ -40,6 +43,7 @@ export async function flow(
     for (const subject of subjects.values()) {
       const request = requestText(subject, { stream: true, chunks, perSecond });
       const job = { kind: "streams", port: subject.port, request, streams, rampMs: 200 } as const;
+      await before?.(client, subject);
       const { result, cpuMs } = await withCpu(subject, () => client.run({ ...job, events: eventsOf(chunks) }));
       expectWhole(subject, result);
       const microseconds = (cpuMs * 1000) / result.events;
