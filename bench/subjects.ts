@@ -21,6 +21,8 @@ export interface Subject {
   readonly headers: Readonly<Record<string, string>>;
   /** Opens one more account, where the subject has accounts; answers its key. */
   readonly openAccount?: () => Promise<string>;
+  /** Asks its operator's side, where it has one; answers JSON or text. */
+  readonly ask?: (method: string, path: string, body?: unknown) => Promise<unknown>;
 }
 
 export type SubjectName =

@@ -173,12 +173,14 @@ export function createCounting(
   function countAttempts(record: RequestRecord, { labels }: ModelCells, sandbox: "0" | "1"): number {
     const { asked } = labels;
     let attemptsMs = 0;
-    for (const [index, { provider, failure, ms, firstTokenMs }] of record.attempts.entries()) {
+    let left = record.attempts.length;
+    for (const { provider, failure, ms, firstTokenMs } of record.attempts) {
+      left -= 1;
       attemptsMs += ms;
       const cells = common[sandbox].provider(provider);
       cells.attempts(failure ?? "ok").total += 1;
       if (firstTokenMs !== null) cells.firstToken.observe(firstTokenMs / 1000);
-      if (failure === null || index === record.attempts.length - 1) continue;
+      if (failure === null || left === 0) continue;
       const served = record.served === null ? NONE : labels.served;
       metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
     }

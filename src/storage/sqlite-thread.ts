@@ -213,11 +213,13 @@ class ThreadClient implements SqliteThread {
   #settle({ values, errors, commit }: BatchAnswer): void {
     const batch = this.#running ?? [];
     this.#running = null;
-    for (const [at, waiting] of batch.entries()) {
+    let at = 0;
+    for (const waiting of batch) {
       const error = errors?.[at];
       if (error !== undefined) waiting.reject(unavailable(error, true));
       else if (commit === 0 || waiting.mayBeLost) waiting.resolve(values[at]);
       else this.#unsynced.push({ waiting, value: values[at], commit });
+      at += 1;
     }
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
   }

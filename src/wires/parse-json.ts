@@ -1,6 +1,7 @@
 // From the bytes of a body to JSON: refuses what is no UTF-8, and what would cost far more memory than it has bytes.
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../errors.ts";
+import type { Json } from "../json.ts";
 import { behindString } from "../json-bytes.ts";
 
 /** Nothing a model is asked is nested deeper, and what is could not be written down again without overflowing. */
@@ -37,7 +38,12 @@ function isTooMuch(bytes: Buffer): boolean {
 function isTooDeep(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (depth === 0) return true;
-  for (const inner of Object.values(value)) if (isTooDeep(inner, depth - 1)) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isTooDeep(inner, depth - 1)) return true;
+    return false;
+  }
+  // `Object.values` would make a list of every object; in what JSON.parse made there is nothing else to find.
+  for (const key in value) if (isTooDeep((value as Json)[key], depth - 1)) return true;
   return false;
 }
 
