@@ -30,10 +30,14 @@ export interface SqliteThreadOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** Calls an operation of a unit and answers what it returned, once that is committed. Rejects with `ledger_unavailable`. */
+/**
+ * Calls an operation of a unit and answers what it returned, once that is committed and on disk. Rejects with `ledger_unavailable`.
+ * `mayBeLost`: a crash may forget that it was ever called, and so it is answered without waiting for the disk.
+ */
 export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & string>(
   name: Name,
   argument: Parameters<Ops[Name]>[0],
+  mayBeLost?: boolean,
 ) => Promise<ReturnType<Ops[Name]>>;
 
 export interface SqliteThread {
@@ -49,8 +53,16 @@ export interface SqliteThread {
 interface Waiting {
   readonly number: number;
   readonly argument: unknown;
+  readonly mayBeLost: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
+}
+
+/** An operation that was committed, and is answered with its value when the commit is on disk. */
+interface Unsynced {
+  readonly waiting: Waiting;
+  readonly value: unknown;
+  readonly commit: number;
 }
 
 interface Pending {
@@ -99,6 +111,10 @@ class ThreadClient implements SqliteThread {
   #queue: Waiting[] = [];
   /** The batch that the thread works on; the next one leaves when its answer is here. */
   #running: readonly Waiting[] | null = null;
+  /** Those whose commits are on their way to the disk, the first ones first. */
+  #unsynced: Unsynced[] = [];
+  /** An operation waits that does not wait for the disk. */
+  #hasBrief = false;
   #scheduled = false;
   /** Operations that waited at the last turn, and the turns waited so far. */
   #gathered = 0;
@@ -122,26 +138,30 @@ class ThreadClient implements SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
     const numbers = new Map<string, number>();
     for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
-    return ((operation: string, argument: unknown) => this.#call(numbers.get(operation) ?? -1, argument)) as never;
+    return ((operation: string, argument: unknown, mayBeLost = false) =>
+      this.#call(numbers.get(operation) ?? -1, argument, mayBeLost)) as never;
   }
 
-  #call(number: number, argument: unknown): Promise<unknown> {
+  #call(number: number, argument: unknown, mayBeLost: boolean): Promise<unknown> {
     if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
     if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
     const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
     if (this.#queue.length >= room) return Promise.reject(unavailable("too many operations wait", true));
     return new Promise((resolve, reject) => {
-      this.#queue.push({ number, argument, resolve, reject });
+      this.#queue.push({ number, argument, mayBeLost, resolve, reject });
+      if (mayBeLost) this.#hasBrief = true;
       this.#schedule();
     });
   }
 
   /**
    * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
-   * a few turns costs nobody time, since their callers would wait for the loop, and saves commits.
+   * a few turns costs nobody time, since their callers would wait for the loop, and saves commits. While a sync runs, what has to
+   * wait for the next one anyway waits here.
    */
   #schedule(): void {
     if (this.#scheduled || this.#running !== null) return;
+    if (this.#unsynced.length > 0 && !this.#hasBrief) return;
     this.#scheduled = true;
     this.#gathered = 0;
     this.#turns = 0;
@@ -165,11 +185,13 @@ class ThreadClient implements SqliteThread {
     if (this.#running !== null || this.#broken !== null) return;
     if (this.#queue.length === 0) {
       // The last to close a file empties its log: that is for the one that writes.
-      if (this.#closing !== null) void this.#reading.close().then(() => this.#worker.postMessage({ kind: "close" }));
+      if (this.#closing !== null && this.#unsynced.length === 0)
+        void this.#reading.close().then(() => this.#worker.postMessage({ kind: "close" }));
       return;
     }
     const running = this.#queue.length <= BATCH_MAX ? this.#queue : this.#queue.slice(0, BATCH_MAX);
     this.#queue = this.#queue.length <= BATCH_MAX ? [] : this.#queue.slice(BATCH_MAX);
+    this.#hasBrief = this.#queue.some(({ mayBeLost }) => mayBeLost);
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
     this.#running = running;
@@ -179,6 +201,7 @@ class ThreadClient implements SqliteThread {
 
   #hear(message: FromThread): void {
     if (typeof message === "string") this.#settle(JSON.parse(message) as BatchAnswer);
+    else if (typeof message === "number") this.#synced(message);
     else if (message.kind === "fatal") this.#break(new Error(message.error));
     else if (message.kind === "backup") {
       const waiting = this.#backups.shift();
@@ -187,16 +210,25 @@ class ThreadClient implements SqliteThread {
     }
   }
 
-  #settle({ values, errors }: BatchAnswer): void {
+  #settle({ values, errors, commit }: BatchAnswer): void {
     const batch = this.#running ?? [];
     this.#running = null;
     let at = 0;
-    for (const { resolve, reject } of batch) {
+    for (const waiting of batch) {
       const error = errors?.[at];
-      if (error === undefined) resolve(values[at]);
-      else reject(unavailable(error, true));
+      if (error !== undefined) waiting.reject(unavailable(error, true));
+      else if (commit === 0 || waiting.mayBeLost) waiting.resolve(values[at]);
+      else this.#unsynced.push({ waiting, value: values[at], commit });
       at += 1;
     }
+    if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+  }
+
+  #synced(upTo: number): void {
+    const after = this.#unsynced.findIndex(({ commit }) => commit > upTo);
+    const done = after < 0 ? this.#unsynced : this.#unsynced.slice(0, after);
+    this.#unsynced = after < 0 ? [] : this.#unsynced.slice(after);
+    for (const { waiting, value } of done) waiting.resolve(value);
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
   }
 
@@ -230,11 +262,15 @@ class ThreadClient implements SqliteThread {
   #break(error: Error): void {
     if (this.#broken !== null) return;
     this.#broken = error;
-    for (const { reject } of [...(this.#running ?? []), ...this.#queue]) reject(unavailable(error.message, false));
+    const unsynced = this.#unsynced.map(({ waiting }) => waiting);
+    for (const { reject } of [...unsynced, ...(this.#running ?? []), ...this.#queue]) {
+      reject(unavailable(error.message, false));
+    }
     for (const { reject } of this.#backups) reject(error);
     this.#closing?.reject(error);
     this.#running = null;
     this.#queue = [];
+    this.#unsynced = [];
     void this.#worker.terminate();
     void this.#reading.close();
     this.#onFatal(error);

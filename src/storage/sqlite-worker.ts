@@ -1,10 +1,11 @@
-// The storage thread: the only owner of the database. Runs each batch in one transaction and answers after the commit.
+// The storage thread: the only owner of the database. Runs each batch in one transaction, answers, and says later that it is on disk.
 import { parentPort, workerData } from "node:worker_threads";
 import { backupTo } from "./backup.ts";
 import { guardDisk } from "./disk-guard.ts";
+import { LogSync } from "./log-sync.ts";
 import { openShared, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
-import type { Batch, BatchAnswer, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
+import type { Batch, BatchAnswer, BatchDone, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
 /** Pages in the write-ahead log before it is emptied, once the disk has been full: 1 MB. */
 const CHECKPOINT_PAGES_TIGHT = 250;
@@ -28,11 +29,13 @@ const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
 await openUnits();
+const log = openLog();
 let backups: Promise<void> = Promise.resolve();
 /** While the file is copied no checkpoint may change it. */
 let copying = false;
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
+const rowsChanged = database.prepare("SELECT total_changes() AS rows");
 
 port.on("message", (message: ToThread) => {
   if (typeof message === "string") answerBatch(JSON.parse(message) as Batch);
@@ -55,6 +58,17 @@ async function openUnits(): Promise<void> {
   database.exec("COMMIT");
 }
 
+/** Where processes share the file each reads what another has committed: there SQLite syncs within each commit, and nothing is left to do. */
+function openLog(): LogSync | null {
+  if (start.sharing === "processes") return null;
+  // From here on a commit writes the log, and a checkpoint alone syncs.
+  database.exec("PRAGMA synchronous = NORMAL");
+  return new LogSync(`${start.file}-wal`, {
+    synced: say,
+    failed: (error) => say({ kind: "fatal", error: `disk I/O error: ${error.message}` }),
+  });
+}
+
 function say(message: FromThread): void {
   port?.postMessage(message);
 }
@@ -63,14 +77,16 @@ function answerBatch(batch: Batch): void {
   time.epochMs = batch.epochMs;
   time.elapsedMs = batch.elapsedMs;
   try {
-    say(JSON.stringify(runBatch(batch.calls)));
+    const { values, errors } = runBatch(batch.calls);
+    const answer: BatchAnswer = { values, errors, commit: log?.pending ?? 0 };
+    say(JSON.stringify(answer));
   } catch (error) {
     say({ kind: "fatal", error: String(error) });
   }
 }
 
 /** Runs all calls in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
-function runBatch(calls: readonly unknown[], roomMade = false): BatchAnswer {
+function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
   try {
     return transact(calls);
   } catch (error) {
@@ -90,13 +106,14 @@ function runBatch(calls: readonly unknown[], roomMade = false): BatchAnswer {
   return { values, errors };
 }
 
-function rejected(calls: readonly unknown[], error: string): BatchAnswer {
+function rejected(calls: readonly unknown[], error: string): BatchDone {
   const errors: Record<number, string> = {};
   for (let at = 0; at < calls.length / 2; at++) errors[at] = error;
   return { values: [], errors };
 }
 
-function transact(calls: readonly unknown[]): BatchAnswer {
+function transact(calls: readonly unknown[]): BatchDone {
+  const rowsBefore = rowsChanged.get()?.rows;
   const low = disk.isLow(time.elapsedMs);
   const values: unknown[] = [];
   let errors: Record<number, string> | null = null;
@@ -113,6 +130,7 @@ function transact(calls: readonly unknown[]): BatchAnswer {
   }
   for (const unit of units) unit.flush();
   commit.run();
+  if (rowsChanged.get()?.rows !== rowsBefore) log?.committed();
   for (const unit of units) unit.committed?.();
   return { values, errors };
 }
@@ -154,6 +172,7 @@ function answerBackup(path: string): void {
 
 async function close(): Promise<void> {
   await backups;
+  log?.close();
   file.close();
   port?.close();
 }

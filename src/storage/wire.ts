@@ -19,16 +19,24 @@ export interface Batch {
   readonly calls: readonly unknown[];
 }
 
-/** What came of a batch that was committed: one value for each call, and the errors of those that were refused. */
-export interface BatchAnswer {
+/** What came of a batch's transaction: one value for each call, and the errors of those that were refused. */
+export interface BatchDone {
   readonly values: readonly unknown[];
   readonly errors: Readonly<Record<number, string>> | null;
 }
 
+/** The same, before it is on disk. */
+export interface BatchAnswer extends BatchDone {
+  /** The commit with which all that the batch has written or read is on disk; the thread says so later. 0: it is. */
+  readonly commit: number;
+}
+
 export type ToThread = string | { readonly kind: "backup"; readonly path: string } | { readonly kind: "close" };
 
+/** A number says that this commit, and all before it, are on disk. */
 export type FromThread =
   | string
+  | number
   | { readonly kind: "ready"; readonly operations: readonly OperationEntry[] }
   | { readonly kind: "backup"; readonly error: string | null }
   | { readonly kind: "fatal"; readonly error: string };

@@ -4,6 +4,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
 import { Client } from "undici";
+import { systemClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
@@ -17,6 +18,10 @@ const CONNECT_MS_MAX = 10_000;
 /** A body that cannot be made smaller grows a little by being encoded. */
 const ENCODING_BYTES_MAX = 65_536;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Asking for the addresses of this machine takes as long as connecting does. */
+const OWN_ADDRESSES_KEPT_MS = 1_000;
+/** An AbortController without a reason makes an error with a stack each time it ends a call that went well. */
+const ENDED = new Error("the call has ended");
 
 export interface PublicFetchOptions {
   /** How we name ourselves. */
@@ -65,8 +70,17 @@ interface Reply {
   drop(): void;
 }
 
-function interfaceAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+function interfaceAddresses(): () => readonly string[] {
+  let addresses: readonly string[] = [];
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = systemClock.elapsedMs();
+    if (nowMs >= untilMs) {
+      untilMs = nowMs + OWN_ADDRESSES_KEPT_MS;
+      addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+    }
+    return addresses;
+  };
 }
 
 /**
@@ -74,7 +88,7 @@ function interfaceAddresses(): string[] {
  * The proxy settings of the environment are not looked at.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
-  const { resolve = createResolveName(), ownAddresses = interfaceAddresses, allowForTests = [] } = options;
+  const { resolve = createResolveName(), ownAddresses = interfaceAddresses(), allowForTests = [] } = options;
   const { userAgent = "Tollgate" } = options;
   const running = new Set<AbortController>();
   let closed = false;
@@ -120,7 +134,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
     if (encoding !== "identity") delete headers["content-length"];
     if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
-    const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort() });
+    const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort(ENDED) });
     return { status: reply.status, headers, finalUrl: url.href, body };
   }
 
@@ -133,11 +147,11 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       call.signal.addEventListener("abort", () => running.delete(call));
       try {
         const answer = await follow(url, limits, call);
-        if (answer instanceof GatewayError) call.abort();
+        if (answer instanceof GatewayError) call.abort(ENDED);
         return answer;
       } catch (error) {
         const trouble = call.signal.aborted ? call.signal.reason : error;
-        call.abort();
+        call.abort(ENDED);
         return troubleOf(trouble, limits.bytesMax);
       }
     },

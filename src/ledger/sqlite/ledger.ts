@@ -7,6 +7,7 @@ import { type AskReports, reportsOf } from "../usage/reports.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { postList, reserveList } from "./compact.ts";
 import { type PostingSql, postingRow } from "./entries.ts";
+import { isWritten } from "./reserve.ts";
 import type { LedgerOperations } from "./unit.ts";
 
 /** The file that the storage thread loads for the ledger. */
@@ -39,11 +40,12 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
     reserve(request) {
       nano(request.amountNano);
-      return call("reserve", reserveList(request));
+      return call("reserve", reserveList(request), !isWritten(request));
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
-    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }),
+    // What it has seen is not undone by a crash that ends whoever asked.
+    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }, true),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {
       nano(request.amountNano);

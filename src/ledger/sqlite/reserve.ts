@@ -9,6 +9,11 @@ import type { LedgerState } from "./state.ts";
 /** The store's clock and the caller's may differ by this much. */
 const SKEW_MS_MAX = 30_000;
 
+/** Whether the hold gets a row: one that a crash would void anyway has none. */
+export function isWritten({ unwritten, idempotency, onExpire }: ReserveRequest): boolean {
+  return !unwritten || idempotency !== null || onExpire !== "void";
+}
+
 /** Holds the amount, or says why not. */
 export function reserve(state: LedgerState, request: ReserveRequest): ReserveOutcome {
   const account = state.accounts.account(request.accountId);
@@ -53,7 +58,7 @@ function place(
     idempotencyKey: request.idempotency?.key ?? null,
     createdAtMs: atMs,
     days: state.holdDays(account, { keyId, day, inference }),
-    written: !request.unwritten || request.idempotency !== null || onExpire !== "void",
+    written: isWritten(request),
     amount: request.amountNano,
     accrued: 0,
     leaseMs,
