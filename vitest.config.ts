@@ -12,6 +12,8 @@ const COMMON = {
   pool: "forks" as const,
   maxWorkers: WORKERS,
   execArgv: ["--disable-warning=ExperimentalWarning"],
+  // Node reads the sources itself, as it does for the gateway: nothing is transformed, and no call goes by way of a runner's exports.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
   setupFiles: ["test/support/file-cost.ts"],
   // Bounds for what hangs, not for what is slow: others may load the machine as well.
   testTimeout: 180_000,

@@ -30,6 +30,8 @@ export interface Bench {
   readonly base: string | null;
   /** Null: all. */
   readonly only: ReadonlySet<string> | null;
+  /** Of ten million accounts and a hundred million postings, in `growth`. */
+  readonly scale: number;
   readonly say: (line: string) => void;
 }
 

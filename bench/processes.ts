@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Row } from "./bench.ts";
 import type { Job, JobResult } from "./load/jobs.ts";
 
-const START_MS_MAX = 20_000;
+const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 8_000;
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 
@@ -91,7 +91,8 @@ export interface ServerOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-function message(child: ChildProcess, what: string): Promise<unknown> {
+/** The next message of a process of ours; throws where it ends before. */
+export function message(child: ChildProcess, what: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const exited = (code: number | null) => reject(new Error(`${what} ended with ${code}`));
     child.once("exit", exited);

@@ -10,11 +10,14 @@ import { profile } from "./profile.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { growth, growthDoctor } from "./scenarios/growth.ts";
+import { growthRedis } from "./scenarios/growth-redis.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
 import { pages } from "./scenarios/pages.ts";
+import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
@@ -37,7 +40,19 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   allocated,
   micro,
 };
-const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--json] [--save]
+/** They need much time, others' programs or room on the disk, and so run only where they are named. */
+const BY_NAME: Readonly<Record<string, Scenario>> = {
+  growth,
+  "growth-doctor": growthDoctor,
+  "growth-redis": growthRedis,
+  "peers-unary": peersUnary,
+  "peers-streams": peersStreams,
+  "peers-latency": peersLatency,
+  "peers-memory": peersMemory,
+};
+const ALL = { ...SCENARIOS, ...BY_NAME };
+const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
+npm run bench -- ${Object.keys(BY_NAME).join(" ")}
 npm run bench -- profile unary|streams|actions|spliced|redis [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
@@ -49,6 +64,7 @@ const { values: flags, positionals: names } = parseArgs({
     base: { type: "string" },
     subjects: { type: "string" },
     rounds: { type: "string" },
+    scale: { type: "string", default: "0.1" },
   },
 });
 
@@ -73,6 +89,7 @@ async function prepare(): Promise<Bench> {
     rounds: Number(flags.rounds ?? (flags.quick ? 2 : 5)),
     base: flags.base ?? null,
     only: flags.subjects === undefined ? null : new Set(flags.subjects.split(",")),
+    scale: Number(flags.scale),
     say,
   };
 }
@@ -80,7 +97,7 @@ async function prepare(): Promise<Bench> {
 async function measure(bench: Bench): Promise<Row[]> {
   const work = foreignWork();
   const rows: Row[] = [];
-  for (const [name, scenario] of Object.entries(SCENARIOS)) {
+  for (const [name, scenario] of Object.entries(names.length > 0 ? ALL : SCENARIOS)) {
     if (names.length > 0 && !names.includes(name)) continue;
     say(`${name} ... (${Math.round(performance.now() / 1000)} s since the start)`);
     rows.push(...(await scenario(bench)));
@@ -102,7 +119,7 @@ async function main(): Promise<void> {
   if (flags.save) saveTable(rows);
 }
 
-if (names[0] !== "profile" && names.some((name) => !(name in SCENARIOS))) {
+if (names[0] !== "profile" && names.some((name) => !(name in ALL))) {
   say(USAGE);
   process.exit(2);
 }

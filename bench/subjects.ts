@@ -2,6 +2,9 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startBifrost } from "./peers/bifrost.ts";
+import { startHaproxy } from "./peers/haproxy.ts";
+import { startLitellm } from "./peers/litellm.ts";
 import { startNginx } from "./peers/nginx.ts";
 import { startPortkey } from "./peers/portkey.ts";
 import { startTollgate } from "./peers/tollgate.ts";
@@ -18,9 +21,20 @@ export interface Subject {
   readonly headers: Readonly<Record<string, string>>;
   /** Opens one more account, where the subject has accounts; answers its key. */
   readonly openAccount?: () => Promise<string>;
+  /** Asks its operator's side, where it has one; answers JSON or text. */
+  readonly ask?: (method: string, path: string, body?: unknown) => Promise<unknown>;
 }
 
-export type SubjectName = "direct" | "nginx" | "bare" | "portkey" | "tollgate" | "base";
+export type SubjectName =
+  | "direct"
+  | "nginx"
+  | "haproxy"
+  | "bare"
+  | "bifrost-core"
+  | "litellm"
+  | "portkey"
+  | "tollgate"
+  | "base";
 
 /** What a subject is started with. */
 export interface Ground {
@@ -58,7 +72,10 @@ async function startBare(ground: Ground): Promise<Subject> {
 const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject>>> = {
   direct: async (ground) => ({ ...plain, name: "direct", port: ground.upstreamPort, pid: null, child: null }),
   nginx: startNginx,
+  haproxy: startHaproxy,
   bare: startBare,
+  "bifrost-core": startBifrost,
+  litellm: startLitellm,
   portkey: startPortkey,
   tollgate: (ground) => startTollgate(ground, "tollgate", ROOT),
   base: (ground) => startTollgate(ground, "base", ground.base),

@@ -7,6 +7,9 @@ import type { AddressInfo } from "node:net";
 
 // A prompt holds `bench:<chunks>:<chunks a second>`; 0 a second means all at once. Unary calls need none.
 const DIRECTIVE = /bench:(\d+):(\d+)/;
+// Some gateways write JSON with spaces.
+const STREAM = /"stream": ?true/;
+const WITH_USAGE = /"include_usage": ?true/;
 const WORDS =
   "the a of gateway stands between programs and what they pay for per call , it streams meters charges exactly once . \
 A hold is placed before upstream called for most it can cost ; so nothing overspent at any concurrency internationalisation"
@@ -110,7 +113,7 @@ function begin(res: HttpResponse, body: string): void {
   const stream: Stream = {
     res,
     head: `data: {"id":"chatcmpl-Bench${String(streamsStarted).padStart(24, "0")}`,
-    say: body.includes('"include_usage":true') ? ASKED : PLAIN,
+    say: WITH_USAGE.test(body) ? ASKED : PLAIN,
     periodMs,
     dueMs: performance.now() + phase * periodMs,
     word: streamsStarted % WORDS.length,
@@ -222,7 +225,7 @@ function startFast(): Promise<number> {
         res.onData((chunk, last) => {
           body += Buffer.from(chunk).toString("latin1");
           if (!last || gone) return;
-          if (body.includes('"stream":true')) begin(res, body);
+          if (STREAM.test(body)) begin(res, body);
           else answer(res);
         });
       })

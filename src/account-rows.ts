@@ -84,6 +84,17 @@ export interface KeyPage {
   readonly after: Pick<KeyRow, "createdAtMs" | "keyId"> | null;
 }
 
+/** So many accounts after the one of this id, in an order of the store's own that stays the same. */
+export interface AccountPage {
+  readonly limit: number;
+  readonly after: string | null;
+}
+
+/** Accounts in the order of their lists: the oldest first. */
+export function byOpening(one: AccountRow, other: AccountRow) {
+  return one.createdAtMs - other.createdAtMs || (one.accountId < other.accountId ? -1 : 1);
+}
+
 /** Keys in the order of their lists: the oldest first. */
 export function byAge(one: Pick<KeyRow, "createdAtMs" | "keyId">, other: Pick<KeyRow, "createdAtMs" | "keyId">) {
   return one.createdAtMs - other.createdAtMs || (one.keyId < other.keyId ? -1 : Number(one.keyId > other.keyId));
@@ -100,7 +111,8 @@ export function onPage<Key extends Pick<KeyRow, "createdAtMs" | "keyId">>(keys: 
 export interface Accounts {
   openAccount(account: NewAccount): Promise<"opened" | "exists">;
   account(accountId: string): Promise<AccountRow | null>;
-  accounts(): Promise<readonly AccountRow[]>;
+  /** A page of them; where none is asked for all, the oldest first, which may be millions. */
+  accounts(page?: AccountPage): Promise<readonly AccountRow[]>;
   patchAccount(accountId: string, patch: AccountPatch): Promise<AccountRow | null>;
 
   createKey(accountId: string, key: NewKey): Promise<KeyCreation>;

@@ -14,7 +14,8 @@ export interface GatewayRequest {
   /** What the `{name}` parts of the endpoint's path stood for. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: ReadonlyMap<string, string>;
-  readonly body: Buffer;
+  /** Let go once a plan has been made of it: calls may last for long, and are many. */
+  body: Buffer;
   /** The body of a request to an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
   readonly incoming?: IncomingBody;
   /** The client's address, as far as TRUST_PROXY lets us know it. */

@@ -83,6 +83,7 @@ class Reader {
       HOME: this.folder,
       DATA_DIR: join(this.folder, "data"),
       npm_config_update_notifier: "false",
+      NODE_OPTIONS: process.env.NODE_OPTIONS,
     };
     this.#env = { ...kept, PORT: "0", ADMIN_PORT: "0" };
   }

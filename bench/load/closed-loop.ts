@@ -1,6 +1,7 @@
 // A fixed number of clients that each wait for their answer before they ask again: how dear is a request when all are busy.
 import { Connection } from "./connection.ts";
 import type { ClosedLoop, JobResult } from "./jobs.ts";
+import { requests } from "./requests.ts";
 import { Tally } from "./tally.ts";
 
 export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
@@ -22,10 +23,11 @@ export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
   await Promise.all(connections.map((connection) => connection.ready));
   const tally = new Tally();
   const stopAt = performance.now() + job.ms;
+  const request = requests(job);
   const send = (connection: Connection) => {
     tally.sent();
     sentAt.set(connection, performance.now());
-    connection.send(job.request);
+    connection.send(request());
   };
   for (const connection of connections) send(connection);
   await finished;

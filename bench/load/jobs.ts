@@ -4,7 +4,11 @@
 export interface Target {
   readonly port: number;
   readonly request: string;
+  /** Each request is that of one of these, at random, whose text takes the place of `SOMEBODY` in it. */
+  readonly callers?: readonly string[];
 }
+
+export const SOMEBODY = "<somebody>";
 
 /** `connections` clients, each sending its next request when its last was answered, for `ms`. */
 export interface ClosedLoop extends Target {

@@ -1,6 +1,7 @@
 // Requests that come when they come: latency counts from the moment a request was due, so a slow server cannot hide by delaying us.
 import { Connection } from "./connection.ts";
 import type { JobResult, OpenLoop } from "./jobs.ts";
+import { requests } from "./requests.ts";
 import { Tally } from "./tally.ts";
 
 // Enough that a request rarely has to wait for a new connection, which would be the client's latency and not the server's.
@@ -33,6 +34,7 @@ function until(at: number): Promise<void> {
 
 export async function openLoop(job: OpenLoop): Promise<JobResult> {
   const tally = new Tally();
+  const request = requests(job);
   const dueAt = new Map<Connection, number>();
   const idle: Connection[] = [];
   const all: Connection[] = [];
@@ -58,7 +60,7 @@ export async function openLoop(job: OpenLoop): Promise<JobResult> {
     const connection = idle.pop() ?? open();
     dueAt.set(connection, startedAt + atMs);
     tally.sent();
-    connection.send(job.request);
+    connection.send(request());
   }
   while (tally.open > 0) {
     await new Promise<void>((resolve) => {

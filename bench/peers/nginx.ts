@@ -1,9 +1,9 @@
 // nginx as the floor: proxy_pass, keep-alive to the upstream, one worker, nothing buffered.
-import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../processes.ts";
-import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject, Unavailable } from "../subjects.ts";
+import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject } from "../subjects.ts";
+import { installWithApt } from "./apt.ts";
 
 function configuration(port: number, upstreamPort: number, folder: string): string {
   return `daemon off;
@@ -44,21 +44,8 @@ http {
 `;
 }
 
-function installed(): boolean {
-  return spawnSync("nginx", ["-v"]).status === 0;
-}
-
-function install(ground: Ground): void {
-  if (installed()) return;
-  if (process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0) {
-    ground.say("installing nginx with apt-get");
-    spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "nginx-light"], { stdio: "ignore" });
-  }
-  if (!installed()) throw new Unavailable("nginx is not installed: sudo apt-get install nginx-light");
-}
-
 export async function startNginx(ground: Ground): Promise<Subject> {
-  install(ground);
+  installWithApt(ground, "nginx", "nginx-light");
   const { folder } = ground;
   mkdirSync(folder, { recursive: true });
   const port = await freePort();

@@ -1,6 +1,9 @@
 // The gateway itself, as `npm start` runs it, with everything on: key check, hold, meter, durable post, metrics, log.
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { freePort } from "../processes.ts";
 import { type Ground, type Subject, type SubjectName, Unavailable } from "../subjects.ts";
 
@@ -11,17 +14,25 @@ interface Created {
   readonly api_key: string;
 }
 
+function adminToken(dataFolder: string): string {
+  return readFileSync(join(dataFolder, "admin.token"), "utf8").trim();
+}
+
+/** Answers JSON or text, however long that takes: `fetch` would give up on the doctor after five minutes. */
 async function admin(url: string, token: string, method: string, body: unknown): Promise<unknown> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const response = await fetch(url, { method, headers, body: JSON.stringify(body) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${text}`);
-  return JSON.parse(text);
+  const asked = request(url, { method, headers, agent: false });
+  asked.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  const answer = await text(response);
+  if (response.statusCode === undefined || response.statusCode >= 300)
+    throw new Error(`${method} ${url}: ${response.statusCode} ${answer}`);
+  return response.headers["content-type"]?.includes("json") ? JSON.parse(answer) : answer;
 }
 
 /** A live account with money and limits far above what the bench asks for. */
 export async function openAccount(adminPort: number, dataFolder: string): Promise<string> {
-  const token = readFileSync(join(dataFolder, "admin.token"), "utf8").trim();
+  const token = adminToken(dataFolder);
   const accounts = `http://127.0.0.1:${adminPort}/admin/v1/accounts`;
   const created = (await admin(accounts, token, "POST", { name: "bench", credit_cents: CREDIT_CENTS })) as Created;
   await admin(`${accounts}/${created.account_id}`, token, "PATCH", {
@@ -76,5 +87,6 @@ export async function startTollgate(
     model: "openai/gpt-5.4-mini",
     headers: { authorization: `Bearer ${key}` },
     openAccount: () => openAccount(adminPort, data),
+    ask: (method, path, body) => admin(`http://127.0.0.1:${adminPort}${path}`, adminToken(data), method, body),
   };
 }

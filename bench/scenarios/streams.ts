@@ -18,21 +18,33 @@ const NAME = "256 streams, 100 chunks/s";
 const STREAMS = 256;
 const PER_SECOND = 100;
 
-export async function streams(bench: Bench): Promise<Row[]> {
+export interface Flow {
+  readonly name: string;
+  readonly subjects: readonly SubjectName[];
+  readonly streams: number;
+  /** Chunks, of each stream. */
+  readonly perSecond: number;
+  readonly chunks: number;
+}
+
+/** A row for every subject that could run, and the microseconds of CPU that a chunk cost each of them, round by round. */
+export async function flow(
+  bench: Bench,
+  { name, subjects: names, streams, perSecond, chunks }: Flow,
+): Promise<{ readonly rows: readonly Row[]; readonly costs: ReadonlyMap<SubjectName, readonly number[]> }> {
   const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["nginx", "bare", "tollgate", "base"]);
+  const subjects = await startSubjects(bench, names);
   const gaps = new Map<SubjectName, number[]>();
   const costs = new Map<SubjectName, number[]>();
-  const chunks = bench.quick ? 200 : 400;
   for (let round = 0; round <= bench.rounds; round++) {
     for (const subject of subjects.values()) {
-      const request = requestText(subject, { stream: true, chunks, perSecond: PER_SECOND });
-      const job = { kind: "streams", port: subject.port, request, streams: STREAMS, rampMs: 200 } as const;
+      const request = requestText(subject, { stream: true, chunks, perSecond });
+      const job = { kind: "streams", port: subject.port, request, streams, rampMs: 200 } as const;
       const { result, cpuMs } = await withCpu(subject, () => client.run({ ...job, events: eventsOf(chunks) }));
       expectWhole(subject, result);
       const microseconds = (cpuMs * 1000) / result.events;
       bench.say(
-        `  ${NAME}, round ${round}: ${subject.name} ${microseconds.toFixed(2)} us CPU a chunk, ${result.seconds.toFixed(2)} s`,
+        `  ${name}, round ${round}: ${subject.name} ${microseconds.toFixed(2)} us CPU a chunk, ${result.seconds.toFixed(2)} s`,
       );
       if (round === 0) continue;
       costs.set(subject.name, [...(costs.get(subject.name) ?? []), microseconds]);
@@ -40,14 +52,25 @@ export async function streams(bench: Bench): Promise<Row[]> {
     }
   }
   await stopSubjects(bench, subjects);
-  const rows = [...costs].map(([name, cost]) =>
+  const rows = [...costs].map(([subject, cost]) =>
     told(
-      NAME,
-      `${name}: CPU per chunk, gap p99`,
-      `${median(cost).toFixed(1)} us, ${median(gaps.get(name) ?? []).toFixed(1)} ms`,
+      name,
+      `${subject}: CPU per chunk, gap p99`,
+      `${median(cost).toFixed(1)} us, ${median(gaps.get(subject) ?? []).toFixed(1)} ms`,
     ),
   );
+  return { rows, costs };
+}
+
+export async function streams(bench: Bench): Promise<Row[]> {
+  const { rows, costs } = await flow(bench, {
+    name: NAME,
+    subjects: ["nginx", "bare", "tollgate", "base"],
+    streams: STREAMS,
+    perSecond: PER_SECOND,
+    chunks: bench.quick ? 200 : 400,
+  });
   const ours = costs.get("tollgate");
-  if (ours === undefined) return rows;
+  if (ours === undefined) return [...rows];
   return [...rows, atMost(NAME, "CPU over the bare proxy's", medianRatio(ours, costs.get("bare")), 1.25, "x")];
 }

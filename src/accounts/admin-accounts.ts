@@ -9,7 +9,7 @@ import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
-import { keyPageSchema, listKeys } from "./list-pages.ts";
+import { accountPageSchema, keyPageSchema, listAccounts, listKeys } from "./list-pages.ts";
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
@@ -130,9 +130,11 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
       const body = readBody(newAccountSchema, request.body);
       return body instanceof GatewayError ? body : openByOperator(parts, body);
     }),
-    adminEndpoint("GET", "/admin/v1/accounts", async () => {
-      const accounts = await books.accounts();
-      return { status: 200, body: { accounts: accounts.map(accountRow) } };
+    adminEndpoint("GET", "/admin/v1/accounts", async ({ request }) => {
+      const page = readQuery(accountPageSchema, request.query);
+      if (page instanceof GatewayError) return page;
+      const { accounts, next } = await listAccounts(books, page);
+      return { status: 200, body: { accounts: accounts.map(accountRow), next_cursor: next } };
     }),
     adminEndpoint(
       "GET",

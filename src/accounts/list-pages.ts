@@ -1,6 +1,6 @@
 // Pages of lists: how many rows are asked for, after which one, and where the next page begins.
 import { z } from "zod";
-import { KEYS_PER_ACCOUNT_MAX, type KeyPage } from "../account-rows.ts";
+import { byOpening, KEYS_PER_ACCOUNT_MAX, type KeyPage } from "../account-rows.ts";
 import type { Books } from "./books.ts";
 
 const limit = z
@@ -26,6 +26,23 @@ export const keyPageSchema = z.strictObject({
     .regex(/^\d{1,15}\.\w{1,100}$/, "must be the next_cursor of an earlier answer")
     .optional(),
 });
+
+/** All accounts come at once where nobody asks for less and they fit on a page. */
+export const accountPageSchema = z.strictObject({
+  limit: limit.default(1_000),
+  cursor: z
+    .string()
+    .regex(/^[\w-]{1,100}$/, "must be the next_cursor of an earlier answer")
+    .optional(),
+});
+
+/** A page of accounts, the oldest of them first, and the cursor of the next one. */
+export async function listAccounts(books: Books, { limit, cursor }: z.output<typeof accountPageSchema>) {
+  const found = await books.accounts({ limit: limit + 1, after: cursor ?? null });
+  const accounts = found.slice(0, limit);
+  const next = found.length > limit ? (accounts.at(-1)?.accountId ?? null) : null;
+  return { accounts: accounts.sort(byOpening), next };
+}
 
 /** A page of an account's keys, and the cursor of the next one. */
 export async function listKeys(books: Books, accountId: string, asked: z.output<typeof keyPageSchema>) {

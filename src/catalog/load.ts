@@ -49,15 +49,16 @@ async function listFolder(root: string, folder: string, shownAs: string): Promis
   return files.map((entry) => ({ id: entry.slice(0, -3), name: named(entry), path: path.join(root, folder, entry) }));
 }
 
+function versionOf(content: Buffer | string): string {
+  return createHash("sha256").update(content).digest("hex").slice(0, 16);
+}
+
 /**
  * Imports a file as it is on the disk now: its content is part of the address, so a changed file is read again and an
  * unchanged one is not.
  */
 async function importFile(file: CatalogFile): Promise<unknown> {
-  const version = createHash("sha256")
-    .update(await readFile(file.path))
-    .digest("hex")
-    .slice(0, 16);
+  const version = versionOf(await readFile(file.path));
   const loaded: { readonly default?: unknown } = await import(`${pathToFileURL(file.path).href}?v=${version}`);
   return loaded.default;
 }
@@ -80,6 +81,35 @@ async function withOurTypes<Result>(folder: string, work: () => Promise<Result>)
   }
 }
 
+/** The tables read last, by their path: an unchanged file is the same value, as it is with what is imported. */
+const tablesRead = new Map<string, { readonly version: string; readonly table: unknown }>();
+
+/** Throws where the text is no JSON. */
+function parseTable(file: string, text: string): unknown {
+  const version = versionOf(text);
+  const last = tablesRead.get(file);
+  if (last?.version === version) return last.table;
+  const table: unknown = JSON.parse(text);
+  tablesRead.set(file, { version, table });
+  return table;
+}
+
+/** What was checked and found good. Checking is half of a catalog's load, and a reload finds nearly all files unchanged. */
+const checkedBefore = new WeakSet<object>();
+
+/** The problems that `check` finds in `value`; one that had none has none later. */
+function problemsIn(
+  name: string,
+  value: unknown,
+  check: (name: string, value: unknown) => readonly string[],
+): readonly string[] {
+  const isObject = typeof value === "object" && value !== null;
+  if (isObject && checkedBefore.has(value)) return [];
+  const found = check(name, value);
+  if (isObject && found.length === 0) checkedBefore.add(value);
+  return found;
+}
+
 /** Imports and checks the files of one folder; what is wrong with one is added to `problems`. */
 async function readFiles<Spec>(
   files: readonly CatalogFile[],
@@ -90,7 +120,7 @@ async function readFiles<Spec>(
   for (const file of files) {
     try {
       const value = await importFile(file);
-      const found = value === undefined ? [`${file.name} has no default export`] : check(file.name, value);
+      const found = value === undefined ? [`${file.name} has no default export`] : problemsIn(file.name, value, check);
       problems.push(...found);
       if (found.length === 0) specs.set(file.id, value as Spec);
     } catch (error) {
@@ -123,11 +153,12 @@ async function readTables(root: string, shownAs: string, ids: Iterable<string>, 
   const tables = new Map<string, EndpointTable>();
   for (const id of ids) {
     const name = path.join(shownAs, "adapters", `${id}.json`);
-    const text = await readFile(path.join(root, "adapters", `${id}.json`), "utf8").catch(() => null);
+    const file = path.join(root, "adapters", `${id}.json`);
+    const text = await readFile(file, "utf8").catch(() => null);
     if (text === null) continue;
     try {
-      const table: unknown = JSON.parse(text);
-      const found = checkTable(name, table);
+      const table = parseTable(file, text);
+      const found = problemsIn(name, table, checkTable);
       problems.push(...found);
       if (found.length === 0) tables.set(id, table as EndpointTable);
     } catch (error) {

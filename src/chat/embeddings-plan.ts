@@ -155,7 +155,7 @@ export function embeddingsPlan(
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
       return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, request.body.length, atMs),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bound.inputTokensMax, atMs),
     prepare: null,
   };
   return {

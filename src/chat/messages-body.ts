@@ -106,19 +106,20 @@ export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
 export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelRequest | GatewayError {
   const headers = wireHeaders(request);
   if (headers instanceof GatewayError) return headers;
-  const checked = checkMessages(request.body);
+  const bytes = request.body;
+  const checked = checkMessages(bytes);
   if (checked instanceof GatewayError) return checked;
   const { sent, sifted, body } = checked;
   const { preferences, dropped } = readPreferences(sent.provider);
   const kept = sifted.body as MessagesBody;
   const stream = body.stream === true;
-  const promptTokens = Math.ceil((request.body.length - sifted.dataChars) / BYTES_PER_TOKEN);
+  const promptTokens = Math.ceil((bytes.length - sifted.dataChars) / BYTES_PER_TOKEN);
   const asked = messagesRequest(kept);
   return {
     operation: "messages",
     idPrefix: "msg_",
     asked,
-    unsifted: () => ({ ...asked, sent: { bytes: request.body, headers } }),
+    unsifted: () => ({ ...asked, sent: { bytes, headers } }),
     passesUnsifted: true,
     sent,
     named: { metadata: body.metadata },

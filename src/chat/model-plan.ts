@@ -163,13 +163,13 @@ function promptBytes(read: ModelRequest, { request }: PlanCall): number {
   return request.body.length + (read.keptBytes ?? 0);
 }
 
-function promptOf(read: ModelRequest, call: PlanCall): QuotedPrompt {
+function promptOf(read: ModelRequest, bodyBytes: number, { audience }: PlanCall): QuotedPrompt {
   return {
     shape: read.shape,
-    bodyBytes: promptBytes(read, call),
+    bodyBytes,
     text: () => read.sentText(),
     choices: read.choices,
-    strict: call.audience.strictBounds,
+    strict: audience.strictBounds,
   };
 }
 
@@ -235,6 +235,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const createdS = Math.floor(atMs / 1000);
   const isTraced = request.headers.get("x-tollgate-trace") === "1";
   const asked = resolved.asked.map(({ name }) => name).join(",");
+  const bodyBytes = promptBytes(read, call);
   let key: string | null = null;
   const conversation = () => {
     key ??= conversationKey(call, asked, read.asked.body);
@@ -283,7 +284,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     asked,
     streamed: read.stream,
     effect: "read",
-    quote: quoteOf(models, promptOf(read, call), {
+    quote: quoteOf(models, promptOf(read, bodyBytes, call), {
       counter: deps.counter,
       fromMs: atMs,
       untilMs: atMs + settings.wholeMsMax,
@@ -311,8 +312,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) =>
-      attemptCost(candidate as ModelCandidate, attempt, promptBytes(read, call), atMs),
+    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bodyBytes, atMs),
     prepare: null,
   };
   return {

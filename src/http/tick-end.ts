@@ -1,4 +1,5 @@
 // What waits for the end of a turn of the event loop, when all that had come in has been read.
+import { Pieces } from "../pieces.ts";
 
 /** Parts that are larger together do not wait. */
 const GATHERED_BYTES_MAX = 4 * 1024;
@@ -22,30 +23,12 @@ export function tickEnd(): (due: Due) => void {
 }
 
 /** The small parts of a stream that were written in one turn of the event loop. */
-export class Gathered {
-  #parts: Uint8Array[] = [];
-  #bytes = 0;
-
-  get isEmpty(): boolean {
-    return this.#bytes === 0;
-  }
-
+export class Gathered extends Pieces<Uint8Array> {
   /** Keeps a part. False: it is too large, alone or with the others. */
   add(bytes: Uint8Array | string): boolean {
     const part = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
-    if (this.#bytes + part.length > GATHERED_BYTES_MAX) return false;
-    if (part.length > 0) this.#parts.push(part);
-    this.#bytes += part.length;
+    if (this.length + part.length > GATHERED_BYTES_MAX) return false;
+    this.push(part);
     return true;
-  }
-
-  /** All parts as one, which are then no longer kept; null: there is none. */
-  take(): Uint8Array | null {
-    const [only, ...more] = this.#parts;
-    if (only === undefined) return null;
-    const all = more.length === 0 ? only : Buffer.concat(this.#parts, this.#bytes);
-    this.#parts = [];
-    this.#bytes = 0;
-    return all;
   }
 }

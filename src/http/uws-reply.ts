@@ -8,8 +8,8 @@ import type { SlowClient } from "./slow-clients.ts";
 import { type Due, Gathered } from "./tick-end.ts";
 
 /**
- * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More than
- * that would be lost when the client has no room: this version forgets data that it could not put behind gathered data.
+ * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More would
+ * be lost when the client has no room: this version forgets data that it could not put behind gathered data.
  */
 const SLICE_BYTES = 14 * 1024;
 /** After a client had no room: a write of this size tells whether all earlier bytes have left, and adds but so many if not. */
@@ -126,6 +126,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#bytesTotal = bytesTotal ?? null;
     if (bytesTotal === undefined) this.#gathered = new Gathered();
     this.#head = this.#headText(status);
+    this.#headers = "";
     this.#writeCorked = () => this.#writeSlice();
     res.onWritable(() => this.#writable());
   }
@@ -134,10 +135,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     if (this.closed || this.#res === null || this.#writeCorked === null || bytes.length === 0) return !this.#blocked;
     if (!this.#blocked && this.#head === null && this.#gather(bytes)) return true;
     this.tickEnded();
-    if (this.#blocked) {
-      this.#hold(bytes);
-      return false;
-    }
+    if (this.#blocked) return this.#hold(bytes);
     this.#put(bytes);
     if (this.#blocked) this.#waitForClient();
     return !this.#blocked;
@@ -145,16 +143,16 @@ export class UwsReply implements Reply, SlowClient, Due {
 
   /** Writes what was gathered. Where the client has no room, its writer hears of it at the next part. */
   tickEnded(): void {
-    const gathered = this.#gathered?.take() ?? null;
-    if (gathered === null || this.#res === null) return;
-    this.#put(gathered);
+    const gathered = this.#gathered;
+    if (gathered === null || gathered.length === 0 || this.#res === null) return;
+    this.#put(gathered.take());
     if (this.#blocked) this.#waitForClient();
   }
 
   end(bytes: Uint8Array | string = ""): void {
     if (this.closed || this.#res === null) return;
     if (this.#gathered?.add(bytes) === false) this.tickEnded();
-    const last = this.#gathered?.take() ?? bytes;
+    const last = this.#gathered?.length ? this.#gathered.take() : bytes;
     this.#ended = true;
     if (last.length > 0 && (this.#blocked || last.length > SLICE_BYTES / 3)) {
       this.#hold(last);
@@ -280,24 +278,26 @@ export class UwsReply implements Reply, SlowClient, Due {
     this.#writeHead(res);
     if (!this.#withBody) return;
     this.#blocked = !res.write(this.#next);
+    this.#next = ""; // A view of memory that many streams share would keep all of it until the next part.
     if (!this.#blocked) this.#probing = false;
   }
 
   /** Keeps a small part for the end of the turn; false: it has to be written now. */
   #gather(bytes: Uint8Array | string): boolean {
     const gathered = this.#gathered;
-    const isFirst = gathered?.isEmpty === true;
+    const isFirst = gathered?.length === 0;
     if (gathered === null || !gathered.add(bytes)) return false;
     if (isFirst) this.#host.atTickEnd(this);
     return true;
   }
 
-  #hold(bytes: Uint8Array | string): void {
+  #hold(bytes: Uint8Array | string): false {
     const held = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
     this.#held ??= [];
     this.#held.push(held);
     this.#heldBytes += held.length;
     if (this.#heldBytes > HELD_BYTES_MAX) this.cut();
+    return false;
   }
 
   /** The client has room. uWebSockets leaves it to us to flush what it holds; an empty cork does that. */

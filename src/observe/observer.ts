@@ -14,7 +14,8 @@ export interface MoneyTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
   readonly heldNano: Nano;
-  readonly spentNano: Nano;
+  /** As text: more than a number counts exactly. */
+  readonly spentNano: string;
 }
 
 /** A route that rests after failures, and may be asked again later. */
@@ -135,7 +136,7 @@ export function createObserver(options: ObserverOptions): Observer {
     metrics.accounts.set(totals.accounts);
     metrics.holdsOpen.set(totals.holdsOpen);
     metrics.held.set(totals.heldNano / NANO_PER_USD);
-    metrics.spent.set(totals.spentNano / NANO_PER_USD);
+    metrics.spent.set(Number(totals.spentNano) / NANO_PER_USD);
   }
 
   return {

@@ -14,6 +14,8 @@ import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
+const NO_BODY = Buffer.alloc(0);
+
 /** Whoever calls without a key: who pays is known when the plan has its price. */
 const STRANGER: Audience = {
   sandbox: false,
@@ -69,6 +71,7 @@ async function answer(
     const planned = endpoint.plan({ request, audience: caller ?? STRANGER });
     const framed = planned instanceof Promise ? await planned : planned;
     if (framed instanceof GatewayError) return framed;
+    request.body = NO_BODY;
     try {
       return await pay(framed, request, caller, answering, deps);
     } finally {

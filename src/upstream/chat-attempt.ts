@@ -21,8 +21,6 @@ export interface ChatAttemptOptions {
   readonly lane: Lane;
   /** A stream was asked for. */
   readonly stream: boolean;
-  /** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
-  readonly request: ExchangeRequest | Promise<ExchangeRequest>;
   readonly firstTokenMsMax: number;
   readonly gapMsMax: number;
   readonly dispatcher: Dispatcher;
@@ -30,6 +28,9 @@ export interface ChatAttemptOptions {
   /** Told of a failure before the sink is; may say that another key of ours is fit. */
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
+
+/** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
+type Asked = ExchangeRequest | Promise<ExchangeRequest>;
 
 /** Of an attempt that has heard nothing yet. */
 export const NOTHING_READ: Reading = {
@@ -63,9 +64,9 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#exchange = new Exchange(this, clocks, options.clock);
   }
 
-  /** Sends the request. A request that cannot even be sent fails before this returns. */
-  start(): void {
-    const { dispatcher, request } = this.#options;
+  /** Sends the request, and does not keep it. A request that cannot even be sent fails before this returns. */
+  start(request: Asked): void {
+    const { dispatcher } = this.#options;
     if (!(request instanceof Promise)) return this.#exchange.send(dispatcher, request);
     const send = (ready: ExchangeRequest) => {
       if (!this.#over) this.#exchange.send(dispatcher, ready);
@@ -190,8 +191,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
 }
 
 /** Starts an attempt. */
-export function openChatAttempt(options: ChatAttemptOptions, sink: AnswerSink): Attempt {
+export function openChatAttempt(options: ChatAttemptOptions, request: Asked, sink: AnswerSink): Attempt {
   const attempt = new ChatAttempt(options, sink);
-  attempt.start();
+  attempt.start(request);
   return attempt;
 }

@@ -1,6 +1,7 @@
 // The frames of the Connect protocol's streams: a flag, a length of four bytes, and so many bytes of JSON.
 import type { Messages } from "../catalog/action.ts";
-import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter, Pending } from "./message-bytes.ts";
+import { Pieces } from "../pieces.ts";
+import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const HEAD_BYTES = 5;
 /** The flag of a frame that is compressed, which nobody was asked for. */
@@ -9,7 +10,7 @@ const COMPRESSED = 1;
 /** Reads frames (Connect protocol, streaming RPCs); their `mark` is the flags, of which 2 is the last frame's. */
 export class ConnectFrames implements MessageCutter {
   readonly #heard: Messages["heard"];
-  readonly #pending = new Pending();
+  readonly #pending = new Pieces();
   #needed = HEAD_BYTES;
 
   constructor(heard: Messages["heard"]) {

@@ -133,7 +133,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.sent = true;
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // Fifteen views of the first bytes, which undici keeps for whoever asks until the answer ends.
+    controller.rawHeaders = null;
     if (!this.#over && status >= 200) this.#listener.head(status, headers);
   }
 

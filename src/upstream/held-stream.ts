@@ -1,5 +1,6 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
+import { Pieces } from "../pieces.ts";
 import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
@@ -25,11 +26,12 @@ export class HeldStream implements BytesOut {
   #heldBytes = 0;
   #largestBytes = 0;
   /** Content of the piece that is being read: one write for all events that came together. */
-  #ready: Buffer[] = [];
+  readonly #ready = new Pieces();
   #committed = false;
-  /** Choices that have begun, and those of them that have ended. */
-  readonly #begun = new Set<number>();
-  readonly #ended = new Set<number>();
+  /** Choices that have begun, and whether they have ended. */
+  readonly #choices = new Map<number, boolean>();
+  /** How many of them have not. */
+  #running = 0;
   #over = false;
   #skipped = 0;
   #usage: TokenUsage | null = null;
@@ -47,7 +49,7 @@ export class HeldStream implements BytesOut {
 
   /** The answer itself is complete, every choice of it; only usage and the vendor's goodbye can still come. */
   get finished(): boolean {
-    return this.#ended.size > 0 && this.#ended.size === this.#begun.size;
+    return this.#running === 0 && this.#choices.size > 0;
   }
 
   reading(): Reading {
@@ -67,9 +69,11 @@ export class HeldStream implements BytesOut {
 
   choice(index: number, ended: boolean): void {
     if (this.#over) return;
-    this.#begun.add(index);
-    if (this.#begun.size > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
-    if (ended) this.#ended.add(index);
+    const before = this.#choices.get(index);
+    if (before === undefined) this.#running += 1;
+    if (before === undefined || (ended && !before)) this.#choices.set(index, ended);
+    if (ended && before !== true) this.#running -= 1;
+    if (this.#choices.size > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
   }
 
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {
@@ -114,11 +118,7 @@ export class HeldStream implements BytesOut {
 
   /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */
   flush(): void {
-    const ready = this.#ready;
-    const [first] = ready;
-    if (first === undefined) return;
-    this.#ready = [];
-    this.#sink.content(ready.length === 1 ? first : Buffer.concat(ready));
+    if (this.#ready.length > 0) this.#sink.content(this.#ready.take());
   }
 
   delivered(bytes: Buffer, start: number, end: number): void {
@@ -146,7 +146,7 @@ export class HeldStream implements BytesOut {
   #content(event: Buffer): void {
     if (!this.#committed || this.#held.length > 0) {
       // Another choice may go on after one has finished: what was held goes first, in the order it came.
-      this.#ready.push(...this.#preamble, ...this.#held);
+      for (const held of [...this.#preamble, ...this.#held]) this.#ready.push(held);
       this.#committed = true;
       this.#preamble = [];
       this.#held = [];

@@ -1,14 +1,15 @@
 // Takes an answer that is a stream apart into its messages as it comes, and holds no more of it than the one that is being read.
 import type { Messages } from "../catalog/action.ts";
+import { Pieces } from "../pieces.ts";
 import { ConnectFrames } from "./connect-frames.ts";
-import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter, Pending } from "./message-bytes.ts";
+import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 import { SocketReader } from "./socket-frames.ts";
 
 const LF = 10;
 
 class Lines implements MessageCutter {
   readonly #heard: Messages["heard"];
-  readonly #line = new Pending();
+  readonly #line = new Pieces();
 
   constructor(heard: Messages["heard"]) {
     this.#heard = heard;

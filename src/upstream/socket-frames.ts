@@ -1,7 +1,8 @@
 // A web socket's client side (RFC 6455): the hand-shake's headers, frames that are said, and frames that are heard.
 import { createHash, randomBytes } from "node:crypto";
 import type { Messages } from "../catalog/action.ts";
-import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter, Pending } from "./message-bytes.ts";
+import { Pieces } from "../pieces.ts";
+import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const CONTINUATION = 0;
@@ -71,10 +72,10 @@ function headOf(bytes: Buffer): Head | null {
 export class SocketReader implements MessageCutter {
   readonly #heard: Messages["heard"];
   readonly #reply: (bytes: Buffer) => void;
-  readonly #pending = new Pending();
+  readonly #pending = new Pieces();
   #needed = 2;
   /** The fragments of a message whose last has not come. */
-  readonly #fragments = new Pending();
+  readonly #fragments = new Pieces();
   #opcode = CONTINUATION;
 
   constructor(heard: Messages["heard"], reply: (bytes: Buffer) => void) {

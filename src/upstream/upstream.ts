@@ -235,13 +235,13 @@ export function createUpstream(
             {
               lane,
               stream: order.stream,
-              request: vendor.signs ? authorized(request, { adapter: offer.adapter, key, tokens, clock }) : request,
               firstTokenMsMax,
               gapMsMax: order.clocks.gapMsMax,
               dispatcher,
               clock,
               onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
             },
+            vendor.signs ? authorized(request, { adapter: offer.adapter, key, tokens, clock }) : request,
             to,
           );
         };

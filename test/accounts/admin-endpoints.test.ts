@@ -50,6 +50,24 @@ describe("POST /admin/v1/accounts", () => {
   });
 });
 
+test("accounts are listed page by page, each once, and the next page is where the last one ended", async () => {
+  const ids = new Set<string>();
+  for (let at = 0; at < 3; at++) ids.add((await open()).id);
+  const seen: string[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query: string = cursor === "" ? "?limit=2" : `?limit=2&cursor=${cursor}`;
+    const { status, body } = await gate.admin("GET", `/admin/v1/accounts${query}`);
+    expect(status).toBe(200);
+    expect(body.accounts.length).toBeLessThanOrEqual(2);
+    seen.push(...body.accounts.map((row: { account_id: string }) => row.account_id));
+    cursor = body.next_cursor;
+  }
+  const all = (await gate.ledger.accounts()).map(({ accountId }) => accountId);
+  expect(seen.toSorted()).toEqual(all.toSorted());
+  expect(seen).toEqual(expect.arrayContaining([...ids]));
+  expect((await gate.admin("GET", "/admin/v1/accounts?limit=1001")).status).toBe(400);
+});
+
 test("everything below /admin/v1 needs the admin token; an account's key is none", async () => {
   const { id, key } = await open();
   const paths: [string, string][] = [

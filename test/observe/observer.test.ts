@@ -269,7 +269,7 @@ describe("at a scrape", () => {
         accounts: 3,
         holdsOpen: 2,
         heldNano: nano(5_000_000_000),
-        spentNano: nano(1_500_000_000),
+        spentNano: "1500000000",
       }),
       spool: () => ({ depth: 4, oldestMs: 1_500 }),
       archiveBehindMs: () => 2_500,

@@ -28,7 +28,8 @@ it(
     const dataDir = mkdtempSync(join(tmpdir(), "tollgate-tour-"));
     const [port, adminPort, redisPort] = [await freePort(), await freePort(), await freePort()].map(String);
     const own = { HOME: dataDir, TMPDIR: dataDir, DATA_DIR: dataDir };
-    const env = { PATH: process.env.PATH, ...own, PORT: port, ADMIN_PORT: adminPort };
+    const kept = { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS };
+    const env = { ...kept, ...own, PORT: port, ADMIN_PORT: adminPort };
     const started: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = [];
     const run = (command: string) => {
       // A group of its own, so that what the command starts ends with it.

@@ -40,7 +40,7 @@ export interface GatewayProcess {
 function spawnNode(words: readonly string[], environment: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [...NODE_OPTIONS, ...words], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   endWithTests(child);

@@ -168,8 +168,9 @@ export interface LedgerTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
   readonly heldNano: Nano;
-  readonly spentNano: Nano;
-  readonly absorbedNano: Nano;
+  /** As text: all accounts together may have more than a number counts exactly. */
+  readonly spentNano: string;
+  readonly absorbedNano: string;
 }
 
 /** What holds take and postings charge, and the credit that they are taken from. */

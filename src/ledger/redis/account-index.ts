@@ -1,5 +1,6 @@
 // Which accounts there are, and which of them may hold something whose lease has ended: indexes outside of the accounts' slots.
 import { hash } from "node:crypto";
+import type { AccountPage } from "../../account-rows.ts";
 import type { Clock } from "../../clock.ts";
 import { SLOTS, slotOf } from "../../storage/redis-slot.ts";
 import { argumentsOf } from "./arguments.ts";
@@ -21,6 +22,10 @@ export interface AccountIndex {
   /** To be called before an account is opened. */
   register(accountId: string): Promise<void>;
   all(): AsyncIterable<string>;
+  /** By the part of the list, and by id in it. */
+  page(page: AccountPage): Promise<string[]>;
+  /** How many have been registered. */
+  count(): Promise<number>;
   /** To be awaited before a hold is placed or renewed. Null: noted not long ago, at no shorter lease. */
   note(accountId: string, leaseMs: number): Promise<unknown> | null;
   /** Accounts that may have postings which are not in the archive yet. */
@@ -37,9 +42,13 @@ interface Note {
   readonly leaseMs: number;
 }
 
+function shardOf(accountId: string): number {
+  return hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS;
+}
+
 /** The part of the list of all accounts that an account stands in; fixed for ever. */
 export function accountsWith(accountId: string): string {
-  return `accounts:${hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS}`;
+  return `accounts:${shardOf(accountId)}`;
 }
 
 /**
@@ -104,15 +113,37 @@ export function accountIndex(
     return nowMs - (apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
   }
 
+  /** In their order, read a part at a time: of a list of millions the server would do nothing else for long. */
+  async function idsOf(shard: number): Promise<string[]> {
+    const ids = new Set<string>();
+    for (let cursor = ""; cursor !== "0"; ) {
+      const reply = await link.call("SSCAN", `accounts:${shard}`, cursor || "0", "COUNT", SCAN_COUNT);
+      const [next, some] = reply as [string, string[]];
+      cursor = next;
+      for (const id of some) ids.add(id);
+    }
+    return [...ids].sort();
+  }
+
   return {
     async register(accountId) {
       await link.call("SADD", accountsWith(accountId), accountId);
     },
     async *all() {
-      for (let shard = 0; shard < SHARDS; shard++) {
-        const ids = (await link.call("SMEMBERS", `accounts:${shard}`)) as string[];
-        yield* ids.sort();
+      for (let shard = 0; shard < SHARDS; shard++) yield* await idsOf(shard);
+    },
+    async page({ limit, after }) {
+      const found: string[] = [];
+      for (let shard = after === null ? 0 : shardOf(after); shard < SHARDS && found.length < limit; shard++) {
+        const ids = await idsOf(shard);
+        const rest = after === null || shardOf(after) < shard ? ids : ids.filter((id) => id > after);
+        found.push(...rest.slice(0, limit - found.length));
       }
+      return found;
+    },
+    async count() {
+      const shards = Array.from({ length: SHARDS }, (_, shard) => link.call("SCARD", `accounts:${shard}`));
+      return (await Promise.all(shards)).reduce<number>((sum, count) => sum + Number(count), 0);
     },
     note(accountId, leaseMs) {
       const nowMs = clock.elapsedMs();

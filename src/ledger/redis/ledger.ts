@@ -1,7 +1,14 @@
 // The ledger as many processes share it: every transition is one script in Redis, and all of an account lies in one slot.
-import type { AccountRow, PostingRow, RefundOutcome, TopUpOutcome } from "../../account-rows.ts";
+import {
+  type AccountPage,
+  type AccountRow,
+  byOpening,
+  type PostingRow,
+  type RefundOutcome,
+  type TopUpOutcome,
+} from "../../account-rows.ts";
 import type { Clock } from "../../clock.ts";
-import { add, type Nano, nano, ZERO } from "../../money.ts";
+import { type Nano, nano } from "../../money.ts";
 import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
 import type { LedgerTotals, SharedLedger, Standing, VoidOutcome } from "../model/ledger.ts";
 import { accountIndex, accountsWith } from "./account-index.ts";
@@ -12,8 +19,9 @@ import { examineRedis } from "./doctor.ts";
 import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
 import { NO_IDEMPOTENCY, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
-import { ABOUT, accountBase, accountKey, readAccount, secretKey } from "./rows.ts";
+import { ABOUT, accountKey, readAccount, secretKey } from "./rows.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
+import { readTotals } from "./totals.ts";
 
 export interface RedisLedgerOptions {
   readonly link: LedgerLink;
@@ -42,6 +50,18 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
 
   async function account(accountId: string): Promise<AccountRow | null> {
     return readAccount(link, accountId);
+  }
+
+  /** Who was registered and never opened is passed over. */
+  async function pageOf({ limit, after }: AccountPage): Promise<AccountRow[]> {
+    const rows: AccountRow[] = [];
+    for (let last = after; rows.length < limit; ) {
+      const ids = await index.page({ limit: limit - rows.length, after: last });
+      rows.push(...(await Promise.all(ids.map(account))).filter((row) => row !== null));
+      last = ids.at(-1) ?? null;
+      if (last === null) break;
+    }
+    return rows;
   }
 
   /** Where a transaction is known by its id alone, accounts are asked one after the other: people do that, calls never. */
@@ -133,13 +153,14 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return outcome === "opened" ? "opened" : "exists";
     },
     account,
-    async accounts() {
+    async accounts(page) {
+      if (page !== undefined) return pageOf(page);
       const rows: AccountRow[] = [];
       for await (const accountId of index.all()) {
         const row = await account(accountId);
         if (row !== null) rows.push(row);
       }
-      return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.accountId < b.accountId ? -1 : 1));
+      return rows.sort(byOpening);
     },
     async patchAccount(accountId, patch) {
       const fields = Object.entries({
@@ -231,19 +252,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     },
     async totals() {
       if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
-      let value: LedgerTotals = { accounts: 0, holdsOpen: 0, heldNano: ZERO, spentNano: ZERO, absorbedNano: ZERO };
-      for await (const accountId of index.all()) {
-        const row = await account(accountId);
-        if (row === null) continue;
-        const holds = Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
-        value = {
-          accounts: value.accounts + 1,
-          holdsOpen: value.holdsOpen + holds,
-          heldNano: add(value.heldNano, row.heldNano),
-          spentNano: add(value.spentNano, row.spentNano),
-          absorbedNano: add(value.absorbedNano, row.absorbedNano),
-        };
-      }
+      const value = await readTotals({ link, index, archive }, totals?.value ?? null);
       totals = { atMs: clock.elapsedMs(), value };
       return value;
     },

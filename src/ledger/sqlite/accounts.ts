@@ -5,8 +5,12 @@ import type { Nano } from "../../money.ts";
 import type { AccountState, DayState, KeyState, ScopeState } from "../model/state.ts";
 import { periodStart } from "../model/windows.ts";
 
-/** Accounts kept in memory; those without live holds leave first, and come back when asked for. */
+/** Accounts kept in memory, beside those with live holds: what nobody has asked for leaves first, and comes back when asked for. */
 const ACCOUNTS_MAX = 20_000;
+/** So many leave at once, a few milliseconds' work. */
+const LEAVING = ACCOUNTS_MAX / 16;
+/** Ids of accounts that are read at once by who looks at all of them. */
+const IDS_AT_ONCE = 500;
 /** `last_used_at` is for people: a key's row is not written for every call. */
 const LAST_USED_STEP_MS = 60_000;
 
@@ -62,24 +66,46 @@ export class AccountTables {
 
   account(accountId: string): AccountState | null {
     const known = this.#accounts.get(accountId);
-    if (known !== undefined) return known;
-    const row = this.#sql.account.get(accountId) as unknown as AccountSql | undefined;
-    return row === undefined ? null : this.#remember(row);
-  }
-
-  #remember(row: AccountSql): AccountState {
-    const account = accountState(row);
-    for (const keyRow of this.#sql.keys.all(account.accountId)) {
-      const key = keyState(keyRow as unknown as KeySql);
-      account.keys.set(key.keyId, key);
-      this.#keysByHash.set(key.secretHash, key);
+    if (known !== undefined) {
+      known.isInUse = true;
+      return known;
     }
-    this.#accounts.set(account.accountId, account);
+    const account = this.#read(accountId);
+    if (account === null) return null;
+    for (const key of account.keys.values()) this.#keysByHash.set(key.secretHash, key);
+    this.#accounts.set(accountId, account);
     return account;
   }
 
-  accountIds(): string[] {
-    return this.#sql.accountIds.all().map((row) => String(row.account_id));
+  /** An account for who looks at all of them, which drives none from memory that others call with. To be read and no more. */
+  look(accountId: string): AccountState | null {
+    return this.#accounts.get(accountId) ?? this.#read(accountId);
+  }
+
+  #read(accountId: string): AccountState | null {
+    const row = this.#sql.account.get(accountId) as unknown as AccountSql | undefined;
+    if (row === undefined) return null;
+    const account = accountState(row);
+    for (const keyRow of this.#sql.keys.all(accountId)) {
+      const key = keyState(keyRow as unknown as KeySql);
+      account.keys.set(key.keyId, key);
+    }
+    return account;
+  }
+
+  /** Read a few at a time: there may be millions, and others go on between. */
+  *accountIds(): Generator<string> {
+    for (let after = ""; ; ) {
+      const ids = this.idsAfter(after, IDS_AT_ONCE);
+      yield* ids;
+      const last = ids.at(-1);
+      if (last === undefined) return;
+      after = last;
+    }
+  }
+
+  idsAfter(accountId: string, limit: number): string[] {
+    return this.#sql.accountIds.all(accountId, limit).map((row) => String(row.account_id));
   }
 
   key(secretHash: string): KeyState | null {
@@ -221,11 +247,17 @@ export class AccountTables {
     );
   }
 
+  /** Who was asked for since the last time gets another turn, behind all others; with live holds nobody leaves. */
   #evict(): void {
+    const most = ACCOUNTS_MAX - LEAVING;
     for (const account of this.#accounts.values()) {
+      if (this.#accounts.size <= most) return;
       if (account.holds.size > 0) continue;
       this.#accounts.delete(account.accountId);
-      for (const key of account.keys.values()) this.#keysByHash.delete(key.secretHash);
+      if (account.isInUse) {
+        account.isInUse = false;
+        this.#accounts.set(account.accountId, account);
+      } else for (const key of account.keys.values()) this.#keysByHash.delete(key.secretHash);
     }
   }
 
@@ -246,7 +278,7 @@ export class AccountTables {
 function prepare(database: DatabaseSync) {
   return {
     account: database.prepare("SELECT * FROM account WHERE account_id = ?"),
-    accountIds: database.prepare("SELECT account_id FROM account ORDER BY account_id"),
+    accountIds: database.prepare("SELECT account_id FROM account WHERE account_id > ? ORDER BY account_id LIMIT ?"),
     keys: database.prepare("SELECT * FROM api_key WHERE account_id = ?"),
     keyOwner: database.prepare("SELECT account_id FROM api_key WHERE secret_hash = ?"),
     days: database.prepare(
@@ -305,6 +337,7 @@ function accountState(row: AccountSql): AccountState {
     holds: new Set(),
     scopes: new Map(),
     slots: new Map(),
+    isInUse: true,
   };
 }
 

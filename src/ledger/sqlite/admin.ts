@@ -1,7 +1,9 @@
 // Accounts, keys, credit and refunds: what people and the admin listener do to the ledger.
 import {
+  type AccountPage,
   type AccountPatch,
   type AccountRow,
+  byOpening,
   KEYS_PER_ACCOUNT_MAX,
   type KeyCreation,
   type KeyPage,
@@ -30,7 +32,7 @@ export function openAccount(state: LedgerState, request: NewAccount): "opened" |
     ...{ accountId, name, kind, createdAtMs, inferenceCapNano, requestsPerMinute, inFlightMax },
     ...{ frozen: false, granted: 0, spent: 0, held: 0, absorbed: 0, clockMs: createdAtMs, lastPosting: null },
     ...{ strictBounds: false, overruns: 0, overrunDay: null },
-    ...{ keys: new Map(), holds: new Set(), scopes: new Map(), slots: new Map() },
+    ...{ keys: new Map(), holds: new Set(), scopes: new Map(), slots: new Map(), isInUse: true },
   };
   state.accounts.insertAccount(account);
   state.accounts.insertKey(account, newKey(account, request.primaryKey, true, createdAtMs));
@@ -204,12 +206,13 @@ export function keyRows(
   return keys.map((key) => keyRow(state, key)).filter((row) => row !== null);
 }
 
-/** All accounts, oldest first. */
-export function accountRows(state: LedgerState): AccountRow[] {
+/** A page of accounts by their ids; null: all, the oldest first. */
+export function accountRows(state: LedgerState, page: AccountPage | null): AccountRow[] {
   const rows: AccountRow[] = [];
-  for (const accountId of state.accounts.accountIds()) {
-    const account = state.accounts.account(accountId);
+  const ids = page === null ? state.accounts.accountIds() : state.accounts.idsAfter(page.after ?? "", page.limit);
+  for (const accountId of ids) {
+    const account = state.accounts.look(accountId);
     if (account !== null) rows.push(accountRow(account));
   }
-  return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.accountId < b.accountId ? -1 : 1));
+  return page === null ? rows.sort(byOpening) : rows;
 }

@@ -1,5 +1,5 @@
 // The rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { PostingRow } from "../../account-rows.ts";
 import type { Nano } from "../../money.ts";
 import type { TokenUsage } from "../../route.ts";
@@ -18,8 +18,13 @@ export interface PostingPlace {
   readonly beforeOfKey: number | null;
 }
 
-/** A posting as the doctor sees it. */
+/** A posting as it is written. */
 export type PlacedPosting = PostingRow & PostingPlace;
+
+/** What the doctor reads of a posting: of millions each column counts. */
+export type ExaminedPosting = PostingPlace &
+  Pick<PostingRow, "transactionId" | "kind" | "accountId" | "keyId" | "createdAtMs" | "reference" | "legs"> &
+  Pick<PostingRow, "amountNano" | "chargedCents" | "upstreamNano" | "absorbedNano">;
 
 export interface HoldSql {
   hold_id: string;
@@ -81,16 +86,48 @@ export interface PostingSql {
   before_of_key: number | null;
 }
 
+type ExaminedSql = readonly [
+  transactionId: string,
+  kind: PostingRow["kind"],
+  accountId: string,
+  keyId: string | null,
+  createdAtMs: number,
+  amount: Nano,
+  chargedCents: number,
+  upstream: Nano,
+  absorbed: Nano,
+  reference: string | null,
+  legs: string | null,
+  day: number | null,
+  inference: number,
+  beforeOfAccount: number | null,
+  beforeOfKey: number | null,
+];
+
+/** More than a number counts exactly. */
+interface Charged {
+  spent: bigint;
+  absorbed: bigint;
+}
+
 /** Tombstones that a sweep removes at most: a few milliseconds' work. */
 const TOMBSTONES_PRUNED_MAX = 5_000;
 
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #tally: UsageTally;
+  /** What all charges come to: what the daily sums said at the start, and what has come since. */
+  #charged: Charged;
 
   constructor(database: DatabaseSync) {
     this.#sql = prepare(database);
     this.#tally = new UsageTally(database, LEDGER_TABLES);
+    this.#charged = this.#chargedStored();
+  }
+
+  #chargedStored(): Charged {
+    const { spent, absorbed } = this.#sql.charged.get() as unknown as { spent: string; absorbed: string };
+    return { spent: BigInt(spent), absorbed: BigInt(absorbed) };
   }
 
   /** Counts the transaction's postings in their sums; to be called before the commit. */
@@ -101,6 +138,7 @@ export class EntryTables {
   /** The transaction was rolled back, and its postings with it. */
   reload(): void {
     this.#tally.forget();
+    this.#charged = this.#chargedStored();
   }
 
   holds(): HoldSql[] {
@@ -161,6 +199,10 @@ export class EntryTables {
     );
     const number = Number(lastInsertRowid);
     this.#tally.add(row, number);
+    if (row.kind === "charge") {
+      this.#charged.spent += BigInt(row.amountNano);
+      this.#charged.absorbed += BigInt(row.absorbedNano);
+    }
     return number;
   }
 
@@ -175,9 +217,26 @@ export class EntryTables {
   }
 
   /** The posting of that number. */
-  placedPosting(number: number): PlacedPosting | null {
-    const row = this.#sql.postingByNumber.get(number) as unknown as PostingSql | undefined;
-    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs), ...placeOf(row) };
+  examinedPosting(number: number): ExaminedPosting | null {
+    const row = this.#sql.examined.get(number) as unknown as ExaminedSql | undefined;
+    if (row === undefined) return null;
+    return {
+      transactionId: row[0],
+      kind: row[1],
+      accountId: row[2],
+      keyId: row[3],
+      createdAtMs: row[4],
+      amountNano: row[5],
+      chargedCents: row[6],
+      upstreamNano: row[7],
+      absorbedNano: row[8],
+      reference: row[9],
+      legs: legsIn(row[10]),
+      day: row[11],
+      inference: row[12] === 1,
+      beforeOfAccount: row[13],
+      beforeOfKey: row[14],
+    };
   }
 
   /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
@@ -212,8 +271,15 @@ export class EntryTables {
   }
 
   totals() {
-    return this.#sql.totals.get() as unknown as { accounts: number; spentNano: Nano; absorbedNano: Nano };
+    const { accounts } = this.#sql.accountCount.get() as unknown as { accounts: number };
+    return { accounts, spentNano: String(this.#charged.spent), absorbedNano: String(this.#charged.absorbed) };
   }
+}
+
+/** Rows without the names of their columns: with those a posting takes the doctor 10 us to read, without 6. */
+function asArrays(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true);
+  return statement;
 }
 
 function prepare(database: DatabaseSync) {
@@ -248,6 +314,12 @@ function prepare(database: DatabaseSync) {
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
     postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),
+    examined: asArrays(
+      database.prepare(
+        `SELECT transaction_id, kind, account_id, key_id, created_at, amount, charged_cents, upstream, absorbed, reference, legs,
+           day, inference, before_of_account, before_of_key FROM posting WHERE seq = ?`,
+      ),
+    ),
     idempotency: database.prepare(
       `SELECT fingerprint, hold_id AS holdId, state, effect, lapses_at AS lapsesAtMs FROM idempotency
          WHERE account_id = ? AND key_id = ? AND idempotency_key = ?`,
@@ -264,16 +336,12 @@ function prepare(database: DatabaseSync) {
     freeIdempotency: database.prepare(
       "DELETE FROM idempotency WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?",
     ),
-    totals: database.prepare(
-      `SELECT COUNT(*) AS accounts, COALESCE(SUM(spent), 0) AS spentNano, COALESCE(SUM(absorbed), 0) AS absorbedNano
-         FROM account`,
+    accountCount: database.prepare("SELECT accounts FROM account_count"),
+    charged: database.prepare(
+      `SELECT CAST(COALESCE(SUM(amount), 0) AS text) AS spent, CAST(COALESCE(SUM(absorbed), 0) AS text) AS absorbed
+         FROM usage_total WHERE kind = 'charge'`,
     ),
   };
-}
-
-function placeOf(row: PostingSql): PostingPlace {
-  const { day, inference, before_of_account: beforeOfAccount, before_of_key: beforeOfKey } = row;
-  return { day, inference: inference === 1, beforeOfAccount, beforeOfKey };
 }
 
 /** A posting as lists show it: without its legs. */

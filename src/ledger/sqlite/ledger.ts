@@ -28,7 +28,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
   return {
     openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
     account: (accountId) => call("account", accountId),
-    accounts: () => call("accounts", null),
+    accounts: (page) => call("accounts", page ?? null),
     patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
     createKey: (accountId, key) => call("createKey", { accountId, key }),
     keyByHash: (secretHash) => call("keyByHash", secretHash),

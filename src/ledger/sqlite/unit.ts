@@ -47,7 +47,7 @@ function operationsOn(state: LedgerState) {
       const account = state.accounts.account(accountId);
       return account === null ? null : admin.accountRow(account);
     },
-    accounts: (_: null) => admin.accountRows(state),
+    accounts: bind(admin.accountRows),
     patchAccount: bind(admin.patchAccount),
     createKey: bind(admin.createKey),
     keyByHash: (secretHash: string): KeyRow | null => {

@@ -65,12 +65,17 @@ const CHECKS = [
   ofTags,
 ] as const;
 
+/** The ends of an index, each asked for alone: for both at once SQLite reads all that lies between. */
+function endsOf(column: string, table: string): string {
+  return `SELECT (SELECT MIN(${column}) FROM ${table}) AS first, (SELECT MAX(${column}) FROM ${table}) AS last`;
+}
+
 /** The first that is wrong, as sentences. */
 export async function sumFaults(books: AskReports): Promise<readonly string[]> {
   const { postings } = books.tables;
   const ask = async (text: string) => (await books.ask({ text, values: [] }))[0] ?? {};
-  const kept = await ask(`SELECT MIN(day) AS first, MAX(day) AS last FROM ${sumTable(books.tables, "usage_day")}`);
-  const there = await ask(`SELECT MIN(created_at) AS first, MAX(created_at) AS last FROM ${postings}`);
+  const kept = await ask(endsOf("day", sumTable(books.tables, "usage_day")));
+  const there = await ask(endsOf("created_at", postings));
   const days = [kept.first, kept.last].flatMap((day) => (day == null ? [] : [Number(day)]));
   days.push(...[there.first, there.last].flatMap((ms) => (ms == null ? [] : [dayOf(Number(ms))])));
   const faults: string[] = [];

@@ -1,5 +1,6 @@
 // Reads a stream in OpenAI's wire for a caller of another one.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { NeutralEvent } from "../../neutral.ts";
 import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
 import {
@@ -14,11 +15,21 @@ import {
   statusInside,
 } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { type EventShape, learnShape, matchesTemplate, textWithin } from "./event-template.ts";
 
 const DONE = "[DONE]";
 /** The most that is kept of a thought until its signature comes, and of the names of calls, in characters and calls. */
 const THOUGHT_MAX = 1024 * 1024;
 const CALLS_MAX = 1_024;
+/** Of a vendor whose events differ in more than their text, so many are learned from in vain. */
+const LEARNED_MAX = 16;
+
+/** A piece of text and nothing else. */
+type Delta = Extract<NeutralEvent, { kind: "text" | "reasoning" | "tool-arguments" }>;
+
+function isDelta(event: NeutralEvent | null): event is Delta {
+  return event?.kind === "text" || event?.kind === "reasoning" || event?.kind === "tool-arguments";
+}
 
 /** What one choice has given so far. */
 interface Choice {
@@ -35,6 +46,13 @@ class ChatCompletionsEvents implements StreamReader {
   readonly #out: EventOut;
   readonly #choices = new Map<number, Choice>();
   #bore = false;
+  /** What surrounds the text of events that say `#delta` with another text: nearly all do, and are not parsed. */
+  #shape: EventShape | null = null;
+  #delta: Delta | null = null;
+  #learned = 0;
+  /** The events that the one which is being read has come to, and the last of them. */
+  #told = 0;
+  #last: NeutralEvent | null = null;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#context = context;
@@ -42,6 +60,35 @@ class ChatCompletionsEvents implements StreamReader {
   }
 
   event(bytes: Buffer, start: number, end: number): boolean {
+    const shape = this.#shape;
+    if (shape !== null && this.#delta !== null && matchesTemplate(shape, bytes, start, end)) {
+      this.#learned = 0;
+      this.#out.event({ ...this.#delta, text: textWithin(shape, bytes, start, end) });
+      return true;
+    }
+    this.#told = 0;
+    const isRead = this.#parsed(bytes, start, end);
+    if (this.#told === 1 && isDelta(this.#last)) this.#learn(bytes.subarray(start, end), this.#last);
+    return isRead;
+  }
+
+  /** Where an event was one piece of text, the next ones will be, until it is finished. */
+  #learn(came: Buffer, delta: Delta): void {
+    if (this.#learned >= LEARNED_MAX) return;
+    this.#learned += 1;
+    const shape = learnShape(came);
+    const isItsText = shape !== null && textWithin(shape, came, 0, came.length) === delta.text;
+    this.#shape = isItsText ? shape : null;
+    this.#delta = delta;
+  }
+
+  #tell(event: NeutralEvent): void {
+    this.#told += 1;
+    this.#last = event;
+    this.#out.event(event);
+  }
+
+  #parsed(bytes: Buffer, start: number, end: number): boolean {
     const text = bytes.toString("utf8", start, end);
     if (text === DONE) {
       this.#out.end();
@@ -81,7 +128,7 @@ class ChatCompletionsEvents implements StreamReader {
     if (known !== undefined) return known;
     const choice = { calls: new Set<number>(), thought: "", thoughts: 0, images: 0, finished: false };
     this.#choices.set(index, choice);
-    this.#out.event({ kind: "begin", choice: index });
+    this.#tell({ kind: "begin", choice: index });
     return choice;
   }
 
@@ -93,7 +140,7 @@ class ChatCompletionsEvents implements StreamReader {
       const url = imageUrl(image);
       if (url === null) continue;
       this.#bore = true;
-      this.#out.event({ kind: "image", choice: index, at: choice.images++, url });
+      this.#tell({ kind: "image", choice: index, at: choice.images++, url });
     }
     for (const [position, call] of list(delta.tool_calls).entries()) {
       if (isRecord(call)) this.#call(index, choice, typeof call.index === "number" ? call.index : position, call);
@@ -104,7 +151,7 @@ class ChatCompletionsEvents implements StreamReader {
   #say(choice: number, kind: "text" | "reasoning" | "refusal", text: string): void {
     if (text === "") return;
     this.#bore = true;
-    this.#out.event({ kind, choice, text });
+    this.#tell({ kind, choice, text });
   }
 
   #call(index: number, choice: Choice, at: number, call: Json): void {
@@ -112,13 +159,13 @@ class ChatCompletionsEvents implements StreamReader {
     const text = stringOf(told.arguments) ?? "";
     this.#bore = true;
     if (choice.calls.has(at)) {
-      if (text !== "") this.#out.event({ kind: "tool-arguments", choice: index, at, text });
+      if (text !== "") this.#tell({ kind: "tool-arguments", choice: index, at, text });
       return;
     }
     choice.calls.add(at);
     if (choice.calls.size > CALLS_MAX) return this.#tooMuch();
     const id = wordOf(call.id) || callName(this.#context, at);
-    this.#out.event({ kind: "tool-call", choice: index, at, id, name: wordOf(told.name), arguments: text });
+    this.#tell({ kind: "tool-call", choice: index, at, id, name: wordOf(told.name), arguments: text });
   }
 
   /** A thought comes in fragments, of which the last is signed. */
@@ -127,7 +174,7 @@ class ChatCompletionsEvents implements StreamReader {
     if (seal !== null) {
       const thought = seal.sealed === null ? { ...seal, text: choice.thought + seal.text } : seal;
       if (seal.sealed === null) choice.thought = "";
-      this.#out.event({ kind: "thought", choice: index, at: choice.thoughts++, thought });
+      this.#tell({ kind: "thought", choice: index, at: choice.thoughts++, thought });
     } else if (isRecord(detail) && detail.type === "reasoning.text") {
       choice.thought += stringOf(detail.text) ?? "";
       if (choice.thought.length > THOUGHT_MAX) this.#tooMuch();
@@ -136,12 +183,13 @@ class ChatCompletionsEvents implements StreamReader {
 
   #finish(index: number, choice: Choice, reason: string, native: string): void {
     choice.finished = true;
+    this.#shape = null;
     if (reason === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
     } else if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
       this.#out.fail(emptyAnswer());
     } else {
-      this.#out.event({ kind: "finish", choice: index, reason: finishOf(reason), native });
+      this.#tell({ kind: "finish", choice: index, reason: finishOf(reason), native });
     }
   }
 

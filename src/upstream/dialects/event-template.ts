@@ -1,13 +1,17 @@
 // The fast path of OpenAI-shaped streams: nearly all events of one stream differ in one short text only.
 
 /**
- * What surrounds the text that varies, as the vendor sends it and as we send it on. An event with this head and tail
- * around a well-formed JSON string is known to be valid, to bear content, and to carry no usage, error or finish.
- * All of it is bytes: making strings of events costs several times what comparing and copying them does.
+ * What surrounds the text that varies, as the vendor sends it. An event with this head and tail around a well-formed JSON string says
+ * what the one said that it was learned from, but for its text. All of it is bytes: making strings of events costs several times what
+ * comparing and copying them does.
  */
-export interface EventTemplate {
+export interface EventShape {
   readonly head: Buffer;
   readonly tail: Buffer;
+}
+
+/** The same, as the vendor sends it and as we send it on: such an event bears content, and carries no usage, error or finish. */
+export interface EventTemplate extends EventShape {
   readonly outHead: Buffer;
   /** Between the text and the text again, where it is sent on under two names; null: it is sent once. */
   readonly outMiddle: Buffer | null;
@@ -15,6 +19,7 @@ export interface EventTemplate {
 }
 
 const TEXT_KEY = /"(?:content|reasoning|reasoning_content|arguments|text|thinking|partial_json)":\s*"/g;
+const NOTHING: Buffer = Buffer.alloc(0);
 const QUOTE = 34;
 const BACKSLASH = 92;
 const LETTER_U = 117;
@@ -54,6 +59,30 @@ function places(event: Buffer): readonly Place[] {
   return all.some(({ to }) => to < 0) ? [] : all;
 }
 
+/** Copies in memory of their own, since they are kept for the rest of a stream: in Node's pool each would keep 8 KiB from being freed. */
+function copies(...pieces: Buffer[]): Buffer[] {
+  const block = Buffer.allocUnsafeSlow(pieces.reduce((bytes, { length }) => bytes + length, 0));
+  let at = 0;
+  return pieces.map((piece) => {
+    const from = at;
+    at += piece.copy(block, from);
+    return block.subarray(from, at);
+  });
+}
+
+/** Learns what surrounds the text of an event; null where it has no single one. It does not keep the event. */
+export function learnShape(came: Buffer): EventShape | null {
+  const [only, second] = places(came);
+  if (only === undefined || second !== undefined) return null;
+  const [head = NOTHING, tail = NOTHING] = copies(came.subarray(0, only.from), came.subarray(only.to));
+  return { head, tail };
+}
+
+/** The text of an event that has the shape. */
+export function textWithin({ head, tail }: EventShape, bytes: Buffer, start: number, end: number): string {
+  return JSON.parse(bytes.toString("utf8", start + head.length - 1, end - tail.length + 1)) as string;
+}
+
 /** Learns the template of an event from its data as it came and as it is sent; null where it has no single text. It keeps neither. */
 export function learnTemplate(came: Buffer, sent: Buffer): EventTemplate | null {
   const [inCame, second] = places(came);
@@ -63,18 +92,18 @@ export function learnTemplate(came: Buffer, sent: Buffer): EventTemplate | null 
   const [first, again = first] = inSent;
   if (first === undefined || again === undefined || inSent.length > 2) return null;
   if (inSent.some(({ from, to }) => !sent.subarray(from, to).equals(text))) return null;
-  const copy = (of: Buffer, from: number, to?: number) => Buffer.from(of.subarray(from, to));
-  return {
-    head: copy(came, 0, inCame.from),
-    tail: copy(came, inCame.to),
-    outHead: copy(sent, 0, first.from),
-    outMiddle: inSent.length === 2 ? copy(sent, first.to, again.from) : null,
-    outTail: copy(sent, again.to),
-  };
+  const [head = NOTHING, tail = NOTHING, outHead = NOTHING, outTail = NOTHING, middle = NOTHING] = copies(
+    came.subarray(0, inCame.from),
+    came.subarray(inCame.to),
+    sent.subarray(0, first.from),
+    sent.subarray(again.to),
+    sent.subarray(first.to, again.from),
+  );
+  return { head, tail, outHead, outMiddle: inSent.length === 2 ? middle : null, outTail };
 }
 
-/** Whether the event from `start` to `end` is the template around a well-formed, non-empty JSON string. */
-export function matchesTemplate({ head, tail }: EventTemplate, bytes: Buffer, start: number, end: number): boolean {
+/** Whether the event from `start` to `end` has the shape, around a well-formed, non-empty JSON string. */
+export function matchesTemplate({ head, tail }: EventShape, bytes: Buffer, start: number, end: number): boolean {
   const from = start + head.length;
   const to = end - tail.length;
   return (

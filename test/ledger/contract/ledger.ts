@@ -304,8 +304,21 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       const [accounts, keys] = [await store.ledger.accounts(), await store.ledger.keys(to.accountId)];
       const ledger = await store.reopen();
       expect(await ledger.accounts()).toEqual(accounts);
+      const pages: string[][] = [];
+      for (let after: string | null = null; pages.at(-1)?.length !== 0; after = pages.at(-1)?.at(-1) ?? null) {
+        pages.push((await ledger.accounts({ limit: 2, after })).map(({ accountId }) => accountId));
+      }
+      expect(Math.max(...pages.map(({ length }) => length))).toBeLessThanOrEqual(2);
+      expect(pages.flat().sort()).toEqual(accounts.map(({ accountId }) => accountId).sort());
       expect(await ledger.keys(to.accountId)).toEqual(keys);
-      expect(await ledger.totals()).toMatchObject({ accounts: accounts.length });
+      const sum = (name: "heldNano" | "spentNano" | "absorbedNano") =>
+        accounts.reduce((all, row) => all + row[name], 0);
+      expect(await ledger.totals()).toMatchObject({
+        accounts: accounts.length,
+        heldNano: sum("heldNano"),
+        spentNano: String(sum("spentNano")),
+        absorbedNano: String(sum("absorbedNano")),
+      });
       expect((await ledger.doctor({ file: true })).findings).toEqual([]);
       expect(await ledger.post(postRequest(to.hold("b", 6)))).toMatchObject({
         outcome: "posted",

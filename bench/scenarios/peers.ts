@@ -1,0 +1,127 @@
+// The gateways of others beside ours, each with the settings that its own documentation advises: what a call, a chunk, a first token and an
+// open stream cost. Who cannot take a load that the others take has a lighter one of its own, which ours takes too.
+import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
+import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
+import type { SubjectName } from "../subjects.ts";
+import { eventsOf, requestText } from "../workload.ts";
+import { closedLoop } from "./closed-loop.ts";
+import { flow } from "./streams.ts";
+
+const FLOORS = ["nginx", "haproxy", "bare"] as const;
+/** Portkey's npm build does not stream. */
+const STREAMING = ["bifrost-core", "litellm"] as const;
+const OTHERS = [...STREAMING, "portkey"] as const;
+/** LiteLLM's one worker answers less than 500 calls and fewer than 25,600 chunks a second. */
+const SLOW: readonly SubjectName[] = ["litellm"];
+const QUICK_ENOUGH = STREAMING.filter((name) => !SLOW.includes(name));
+const STREAMS_OPEN = 2_000;
+
+type Costs = ReadonlyMap<SubjectName, readonly number[]>;
+
+/** Less than each of the others: the bar of those that could run. */
+function below(name: string, costs: Costs, others: readonly SubjectName[]): Row[] {
+  const ours = costs.get("tollgate");
+  return others
+    .filter((other) => ours !== undefined && costs.has(other))
+    .map((other) => atMost(name, `CPU over ${other}'s`, medianRatio(ours, costs.get(other)), 1, "x"));
+}
+
+export async function peersUnary(bench: Bench): Promise<Row[]> {
+  const name = "peers: unary, 64 at once";
+  const { rows, costs } = await closedLoop(bench, {
+    name,
+    subjects: [...FLOORS, ...OTHERS, "tollgate"],
+    each: "call",
+    request: (subject) => requestText(subject, { stream: false }),
+  });
+  return [...rows, ...below(name, costs, OTHERS)];
+}
+
+export async function peersStreams(bench: Bench): Promise<Row[]> {
+  const rows: Row[] = [];
+  const flows = [
+    { streams: 256, perSecond: 100, chunks: 200, others: [...FLOORS, ...QUICK_ENOUGH] },
+    { streams: 32, perSecond: 10, chunks: 20, others: ["bare", ...SLOW] as const },
+  ];
+  for (const { others, ...load } of flows) {
+    const name = `peers: ${load.streams} streams, ${load.perSecond} chunks/s`;
+    const measured = await flow(bench, { name, subjects: [...others, "tollgate"], ...load });
+    rows.push(...measured.rows, ...below(name, measured.costs, STREAMING));
+  }
+  return rows;
+}
+
+/** Streams sent at random moments, and the time until the first token over what the upstream itself takes. */
+async function firstToken(bench: Bench, names: readonly SubjectName[], perSecond: number): Promise<Row[]> {
+  const name = `peers: open loop, ${perSecond}/s`;
+  const client = await startClient(bench);
+  const subjects = await startSubjects(bench, ["direct", ...names, "tollgate"]);
+  const found = new Map<SubjectName, { readonly p50: number; readonly p99: number }[]>();
+  for (const subject of subjects.values()) {
+    const request = requestText(subject, { stream: true, chunks: 16 });
+    expectWhole(
+      subject,
+      await client.run({
+        kind: "closed",
+        port: subject.port,
+        request,
+        connections: 32,
+        ms: bench.quick ? 2_000 : 4_000,
+      }),
+    );
+  }
+  for (let round = 1; round <= bench.rounds; round++) {
+    for (const subject of subjects.values()) {
+      const request = requestText(subject, { stream: true, chunks: 16 });
+      const ms = bench.quick ? 1_500 : 3_000;
+      const result = await client.run({ kind: "open", port: subject.port, request, perSecond, ms });
+      expectWhole(subject, result);
+      const token = result.firstToken ?? { p50: Number.NaN, p99: Number.NaN };
+      bench.say(`  ${name}, round ${round}: ${subject.name} ${token.p50.toFixed(2)}/${token.p99.toFixed(2)} ms`);
+      found.set(subject.name, [...(found.get(subject.name) ?? []), token]);
+    }
+  }
+  await stopSubjects(bench, subjects);
+  const direct = found.get("direct") ?? [];
+  return [...found].map(([subject, tokens]) => {
+    const over = (at: "p50" | "p99") =>
+      median(tokens.map((token, round) => token[at] - (direct[round]?.[at] ?? Number.NaN)));
+    const value = `${over("p50").toFixed(2)} / ${over("p99").toFixed(2)} ms`;
+    return told(name, `${subject}: first token over direct, p50 / p99`, value);
+  });
+}
+
+export async function peersLatency(bench: Bench): Promise<Row[]> {
+  return [...(await firstToken(bench, [...FLOORS, ...QUICK_ENOUGH], 500)), ...(await firstToken(bench, SLOW, 25))];
+}
+
+export async function peersMemory(bench: Bench): Promise<Row[]> {
+  const name = `peers: ${STREAMS_OPEN} streams, 1 chunk/s`;
+  const chunks = bench.quick ? 8 : 16;
+  const rows: Row[] = [];
+  for (const peer of [...FLOORS, ...STREAMING, "tollgate"] as const) {
+    // One after the other, each on its own.
+    const subjects = await startSubjects(bench, [peer]);
+    for (const subject of subjects.values()) {
+      const client = await startClient(bench);
+      const pid = subject.pid ?? process.pid;
+      const idleMb = residentMb(pid);
+      const watch = watchResident(pid);
+      const result = await client.run({
+        kind: "streams",
+        port: subject.port,
+        request: requestText(subject, { stream: true, chunks, perSecond: 1 }),
+        streams: STREAMS_OPEN,
+        rampMs: 4_000,
+        events: eventsOf(chunks),
+      });
+      const mostMb = watch.stop();
+      const lost = result.failed === 0 ? "" : `, ${result.failed} lost`;
+      const value = `${mostMb.toFixed(0)} MB (${idleMb.toFixed(0)} MB before the first), ${result.openMax} open at once${lost}`;
+      bench.say(`  ${name}: ${peer} ${value}`);
+      rows.push(told(name, `${peer}: resident`, value));
+    }
+    await stopSubjects(bench, subjects);
+  }
+  return rows;
+}

@@ -1,0 +1,85 @@
+// The stores of many processes: Redis at `url`, the archive behind it, and a file of this process for what Redis has yet to hear.
+import { join } from "node:path";
+import { systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { claimArchive, exportPostings } from "./ledger/archive/export.ts";
+import { openArchive } from "./ledger/archive/open-archive.ts";
+import { redisLedger } from "./ledger/redis/ledger.ts";
+import { CHANGED_CHANNEL } from "./ledger/redis/rows.ts";
+import { keptUntilCopied } from "./ledger/spool/copies.ts";
+import { openSpool } from "./ledger/spool/file.ts";
+import { spooledLedger } from "./ledger/spool/ledger.ts";
+import { redisRecords } from "./records/redis-records.ts";
+import { diskBounds } from "./storage/disk-guard.ts";
+import type { Subscription } from "./storage/redis-channel.ts";
+import { openRedis, type RedisLink } from "./storage/redis-link.ts";
+import type { StoreEvents, Stores } from "./stores.ts";
+
+/** Where processes tell each other how routes are. */
+const NEWS_CHANNEL = "tollgate:news";
+
+/** Rejects where the server would lose money, with what is wrong and how to say that it may. */
+async function requireSafe(link: RedisLink, config: Config): Promise<void> {
+  const problems = await link.problems();
+  if (problems.length === 0 || config.redisUnsafe) return;
+  throw new Error(`REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`);
+}
+
+export interface ServerOptions {
+  readonly events: StoreEvents;
+  /** A hold whose process has gone ends this long after it was last renewed. */
+  readonly leaseMs: number;
+}
+
+/**
+ * The ledger in Redis with its archive behind it and this process's own spool before it.
+ * Rejects with a sentence for the operator.
+ */
+export async function openServer(url: string, config: Config, { events, leaseMs }: ServerOptions): Promise<Stores> {
+  const { onFatal, onBroken = () => {}, archiveDir = config.dataDir } = events;
+  const clock = systemClock;
+  const link = await openRedis(url, { onBroken, commandMsMax: config.redisCommandMs });
+  const opened: (() => Promise<unknown>)[] = [() => link.close()];
+  try {
+    await requireSafe(link, config);
+    const { archive } = await openArchive(config.archiveUrl, { file: join(archiveDir, "archive.db"), clock, onFatal });
+    opened.push(() => archive.close());
+    await claimArchive(link, archive);
+    const moving = exportPostings({ link, archive, clock, onBroken });
+    opened.push(() => moving.stop());
+    const disk = diskBounds(config.diskFreeMibMin);
+    const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, disk, onFatal });
+    const spool = keptUntilCopied(ownFile, link);
+    const books = redisLedger({ link, clock, leaseMs, archive });
+    const onForfeit = (lost: object) =>
+      onBroken(new Error(`a charge came too late to be made: ${JSON.stringify(lost)}`));
+    const ledger = spooledLedger(books, spool, { clock, leaseMs, onBroken, onForfeit });
+    link.onServerChange(() => ledger.repeat());
+    await ledger.recover();
+    let changes: Subscription | null = null;
+    return {
+      ledger,
+      records: redisRecords(link),
+      shared: true,
+      spool: () => ledger.spoolState(),
+      archiveBehindMs: () => moving.behindMs(),
+      async onKeysChanged(forget) {
+        changes = await link.subscribe(CHANGED_CHANNEL, forget, () => forget(null));
+      },
+      hearsChanges: () => changes?.isListening() ?? false,
+      others: {
+        tell: (text) => link.publish(NEWS_CHANNEL, text),
+        async hear(onText, onGap) {
+          await link.subscribe(NEWS_CHANNEL, onText, onGap);
+        },
+      },
+      async close() {
+        await ledger.close();
+        for (const close of opened.reverse()) await close();
+      },
+    };
+  } catch (error) {
+    for (const close of opened.reverse()) await close().catch(onBroken);
+    throw error;
+  }
+}

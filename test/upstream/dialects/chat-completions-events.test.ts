@@ -1,0 +1,75 @@
+// A stream in OpenAI's wire is read the same whether its events are alike but for their text, as nearly all are, or differ in more.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { NeutralEvent } from "../../../src/neutral.ts";
+import { chatCompletionsEvents } from "../../../src/upstream/dialects/chat-completions-events.ts";
+import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
+
+const context: ChatContext = {
+  upstreamModel: "theirs",
+  servedSlug: "maker/model",
+  completionId: "chatcmpl-1",
+  createdS: 1,
+  stream: true,
+  mayBeEmpty: false,
+  outputTokensMax: 10,
+  spec: { dialect: "chat-completions", models: {} },
+  wire: {},
+};
+
+/** What the chunks say, each with a `created` of its own where they are to differ. */
+function told(chunks: readonly object[], isEachItsOwn: boolean): (NeutralEvent | string)[] {
+  const heard: (NeutralEvent | string)[] = [];
+  const out: EventOut = {
+    event: (event) => void heard.push(event),
+    usage: () => void heard.push("usage"),
+    upstreamCost: () => void heard.push("cost"),
+    fail: ({ kind }) => void heard.push(kind),
+    end: () => void heard.push("end"),
+  };
+  const reader = chatCompletionsEvents(context, out);
+  for (const [at, chunk] of chunks.entries()) {
+    const bytes = Buffer.from(`data: ${JSON.stringify({ id: "x", created: isEachItsOwn ? at : 1, ...chunk })}\n\n`);
+    expect(reader.event(bytes, 6, bytes.length - 2, null)).toBe(true);
+  }
+  return heard;
+}
+
+const delta = (index: number, said: object, finish: string | null = null) => ({
+  choices: [{ index, delta: said, finish_reason: finish }],
+});
+const text = fc.string({ unit: "binary", maxLength: 6 });
+const index = fc.constantFrom(0, 0, 0, 1);
+const call = (said: object) => ({ tool_calls: [{ index: 0, ...said }] });
+const chunk = fc.oneof(
+  fc.tuple(index, text).map(([at, content]) => delta(at, { content })),
+  fc.tuple(index, text).map(([at, content]) => delta(at, { content })),
+  fc.tuple(index, text).map(([at, thought]) => delta(at, { content: null, reasoning_content: thought })),
+  fc.tuple(index, text).map(([at, content]) => delta(at, { content, reasoning: content })),
+  fc.tuple(index, text).map(([at, said]) => delta(at, call({ id: "call_1", function: { name: "f", arguments: said } }))),
+  fc.tuple(index, text).map(([at, said]) => delta(at, call({ function: { arguments: said } }))),
+  fc.tuple(index, text).map(([at, content]) => delta(at, { content }, "stop")),
+  fc.constant({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }),
+);
+
+test("events that are alike but for their text say what they would say one by one", () => {
+  const many = fc.array(chunk, { maxLength: 12 });
+  // The same chunk several times is what the short way is for.
+  const rows = fc.tuple(many, fc.integer({ min: 1, max: 3 })).map(([all, times]) =>
+    all.flatMap((one) => Array.from({ length: times }, () => one)),
+  );
+  fc.assert(
+    fc.property(rows, (chunks) => {
+      expect(told(chunks, false)).toEqual(told(chunks, true));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("after its finish a choice says nothing more, however alike", () => {
+  const word = delta(0, { content: "a" });
+  const kinds = told([word, word, word, delta(0, {}, "stop"), word], false).map((event) =>
+    typeof event === "string" ? event : event.kind,
+  );
+  expect(kinds).toEqual(["begin", "text", "text", "text", "finish"]);
+});
