@@ -113,8 +113,6 @@ class ThreadClient implements SqliteThread {
   #running: readonly Waiting[] | null = null;
   /** Those whose commits are on their way to the disk, the first ones first. */
   #unsynced: Unsynced[] = [];
-  /** An operation waits that does not wait for the disk. */
-  #hasBrief = false;
   #scheduled = false;
   /** Operations that waited at the last turn, and the turns waited so far. */
   #gathered = 0;
@@ -149,19 +147,17 @@ class ThreadClient implements SqliteThread {
     if (this.#queue.length >= room) return Promise.reject(unavailable("too many operations wait", true));
     return new Promise((resolve, reject) => {
       this.#queue.push({ number, argument, mayBeLost, resolve, reject });
-      if (mayBeLost) this.#hasBrief = true;
       this.#schedule();
     });
   }
 
   /**
    * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
-   * a few turns costs nobody time, since their callers would wait for the loop, and saves commits. While a sync runs, what has to
-   * wait for the next one anyway waits here.
+   * a few turns costs nobody time, since their callers would wait for the loop, and saves commits. While a sync runs, too: what
+   * is committed before it ends is on disk with the next.
    */
   #schedule(): void {
     if (this.#scheduled || this.#running !== null) return;
-    if (this.#unsynced.length > 0 && !this.#hasBrief) return;
     this.#scheduled = true;
     this.#gathered = 0;
     this.#turns = 0;
@@ -191,7 +187,6 @@ class ThreadClient implements SqliteThread {
     }
     const running = this.#queue.length <= BATCH_MAX ? this.#queue : this.#queue.slice(0, BATCH_MAX);
     this.#queue = this.#queue.length <= BATCH_MAX ? [] : this.#queue.slice(BATCH_MAX);
-    this.#hasBrief = this.#queue.some(({ mayBeLost }) => mayBeLost);
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
     this.#running = running;
