@@ -63,7 +63,7 @@ describe("tollgate check", () => {
     // The cheapest that has no end yet, and one question: nobody is charged for it.
     expect(JSON.stringify(vendor.asked[0]?.body)).toContain("gpt-6-luna");
     const { json } = (await gateway?.admin("GET", "/admin/v1/accounts")) ?? {};
-    expect(json).toEqual({ accounts: [] });
+    expect(json).toEqual({ accounts: [], next_cursor: null });
   });
 
   test("says which of several keys is bad, and is read by programs", async () => {

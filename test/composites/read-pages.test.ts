@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { InnerAnswer, WantedCall } from "../../src/catalog/local-action.ts";
 import type { PageLadderSpec, RungCall, RungSpec } from "../../src/catalog/tier.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, manualClock, systemClock } from "../../src/clock.ts";
 import { GrowingRow } from "../../src/composites/pages/page-row.ts";
 import { askRung, noteAsked, PageReader } from "../../src/composites/pages/read-pages.ts";
 import type { RungParts } from "../../src/composites/pages/read-rung.ts";
@@ -32,11 +32,13 @@ interface Stage {
   readonly says: (url: string, action: string) => Promise<string>;
   readonly patienceMs?: number | null;
   readonly msMax?: number;
+  readonly clock?: Clock;
   readonly isServed?: (action: string) => boolean;
 }
 
 /** Reads these pages; answers their rows, and the pages of each call for several. */
-async function read(names: readonly string[], { says, patienceMs = null, msMax = 60_000, isServed }: Stage) {
+async function read(names: readonly string[], stage: Stage) {
+  const { says, patienceMs = null, msMax = 60_000, clock = systemClock, isServed } = stage;
   const together: (readonly string[])[] = [];
   const answered = (data: unknown): InnerAnswer => {
     return { ok: true, id: "tx_1.1", action: "acme", provider: "acme", data, isMiss: false, ms: 1 };
@@ -54,7 +56,7 @@ async function read(names: readonly string[], { says, patienceMs = null, msMax =
     },
   };
   const { signal } = new AbortController();
-  const bounds = { clock: systemClock, untilMs: systemClock.elapsedMs() + msMax, signal };
+  const bounds = { clock, untilMs: clock.elapsedMs() + msMax, signal };
   const reader = new PageReader({
     rungs: [FIRST, TOGETHER, LAST],
     canAsk: ({ markdown }) => parts.isServed(markdown?.action ?? ""),
@@ -120,12 +122,19 @@ describe("pages that come to a rung which reads several", () => {
 });
 
 it("a rung that hangs is left when its time is over, and holds up no other page", async () => {
-  const { rows } = await read(["hangs", "read"], {
-    says: (url) => (url.endsWith("/hangs") ? never : Promise.resolve(TEXT)),
+  const clock = manualClock(0);
+  const msMax = 50;
+  const { rows } = await read(["read", "hangs"], {
+    says(url) {
+      if (!url.endsWith("/hangs")) return Promise.resolve(TEXT);
+      clock.advance(msMax);
+      return never;
+    },
     patienceMs: 5,
-    msMax: 50,
+    msMax,
+    clock,
   });
-  expect(rows[1]).toMatchObject({ provider: "first", content: TEXT });
-  expect(rows[0]).toMatchObject({ content: null, error: "blocked" });
-  expect(rows[0]?.hops.map(({ ok, skipped }) => skipped ?? ok)).toEqual([false, "time", "time"]);
+  expect(rows[0]).toMatchObject({ provider: "first", content: TEXT });
+  expect(rows[1]).toMatchObject({ content: null, error: "blocked" });
+  expect(rows[1]?.hops.map(({ ok, skipped }) => skipped ?? ok)).toEqual([false, "time", "time"]);
 });
