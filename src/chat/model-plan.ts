@@ -23,7 +23,7 @@ import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
-import { attemptCost, tokenCost } from "./token-cost.ts";
+import { countedOnce, tokenCost } from "./token-cost.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** Where neither the request nor the model says how long an answer may be. */
@@ -279,6 +279,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     return { ...fit, outputTokensMax, candidates: made.filter((one) => typeof one !== "string") };
   };
   const { shape } = read;
+  const textTokens = countedOnce(() => read.readText(), deps.counter);
   const plan: Plan = {
     operation: read.operation,
     asked,
@@ -307,12 +308,13 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
-      const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
-      if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
-      const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
+      const prompt = { textTokens, partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bodyBytes, atMs),
+    served(candidate) {
+      const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
+      if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
+    },
     prepare: null,
   };
   return {

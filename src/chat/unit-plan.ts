@@ -200,11 +200,6 @@ function planOf<Body>(
         priceVersion: model.sale.version,
       };
     },
-    upstreamNano: (candidate, attempt) => {
-      if (!attempt.accepted()) return ZERO;
-      const { counts } = attempt.reading();
-      return counts === undefined ? costMax(candidate) : costOfCounts((candidate as UnitCandidate).offer.cost, counts);
-    },
     prepare: null,
   };
 }

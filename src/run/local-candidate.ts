@@ -81,7 +81,7 @@ class LocalAttempt implements Attempt {
   }
 
   innerLegs() {
-    return this.#calls.legs();
+    return this.#calls.ended();
   }
 
   #end(failure: AttemptFailure | null): void {
