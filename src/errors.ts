@@ -268,6 +268,12 @@ export const ERRORS = {
     message: "{whose} request bodies take {limit_mib} MiB at once already.",
     hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
   },
+  no_summary: {
+    status: 422,
+    retry: false,
+    message: "The model gave no summary: {detail}",
+    hint: "What the model used was charged. Make the conversation shorter, or ask another model for its summary.",
+  },
   idempotency_mismatch: {
     status: 422,
     retry: false,

@@ -78,7 +78,8 @@ export const FAILURES = {
   },
   provider_timeout: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
   provider_cut: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
-  provider_malformed: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  /** Its answer is none, or an empty one, and it is paid for that: so is the one other that is asked in its place, and no third. */
+  provider_malformed: { fault: "provider", nextRoute: "once", sameRoute: false, rests: true, code: "upstream_error" },
   gateway_deadline: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_stopped: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_lost_race: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },

@@ -55,6 +55,16 @@ export interface AttemptFailure {
   readonly spareKey?: boolean;
   /** What broke in the gateway itself, for its log. */
   readonly cause?: unknown;
+  /** It is an answer all the same, though an empty one: what the caller gets, and pays for, where no other candidate does better. */
+  readonly answer?: FinalPart;
+}
+
+/** An answer that gives the caller nothing. Its vendor has done its work. */
+export interface EmptyAnswer {
+  readonly served: Candidate;
+  readonly reading: Reading;
+  readonly final: FinalPart;
+  readonly leg: Leg;
 }
 
 /** One vendor's part in a call: one attempt of one candidate. Trace, hops, metrics and the posting's legs are read from it. */
@@ -64,8 +74,8 @@ export interface Leg {
   /** The model or `service/action` that was asked for there. */
   readonly model: string;
   readonly status: number;
-  /** Why it did not answer; null where it did. */
-  readonly failure: FailureKind | null;
+  /** Why it did not answer; null where it did, be it with an empty answer that the caller has got. */
+  failure: FailureKind | null;
   readonly ms: number;
   readonly firstTokenMs: number | null;
   /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */
@@ -195,4 +205,6 @@ export interface Tries {
   skippedEvents: number;
   /** Every attempt that has ended, in the order of their legs. */
   readonly taken: Taken[];
+  /** What there is to answer with where nothing better comes; null: nothing. */
+  empty: EmptyAnswer | null;
 }

@@ -1,6 +1,6 @@
 // Runs a plan's route to its end: its last word, the reader's leaving, the parent's stop, or the deadline.
 import type { Plan } from "../plan.ts";
-import type { AttemptFailure, Candidate, FinalPart, Reading, RouteAttempt, Tries } from "../route.ts";
+import type { AttemptFailure, Candidate, EmptyAnswer, FinalPart, Reading, RouteAttempt, Tries } from "../route.ts";
 import type { Relay } from "./relay.ts";
 
 /** How the route fared. `served` is the candidate that answered or was answering; `reading` is what it had said. */
@@ -109,8 +109,9 @@ class Dispatch {
 
   #failed(failure: AttemptFailure): void {
     if (this.#readWhenLeft !== null) return this.#endLeft(this.#readWhenLeft);
-    const { failures } = this.#tries;
-    if (this.#tries.committedMs === null) return this.#end({ outcome: "failed", failures });
+    const { failures, empty, committedMs } = this.#tries;
+    if (committedMs === null && empty !== null && failure.kind !== "gateway_stopped") return this.#endEmpty(empty);
+    if (committedMs === null) return this.#end({ outcome: "failed", failures });
     const isHeld = this.#relay.waitedMs > HELD_BACK_MS_MAX && failure.kind !== "gateway_deadline";
     const held = isHeld ? { served: this.#attempt.served(), reading: this.#attempt.reading() } : null;
     this.#end({ outcome: "broken", failures, held });
@@ -125,7 +126,8 @@ class Dispatch {
     }
     const { readOnMsMax } = attempt.served();
     if (this.#tries.committedMs === null) {
-      const accepted = attempt.accepted() ? { served: attempt.served(), reading: attempt.reading() } : null;
+      const running = attempt.accepted() ? { served: attempt.served(), reading: attempt.reading() } : null;
+      const accepted = running ?? this.#tries.empty;
       attempt.abort("caller_cancelled");
       return this.#end({ outcome: "left_before_content", accepted });
     }
@@ -140,6 +142,12 @@ class Dispatch {
       attempt.abort("caller_cancelled");
       this.#endLeft(reading);
     }, readOnMsMax);
+  }
+
+  /** No other candidate did better: the empty answer is what the caller gets. */
+  #endEmpty({ served, reading, final, leg }: EmptyAnswer): void {
+    leg.failure = null;
+    this.#end({ outcome: "success", served, reading, final });
   }
 
   #endLeft(reading: Reading): void {

@@ -102,6 +102,7 @@ function newTries(plan: Plan, { deadlineMs }: Execution, { clock, health }: Kern
     failed: null,
     skippedEvents: 0,
     taken: [],
+    empty: null,
   };
 }
 

@@ -68,6 +68,10 @@ export class EventWriter implements EventOut {
     this.#held.fail(failure);
   }
 
+  empty(failure: AttemptFailure): void {
+    this.#held.empty(failure);
+  }
+
   end(): void {
     this.#held.end();
   }

@@ -1,7 +1,7 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
 import { Pieces } from "../pieces.ts";
-import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../route.ts";
+import type { AnswerSink, AttemptFailure, Counts, FinalPart, Reading, TokenUsage } from "../route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
 
@@ -37,6 +37,7 @@ export class HeldStream implements BytesOut {
   #usage: TokenUsage | null = null;
   #counts: Counts | null = null;
   #upstreamCostNano: Nano | null = null;
+  #empty: AttemptFailure | null = null;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
@@ -103,6 +104,11 @@ export class HeldStream implements BytesOut {
     this.#sink.failed(failure);
   }
 
+  /** The answer has come to its end and has given nothing. What it used may still be told. */
+  empty(failure: AttemptFailure): void {
+    this.#empty = failure;
+  }
+
   /** The vendor, or the end of its body, ends the stream: whole if it finished, cut if it did not. */
   end(): void {
     if (this.#over) return;
@@ -113,7 +119,9 @@ export class HeldStream implements BytesOut {
       return;
     }
     this.#over = true;
-    this.#sink.done({ kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) });
+    const final: FinalPart = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) };
+    if (this.#empty === null || this.#committed) this.#sink.done(final);
+    else this.#sink.failed({ ...this.#empty, answer: final });
   }
 
   /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */

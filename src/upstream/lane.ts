@@ -5,6 +5,7 @@ import type {
   Dialect,
   Passing,
   StreamReader,
+  ToldUsage,
   UnaryAnswer,
   UpstreamBody,
   VendorError,
@@ -21,6 +22,8 @@ export interface Lane {
   request(media?: FetchedMedia): UpstreamBody;
   reader(out: HeldStream): StreamReader;
   answer(json: unknown): UnaryAnswer;
+  /** What a body that is no answer says that it used. */
+  told(json: unknown): ToldUsage;
   error(body: unknown): VendorError;
   /** An answer that is neither JSON nor events is passed on as it comes. */
   readonly passesBytes?: boolean;
@@ -50,6 +53,7 @@ export function passingLane(
     },
     reader: (out) => passing.reader(context, out),
     answer: (json) => passing.answer(json, context),
+    told: (json) => passing.told(json, context),
     error: (json) => passing.error(json),
   };
 }
@@ -86,10 +90,11 @@ function translatingLane(
     answer(json) {
       const read = dialect.answer(json, context);
       if ("kind" in read) return read;
-      const { answer, upstreamCostNano } = read;
+      const { answer, upstreamCostNano, empty = null } = read;
       const told = seal === undefined ? answer : sealedAnswer(answer, seal);
-      return { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
+      return { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer), empty };
     },
+    told: (json) => dialect.told(json, context),
     error: (body) => dialect.error(body),
   };
 }

@@ -217,10 +217,10 @@ describe.each(LANES)("%s", (_, adapter) => {
   );
 
   it("before its first word another candidate takes over unseen", async () => {
-    const models = [`${adapter}/503`, `${adapter}/empty`, `${adapter}/html`, `${adapter}/ok`];
+    const models = [`${adapter}/503`, `${adapter}/503`, `${adapter}/empty`, `${adapter}/ok`];
     const { response, headers, events } = await ask({ models, input: "[[say: here]]", stream: true });
     expect(response).toMatchObject({ status: "completed", model });
-    expect(headers.get("x-tollgate-attempts")).toMatch(/^[4-6]$/);
+    expect(headers.get("x-tollgate-attempts")).toBe("3");
     expect(events[0]).toMatchObject({ response: { model } });
   });
 

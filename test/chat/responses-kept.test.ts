@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { summarizing } from "../../src/chat/compaction.ts";
+import { compacted, summarizing } from "../../src/chat/compaction.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { type Asking, callResponses, flaws, type Json, outputOf } from "../support/responses-call.ts";
 
@@ -149,7 +149,23 @@ it("a conversation is made short by its model, charged as a call, and goes on se
   expect([nameless.status, nameless.error?.param]).toEqual([400, "model"]);
 });
 
-it("a summary is never asked to be longer than what can be carried, because one that cannot be is free", () => {
+it("a model that says nothing gives no summary, and is paid for what it used", async () => {
+  const input = [{ role: "user", content: "Hello" }];
+  const { status, headers, error } = await callResponses(asking, { model: "sandbox/empty", input }, "/compact");
+  expect([status, error?.code, headers.get("x-should-retry")]).toEqual([422, "no_summary", "false"]);
+  const record = await gateway.record(headers.get("x-request-id"));
+  expect(record.outcome).toBe("failed");
+  expect(Number(record.charged_nano_usd)).toBeGreaterThan(0);
+  expect(Number(record.upstream_nano_usd)).toBeGreaterThan(0);
+});
+
+it("a summary that is too long to be carried is none", () => {
+  const response = { output: [{ content: [{ type: "output_text", text: "long" }] }] };
+  const told = compacted(response, { seal: () => null, open: () => null });
+  expect(told).toMatchObject({ code: "no_summary", message: expect.stringContaining("too long") });
+});
+
+it("a summary is never asked to be longer than what can be carried", () => {
   expect(summarizing({ model: "m", input: "Hello", max_output_tokens: 128_000 })).toMatchObject({
     max_output_tokens: 16_384,
   });

@@ -66,6 +66,7 @@ function run(route: Route, more: Partial<Tries> = {}): { tries: Tries; attempt: 
     failed: null,
     skippedEvents: 0,
     taken: [],
+    empty: null,
     ...more,
   };
   const sink: AnswerSink = {

@@ -49,6 +49,8 @@ export class RecordedStream implements EventOut {
   readonly finishes: { index: number; reason: FinishReason; native: string }[] = [];
   readonly usages: TokenUsage[] = [];
   failure: AttemptFailure | null = null;
+  /** Why the answer gives the caller nothing, though it has come to its end. */
+  emptied: AttemptFailure | null = null;
   ended = false;
 
   event(event: NeutralEvent): void {
@@ -65,6 +67,9 @@ export class RecordedStream implements EventOut {
   }
   fail(failure: AttemptFailure): void {
     this.failure ??= failure;
+  }
+  empty(failure: AttemptFailure): void {
+    this.emptied ??= failure;
   }
   end(): void {
     this.ended = true;

@@ -186,9 +186,8 @@ class ChatCompletionsEvents implements StreamReader {
     this.#shape = null;
     if (reason === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
-    } else if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
-      this.#out.fail(emptyAnswer());
     } else {
+      if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(emptyAnswer());
       this.#tell({ kind: "finish", choice: index, reason: finishOf(reason), native });
     }
   }

@@ -105,8 +105,7 @@ class ChatCompletionsReader implements StreamReader {
     }
     this.#bore ||= bearing;
     if (finish === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
-      this.#out.fail(emptyAnswer());
-      return;
+      this.#out.empty(emptyAnswer());
     }
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
     sent.id = this.#context.completionId;

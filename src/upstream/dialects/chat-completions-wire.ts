@@ -121,7 +121,7 @@ export function imageUrl(image: unknown): string | null {
   return typeof url === "string" ? url : null;
 }
 
-/** A vendor that stops before it has said anything has failed: another candidate may do better, and nobody pays for it. */
+/** A vendor has stopped before it has said anything: another candidate may do better. */
 export function emptyAnswer(): AttemptFailure {
   return { kind: "provider_malformed", status: 200, message: "the answer is empty", retryAfterMs: null };
 }

@@ -70,8 +70,18 @@ interface StreamOut {
   upstreamCost(nano: Nano): void;
   /** The vendor said that it failed. Nothing after it is read. */
   fail(failure: AttemptFailure): void;
+  /** The answer has finished and has given the caller nothing, as `failure` says; its end follows all the same. */
+  empty(failure: AttemptFailure): void;
   /** The vendor said that the stream is complete. */
   end(): void;
+}
+
+/** What an answer says that it used, whatever else is wrong with it. */
+export interface ToldUsage {
+  readonly usage: TokenUsage | null;
+  readonly upstreamCostNano: Nano | null;
+  /** What a model that is sold by units has used. */
+  readonly counts?: Counts | null;
 }
 
 /** Takes an answer in nobody's format. */
@@ -101,19 +111,24 @@ export interface StreamReader {
 
 /** A whole answer in the caller's wire, or why it is none. */
 export type UnaryAnswer =
-  | {
+  | (ToldUsage & {
       readonly body: Json;
-      readonly usage: TokenUsage | null;
-      readonly upstreamCostNano: Nano | null;
       /** The text that a token count needs where no usage came. */
       readonly text: string;
-      /** What a model that is sold by units has used. */
-      readonly counts?: Counts | null;
-    }
+      /** It gives the caller nothing, as this says; absent: it does. */
+      readonly empty?: AttemptFailure | null;
+    })
   | AttemptFailure;
 
 /** A whole answer in nobody's format, or why it is none. */
-export type ReadAnswer = { readonly answer: NeutralAnswer; readonly upstreamCostNano: Nano | null } | AttemptFailure;
+export type ReadAnswer =
+  | {
+      readonly answer: NeutralAnswer;
+      readonly upstreamCostNano: Nano | null;
+      /** It gives the caller nothing, as this says; absent: it does. */
+      readonly empty?: AttemptFailure | null;
+    }
+  | AttemptFailure;
 
 /** What a vendor's error body says, before it is classified. */
 export interface VendorError {
@@ -135,6 +150,8 @@ export interface Passing {
   withMedia?(body: Json, media: FetchedMedia): Json;
   reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
+  /** What a body that is no answer says that it used. */
+  told(json: unknown, context: ChatContext): ToldUsage;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
 }
@@ -149,6 +166,8 @@ export interface Dialect {
   request(request: NeutralRequest, context: ChatContext): UpstreamBody;
   reader(context: ChatContext, out: EventOut): StreamReader;
   answer(json: unknown, context: ChatContext): ReadAnswer;
+  /** What a body that is no answer says that it used. */
+  told(json: unknown, context: ChatContext): ToldUsage;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
   /**

@@ -4,7 +4,15 @@ import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
-import { blockedPrompt, endingOf, failureInside, finishReasonOf, malformed, usageOf } from "./generate-content-wire.ts";
+import {
+  blockedPrompt,
+  endingOf,
+  failureInside,
+  finishReasonOf,
+  malformed,
+  refusalText,
+  toldUsage,
+} from "./generate-content-wire.ts";
 
 function blocksOf({ text, reasoning, image, call, signed }: ReadAnswerPart): AnswerBlock[] {
   const blocks: AnswerBlock[] = [];
@@ -27,31 +35,41 @@ function choiceOf(
   at: number,
   parts: readonly ReadAnswerPart[],
   given: { readonly anything: boolean; readonly mayBeEmpty: boolean },
-): NeutralChoice | AttemptFailure {
+): { readonly choice: NeutralChoice; readonly empty: AttemptFailure | null } | AttemptFailure {
   const native = finishReasonOf(candidate);
   if (native === null) return malformed("the answer has no finishReason");
-  const reason = endingOf(native, candidate, { ...given, calls: parts.some(({ call }) => call !== null) });
-  if (typeof reason !== "string") return reason;
+  const ending = endingOf(native, candidate, { ...given, calls: parts.some(({ call }) => call !== null) });
+  if ("kind" in ending) return ending;
+  const { reason, empty } = ending;
   const index = Number.isInteger(candidate.index) ? Number(candidate.index) : at;
-  return { index, blocks: parts.flatMap(blocksOf), reason, native };
+  const blocks = parts.flatMap(blocksOf);
+  const text = refusalText(ending, candidate);
+  if (text !== "") blocks.push({ kind: "refusal", text, citations: [] });
+  return { choice: { index, blocks, reason, native }, empty };
 }
 
 /** The answer, or why it is none. */
 export function generateContentAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.error) return failureInside(json);
-  const blocked = blockedPrompt(json);
-  if (blocked !== null) return blocked;
+  const told = toldUsage(json);
+  const native = blockedPrompt(json);
+  if (native !== null) {
+    const choice = { index: 0, blocks: [], reason: "content_filter", native } as const;
+    return { answer: { choices: [choice], usage: told.usage }, upstreamCostNano: told.upstreamCostNano };
+  }
   const candidates = Array.isArray(json.candidates) ? json.candidates.filter(isRecord) : [];
   if (candidates.length === 0) return malformed("the answer has no candidates");
   const parts = new PartReader(context);
   const read = candidates.map((candidate) => parts.partsOf(candidate));
   const given = { anything: read.flat().some(gives), mayBeEmpty: context.mayBeEmpty === true };
   const choices: NeutralChoice[] = [];
+  let empty: AttemptFailure | null = null;
   for (const [at, candidate] of candidates.entries()) {
-    const choice = choiceOf(candidate, at, read[at] ?? [], given);
-    if ("kind" in choice) return choice;
-    choices.push(choice);
+    const made = choiceOf(candidate, at, read[at] ?? [], given);
+    if ("kind" in made) return made;
+    choices.push(made.choice);
+    empty ??= made.empty;
   }
-  return { answer: { choices, usage: usageOf(json.usageMetadata) }, upstreamCostNano: null };
+  return { answer: { choices, usage: told.usage }, upstreamCostNano: told.upstreamCostNano, empty };
 }

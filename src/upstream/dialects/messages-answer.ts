@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
-import { emptyAnswer, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
+import { emptyAnswer, failureInside, finishOf, formatOf, refusalText, toldUsage } from "./messages-wire.ts";
 
 /** A thought as its vendor takes it back: readable and signed, or sealed. */
 export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
@@ -42,12 +42,11 @@ export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const format = formatOf(context);
   const read = json.content.filter(isRecord).map((block) => blockOf(block, format));
   const blocks = read.filter((block) => block !== null);
-  const reason = finishOf(native);
-  if (!blocks.some(gives)) {
-    const details = isRecord(json.stop_details) ? json.stop_details : {};
-    const failure = emptyAnswer(reason, native, details.explanation);
-    if (failure !== null) return failure;
-  }
-  const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
-  return { answer: { choices: [{ index: 0, blocks, reason, native }], usage }, upstreamCostNano: null };
+  const empty = blocks.some(gives) ? null : emptyAnswer(finishOf(native), native);
+  // Whoever runs the calls of an answer must find one in it.
+  const reason = empty === null ? finishOf(native) : "stop";
+  const refusal = refusalText(reason, json.stop_details);
+  if (refusal !== "") blocks.push({ kind: "refusal", text: refusal, citations: [] });
+  const { usage, upstreamCostNano } = toldUsage(json);
+  return { answer: { choices: [{ index: 0, blocks, reason, native }], usage }, upstreamCostNano, empty };
 }

@@ -120,9 +120,8 @@ class MessagesPassingReader implements StreamReader {
     const delta = isRecord(data.delta) ? data.delta : {};
     const native = delta.stop_reason;
     if (typeof native !== "string") return;
-    const details = isRecord(delta.stop_details) ? delta.stop_details : {};
-    const failure = this.#bore ? null : emptyAnswer(finishOf(native), native, details.explanation);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = this.#bore ? null : emptyAnswer(finishOf(native), native);
+    if (empty !== null) this.#out.empty(empty);
     this.#finished = true;
     tellUnpriced(this.#usage, this.#context);
     const { usage, ...told } = data;

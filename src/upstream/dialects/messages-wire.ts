@@ -4,7 +4,7 @@ import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
-import type { ChatContext, VendorError } from "./dialect.ts";
+import type { ChatContext, ToldUsage, VendorError } from "./dialect.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -117,13 +117,19 @@ export function failureInside(body: unknown): AttemptFailure {
   return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
 }
 
-/** Why an answer that gave the caller nothing is none; null where its bound on output or a stop of the caller's explains it. */
-export function emptyAnswer(finish: FinishReason, native: string, explanation: unknown): AttemptFailure | null {
-  if (finish === "length" || native === "stop_sequence") return null;
-  const message =
-    finish === "content_filter"
-      ? (stringOf(explanation) ?? `the model refused to answer (${native})`)
-      : `the answer is empty (${native})`;
-  const kind = finish === "content_filter" ? "policy_content" : "provider_malformed";
-  return { kind, status: 200, message, retryAfterMs: null };
+/** What an answer that gave the caller nothing lacks; null where a refusal, its bound on output or a stop of the caller's explains it. */
+export function emptyAnswer(finish: FinishReason, native: string): AttemptFailure | null {
+  if (finish === "length" || finish === "content_filter" || native === "stop_sequence") return null;
+  return { kind: "provider_malformed", status: 200, message: `the answer is empty (${native})`, retryAfterMs: null };
+}
+
+/** The vendor's words for why it refused; empty: it has none, or has not refused. */
+export function refusalText(finish: FinishReason, details: unknown): string {
+  return finish === "content_filter" && isRecord(details) ? (stringOf(details.explanation) ?? "") : "";
+}
+
+/** What a message says that it used. */
+export function toldUsage(json: unknown): ToldUsage {
+  const usage = isRecord(json) && isRecord(json.usage) ? usageOf(json.usage) : null;
+  return { usage, upstreamCostNano: null };
 }

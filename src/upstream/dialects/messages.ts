@@ -4,7 +4,7 @@ import { messagesAnswer } from "./messages-answer.ts";
 import { messagesPassing } from "./messages-passing.ts";
 import { messagesRequest, messagesUnsupported } from "./messages-request.ts";
 import { messagesReader } from "./messages-stream.ts";
-import { messagesError } from "./messages-wire.ts";
+import { messagesError, toldUsage } from "./messages-wire.ts";
 
 export const messages: Dialect = {
   wire: "messages",
@@ -13,6 +13,7 @@ export const messages: Dialect = {
   request: messagesRequest,
   reader: messagesReader,
   answer: messagesAnswer,
+  told: toldUsage,
   error: messagesError,
   unsupported: messagesUnsupported,
 };

@@ -5,7 +5,7 @@ import type { AttemptFailure } from "../../route.ts";
 import { malformed } from "../vendor-failure.ts";
 import { readError } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
-import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
+import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, toldUsage } from "./responses-wire.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -120,12 +120,10 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   const end = endOf(json, hasCalls(json.output));
   if (end === null) return unended(json);
   const text = textIn(json.output);
-  const failure = text === "" && !hasCalls(json.output) ? emptyAnswer(end.reason, end.native) : null;
-  if (failure !== null) return failure;
+  const empty = text === "" && !hasCalls(json.output) ? emptyAnswer(end.reason, end.native) : null;
   const output = json.output.map((item) => sealedItem(item, context));
-  const usage = usageOf(json.usage);
   tellUnpriced(json, context);
-  return { body: adopted(json, output, context.passed?.()), usage, upstreamCostNano: null, text };
+  return { body: adopted(json, output, context.passed?.()), ...toldUsage(json), text, empty };
 }
 
 const DELTA = ".delta";
@@ -226,6 +224,7 @@ class PassingReader implements StreamReader {
       case "response.incomplete":
         return this.#end(type, data);
       case "response.failed":
+        this.#count(data.response);
         return this.#fail(isRecord(data.response) ? data.response.error : null);
       case "error":
         return this.#fail(isRecord(data.error) ? data.error : data);
@@ -262,17 +261,21 @@ class PassingReader implements StreamReader {
     this.#out.delivered(escaped, 1, escaped.length - 1);
   }
 
+  #count(response: unknown): void {
+    const { usage } = toldUsage(response);
+    if (usage !== null) this.#out.usage(usage);
+  }
+
   #end(type: string, data: Json): void {
     this.#over = true;
     const response = isRecord(data.response) ? data.response : {};
-    const usage = usageOf(response.usage);
-    if (usage !== null) this.#out.usage(usage);
+    this.#count(response);
     const end = endOf(response, hasCalls(response.output));
     if (end === null) return this.#out.fail(unended(response));
     const items: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
     const bore = this.#bore || hasCalls(items) || textIn(items) !== "";
-    const failure = bore ? null : emptyAnswer(end.reason, end.native);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = bore ? null : emptyAnswer(end.reason, end.native);
+    if (empty !== null) this.#out.empty(empty);
     tellUnpriced(response, this.#context);
     this.#out.choice(0, true);
     const output = items.map((item) => this.#sealed(item));
@@ -289,6 +292,7 @@ class PassingReader implements StreamReader {
 export const responsesPassing: Passing = {
   request,
   answer,
+  told: toldUsage,
   error: readError,
   reader: (context, out) => new PassingReader(context, out),
 };

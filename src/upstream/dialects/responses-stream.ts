@@ -4,7 +4,7 @@ import { callName } from "./call-names.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
-import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+import { emptyAnswer, endOf, failureInside, sealOf, toldUsage } from "./responses-wire.ts";
 
 /** A call that is being written; `written` says whether its arguments came in pieces. */
 interface OpenCall {
@@ -72,6 +72,7 @@ class ResponsesReader implements StreamReader {
         this.#end(isRecord(data.response) ? data.response : {});
         return;
       case "response.failed":
+        this.#count(data.response);
         this.#fail(isRecord(data.response) ? data.response.error : null);
         return;
       case "error":
@@ -108,14 +109,18 @@ class ResponsesReader implements StreamReader {
     if (thought !== null) this.#choice.sign(thought);
   }
 
+  #count(response: unknown): void {
+    const { usage } = toldUsage(response);
+    if (usage !== null) this.#out.usage(usage);
+  }
+
   #end(response: Json): void {
     this.#over = true;
-    const usage = usageOf(response.usage);
-    if (usage !== null) this.#out.usage(usage);
+    this.#count(response);
     const end = endOf(response, this.#calls > 0);
     if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
-    const failure = this.#choice.delivered ? null : emptyAnswer(end.reason, end.native);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = this.#choice.delivered ? null : emptyAnswer(end.reason, end.native);
+    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish(end);
     this.#out.end();
   }

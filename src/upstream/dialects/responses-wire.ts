@@ -5,7 +5,7 @@ import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
 import { readError } from "./chat-completions-wire.ts";
-import type { ChatContext } from "./dialect.ts";
+import type { ChatContext, ToldUsage } from "./dialect.ts";
 
 /** The `format` under which this vendor's sealed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -65,13 +65,15 @@ export function failureInside(error: unknown): AttemptFailure {
   return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
 }
 
-/** Why an answer that gave the caller nothing is none; null where its bound on output explains it. */
+/** What an answer that gave the caller nothing lacks; null where a refusal or its bound on output explains it. */
 export function emptyAnswer(reason: FinishReason, native: string): AttemptFailure | null {
-  if (reason === "length") return null;
-  const refused = reason === "content_filter";
-  const message = refused ? `the model refused to answer (${native})` : `the answer is empty (${native})`;
-  const kind = refused ? "policy_content" : "provider_malformed";
-  return { kind, status: 200, message, retryAfterMs: null };
+  if (reason === "length" || reason === "content_filter") return null;
+  return { kind: "provider_malformed", status: 200, message: `the answer is empty (${native})`, retryAfterMs: null };
+}
+
+/** What a response says that it used. */
+export function toldUsage(response: unknown): ToldUsage {
+  return { usage: isRecord(response) ? usageOf(response.usage) : null, upstreamCostNano: null };
 }
 
 /** Ends a reasoning item's id where both go to the client as one word; ids have none. */

@@ -5,6 +5,7 @@ import { responsesAnswer } from "./responses-answer.ts";
 import { responsesPassing } from "./responses-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./responses-request.ts";
 import { responsesReader } from "./responses-stream.ts";
+import { toldUsage } from "./responses-wire.ts";
 
 export const responses: Dialect = {
   wire: "responses",
@@ -12,6 +13,7 @@ export const responses: Dialect = {
   request: responsesRequest,
   reader: responsesReader,
   answer: responsesAnswer,
+  told: toldUsage,
   error: readError,
   unsupported: responsesUnsupported,
 };

@@ -25,6 +25,7 @@ function told(chunks: readonly object[], isEachItsOwn: boolean): (NeutralEvent |
     usage: () => void heard.push("usage"),
     upstreamCost: () => void heard.push("cost"),
     fail: ({ kind }) => void heard.push(kind),
+    empty: ({ message }) => void heard.push(message),
     end: () => void heard.push("end"),
   };
   const reader = chatCompletionsEvents(context, out);

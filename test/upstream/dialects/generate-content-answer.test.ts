@@ -77,14 +77,22 @@ describe("a stream", () => {
   });
 
   it.each([
-    ["blocked-prompt", { kind: "policy_content", message: "the prompt was blocked (PROHIBITED_CONTENT)" }],
-    ["safety-at-once", { kind: "policy_content" }],
     ["malformed-call", { kind: "provider_malformed", message: expect.stringContaining("default_api.x") }],
     ["error", { kind: "provider_overloaded", status: 503 }],
   ])("%s fails", (name, failure) => {
     const out = replay(generateContent, `generate-content/${name}.sse`);
     expect(out.failure).toMatchObject(failure);
     expect(out.finishes).toEqual([]);
+  });
+
+  it.each([
+    ["blocked-prompt", "PROHIBITED_CONTENT"],
+    ["safety-at-once", "SAFETY"],
+  ])("%s is an answer that was refused, with what it used", (name, native) => {
+    const out = replay(generateContent, `generate-content/${name}.sse`);
+    expect([out.failure, out.emptied]).toEqual([null, null]);
+    expect(out.finishes).toEqual([{ index: 0, reason: "content_filter", native }]);
+    expect(out.usages.at(-1)?.inputTokens).toBeGreaterThan(0);
   });
 
   it("that was stopped half way says so", () => {
@@ -180,6 +188,7 @@ describe("a whole answer", () => {
       usage: { inputTokens: 34, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 856, reasoningTokens: 438 },
       upstreamCostNano: null,
       text: "Hm.Yes.",
+      empty: null,
     });
   });
 
@@ -192,14 +201,34 @@ describe("a whole answer", () => {
     [[], "provider_malformed"],
     [{}, "provider_malformed"],
     [{ candidates: [] }, "provider_malformed"],
-    [ended("STOP"), "provider_malformed"],
     [ended(undefined, [{ text: "half" }]), "provider_malformed"],
     [ended("MALFORMED_FUNCTION_CALL", [{ text: "half" }]), "provider_malformed"],
-    [ended("SAFETY"), "policy_content"],
-    [{ promptFeedback: { blockReason: "SAFETY" } }, "policy_content"],
     [{ error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "slow down" } }, "provider_rate_limited"],
   ])("%j is none", (json, kind) => {
     expect(answerOf(generateContent, json, chatContext())).toMatchObject({ kind });
+  });
+
+  it("of nothing is one that another may do better", () => {
+    const usageMetadata = { promptTokenCount: 34 };
+    expect(answerOf(generateContent, { ...ended("STOP"), usageMetadata }, chatContext())).toMatchObject({
+      empty: { kind: "provider_malformed", message: "the answer is empty (STOP)" },
+      body: { choices: [{ message: { content: "" }, finish_reason: "stop" }] },
+      usage: { inputTokens: 34 },
+    });
+  });
+
+  it.each([
+    [ended("SAFETY"), null],
+    [{ candidates: [{ finishReason: "SAFETY", finishMessage: "Not this." }] }, "Not this."],
+    [{ promptFeedback: { blockReason: "SAFETY" } }, null],
+  ])("%j is refused, in the vendor's words where it has some", (json, refusal) => {
+    expect(answerOf(generateContent, { ...json, usageMetadata: { promptTokenCount: 9 } }, chatContext())).toMatchObject(
+      {
+        empty: null,
+        body: { choices: [{ message: { refusal }, finish_reason: "content_filter", native_finish_reason: "SAFETY" }] },
+        usage: { inputTokens: 9 },
+      },
+    );
   });
 
   it("names calls that have no id, each in its own way", () => {

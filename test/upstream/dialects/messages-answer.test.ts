@@ -102,7 +102,8 @@ describe("a stream", () => {
     expect(late.failure).toBeNull();
     expect(late.finishes).toEqual([{ index: 0, reason: "content_filter", native: "refusal" }]);
     const early = replay(messages, "messages/refusal-at-once.sse");
-    expect(early.failure).toMatchObject({ kind: "policy_content", message: "This could be harmful." });
+    expect([early.failure, early.emptied]).toEqual([null, null]);
+    expect([early.text("refusal"), early.finishes]).toEqual(["This could be harmful.", late.finishes]);
   });
 
   it("says that a call was cut off by the bound on output", () => {
@@ -124,11 +125,12 @@ describe("a stream", () => {
     expect(out.finishes).toEqual([{ index: 0, reason: "stop", native: "pause_turn" }]);
   });
 
-  it("an empty answer is none", () => {
+  it("an empty answer is one that another may do better", () => {
     const out = new RecordedStream();
     const events = eventsOf(fixture("messages/refusal-at-once.sse").replace('"refusal"', '"end_turn"'));
     feed(messages, context, events, out);
-    expect(out.failure?.kind).toBe("provider_malformed");
+    expect([out.failure, out.emptied?.kind]).toEqual([null, "provider_malformed"]);
+    expect(out.finishes).toEqual([{ index: 0, reason: "stop", native: "end_turn" }]);
   });
 
   it("skips data that cannot be parsed", () => {
@@ -194,6 +196,7 @@ describe("a whole answer", () => {
       usage: { inputTokens: 5, cacheReadTokens: 7, cacheWriteTokens: 0, outputTokens: 11, reasoningTokens: 0 },
       upstreamCostNano: null,
       text: 'Look it up.One moment.find{"q":"x"}',
+      empty: null,
     });
   });
 
@@ -208,12 +211,30 @@ describe("a whole answer", () => {
     [null, "provider_malformed"],
     ["oops", "provider_malformed"],
     [{}, "provider_malformed"],
-    [{ ...whole, content: [] }, "provider_malformed"],
     [{ ...whole, stop_reason: null }, "provider_malformed"],
-    [{ ...whole, content: [], stop_reason: "refusal" }, "policy_content"],
     [{ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "provider_overloaded"],
   ])("%j is none", (json, kind) => {
     expect(answerOf(messages, json, chatContext())).toMatchObject({ kind });
+  });
+
+  it("of nothing is one that another may do better, and promises no call", () => {
+    expect(answerOf(messages, { ...whole, content: [] }, chatContext())).toMatchObject({
+      empty: { kind: "provider_malformed" },
+      body: { choices: [{ message: { content: "" }, finish_reason: "stop" }] },
+      usage: { inputTokens: 5 },
+    });
+  });
+
+  it.each([
+    [{}, null],
+    [{ stop_details: { explanation: "Harmful." } }, "Harmful."],
+  ])("that was refused says so, with %j in the vendor's words", (more, refusal) => {
+    const refused = { ...whole, content: [], stop_reason: "refusal", ...more };
+    expect(answerOf(messages, refused, chatContext())).toMatchObject({
+      empty: null,
+      body: { choices: [{ message: { refusal }, finish_reason: "content_filter" }] },
+      usage: { inputTokens: 5 },
+    });
   });
 
   it.each([-5, 1.5, "12", Number.NaN, null, undefined, {}])("counts %s tokens safely", (count) => {

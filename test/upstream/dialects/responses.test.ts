@@ -146,13 +146,19 @@ describe("a stream", () => {
   });
 
   it.each([
-    ["empty", "provider_malformed"],
     ["failed", "provider_server_error"],
     ["error", "provider_rate_limited"],
-    ["filtered-at-once", "policy_content"],
   ])("%s is no answer", (name, kind) => {
     const out = replay(responses, `responses/${name}.sse`);
     expect([out.failure?.kind, out.finishes]).toEqual([kind, []]);
+  });
+
+  it.each([
+    ["empty", "provider_malformed", { reason: "stop", native: "completed" }],
+    ["filtered-at-once", undefined, { reason: "content_filter", native: "content_filter" }],
+  ])("%s is an answer without a word", (name, kind, end) => {
+    const out = replay(responses, `responses/${name}.sse`);
+    expect([out.failure, out.emptied?.kind, out.finishes]).toEqual([null, kind, [{ index: 0, ...end }]]);
   });
 
   it("that opens calls without end is broken", () => {

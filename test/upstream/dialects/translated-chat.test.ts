@@ -129,7 +129,12 @@ describe("a request", () => {
 /** What a reader says of these chunks. */
 function read(...chunks: unknown[]) {
   const events: NeutralEvent[] = [];
-  const said = { usage: null as TokenUsage | null, failure: null as AttemptFailure | null, ended: false };
+  const said = {
+    usage: null as TokenUsage | null,
+    failure: null as AttemptFailure | null,
+    emptied: null as AttemptFailure | null,
+    ended: false,
+  };
   const out: EventOut = {
     event: (event) => events.push(event),
     usage: (usage) => {
@@ -138,6 +143,9 @@ function read(...chunks: unknown[]) {
     upstreamCost() {},
     fail: (failure) => {
       said.failure ??= failure;
+    },
+    empty: (failure) => {
+      said.emptied ??= failure;
     },
     end: () => {
       said.ended = true;
@@ -193,10 +201,14 @@ describe("a stream", () => {
   test.each([
     ["an error", [{ error: { message: "Overloaded", code: 529 } }], "provider_overloaded"],
     ["an error for a finish", [delta({ content: "a" }), delta({}, "error")], "provider_server_error"],
-    ["nothing", [delta({ role: "assistant", content: "" }), delta({}, "stop")], "provider_malformed"],
     ["a thought that is never signed", Array(3).fill(detail({ text: "x".repeat(500_000) })), "provider_malformed"],
   ])("of %s has failed", (_, chunks, kind) => {
     expect(read(...chunks).failure?.kind).toBe(kind);
+  });
+
+  test("of nothing is one that another may do better", () => {
+    const { failure, emptied, events } = read(delta({ role: "assistant", content: "" }), delta({}, "stop"));
+    expect([failure, emptied?.kind, events.at(-1)?.kind]).toEqual([null, "provider_malformed", "finish"]);
   });
 });
 
