@@ -1,9 +1,8 @@
 // The most seconds that a sound file can last, found out before anybody is asked to listen to it.
 import type { UploadedFile } from "../../upstream/form-body.ts";
-import { packetSecondsMax } from "./sound-packets.ts";
+import { flacSeconds, isFlac } from "./flac-seconds.ts";
+import { HIDDEN_BYTES_PER_SECOND, packetSecondsMax } from "./sound-packets.ts";
 
-/** The least that a second takes in formats whose bytes say nothing sure about time: Opus at its lowest, and what comes near it. */
-const BYTES_PER_SECOND_MIN = 750;
 /** MPEG layer III at its lowest, for bytes between frames. */
 const MP3_BYTES_PER_SECOND_MIN = 1_000;
 const HEAD_BYTES = 4_096;
@@ -127,6 +126,17 @@ async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, HEAD_BYTES);
 }
 
+/** Whether the first bytes that are not nothing begin a frame. */
+function beginsMp3(start: Buffer): boolean {
+  const at = start.findIndex((byte) => byte !== 0);
+  return at >= 0 && start.length >= at + 4 && mp3Frame(start.readUInt32BE(at)) !== null;
+}
+
+/** By its bytes alone, whatever they are: for accounts whose holds have been too low too often. */
+export function soundSecondsOfBytes({ size }: UploadedFile): number {
+  return Math.ceil(size / HIDDEN_BYTES_PER_SECOND);
+}
+
 /** Never less than what a vendor can find in it, whatever its head pretends. */
 export async function soundSecondsMax(file: UploadedFile): Promise<number> {
   const head = await headOf(file.bytes());
@@ -137,8 +147,8 @@ export async function soundSecondsMax(file: UploadedFile): Promise<number> {
   const start = skip === 0 ? head : await headOf(behind(file, skip));
   const packets = await packetSecondsMax(start, behind(file, skip));
   if (packets !== null) return Math.ceil(packets);
-  const isMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
-  if (!isMp3) return Math.ceil(file.size / BYTES_PER_SECOND_MIN);
+  if (isFlac(start)) return Math.ceil(await flacSeconds(start, behind(file, skip)));
+  if (!beginsMp3(start)) return soundSecondsOfBytes(file);
   const clock = new Mp3Clock(skip);
   for await (const block of file.bytes()) clock.take(block);
   return Math.ceil(clock.secondsMax);
