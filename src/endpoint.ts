@@ -126,6 +126,8 @@ export interface EndpointShape {
   /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
+  /** It is free, but a long body is read for accounts alone that have something to pay with. */
+  readonly longWithCredit?: true;
   /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
   readonly upload?: true;
   readonly retires?: Retirement;

@@ -8,6 +8,7 @@ import { VERSION_HEADER } from "../wires/messages/headers.ts";
 import { type ModelRow, modelJson, modelListJson } from "../wires/messages/models.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
+import type { FreeCounts } from "./free-counts.ts";
 import { messagesEndpoints } from "./messages-endpoints.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
@@ -40,7 +41,7 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
-export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
+export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers, counts: FreeCounts): readonly Endpoint[] {
   return [
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
@@ -54,6 +55,6 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
       return row instanceof GatewayError || !request.headers.has(VERSION_HEADER) ? row : modelJson(row);
     }),
     free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
-    ...messagesEndpoints(deps),
+    ...messagesEndpoints(deps, counts),
   ];
 }

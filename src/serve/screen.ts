@@ -34,6 +34,7 @@ export async function screen(
   if (caller instanceof GatewayError) return caller;
   const { accountId } = caller.payer;
   const isLong = announced === null || announced > FREE_BYTES_MAX;
-  const unpaid = isLong && "plan" in endpoint ? await withoutCredit(accountId, deps) : null;
+  const isPaid = "plan" in endpoint || endpoint.longWithCredit === true;
+  const unpaid = isLong && isPaid ? await withoutCredit(accountId, deps) : null;
   return unpaid ?? share.belongTo(accountId) ?? room();
 }
