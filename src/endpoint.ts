@@ -18,6 +18,8 @@ export interface GatewayRequest {
   body: Buffer;
   /** The body of a request to an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
   readonly incoming?: IncomingBody;
+  /** Its body was read on only once its sender had been found good for it; false where it was there before that was known. */
+  readonly isScreened?: boolean;
   /** The client's address, as far as TRUST_PROXY lets us know it. */
   readonly address: string;
   /** `clock.elapsedMs()` when the request's head arrived. */
