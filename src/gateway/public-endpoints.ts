@@ -5,6 +5,7 @@ import type { Unsold } from "../accounts/allowed.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
 import { spendEndpoints } from "../accounts/spend-endpoints.ts";
 import type { Audience } from "../catalog/catalog.ts";
+import { keptByAudience } from "../catalog/kept-by-audience.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints, inChatWire } from "../chat/chat-endpoints.ts";
@@ -94,10 +95,12 @@ export function chatDeps({
 
 function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
   const { current } = parts.catalog;
+  const models = keptByAudience(modelsAnswer);
+  const pricing = keptByAudience(pricingAnswer);
   const answers = {
-    models: (audience: Audience) => modelsAnswer(current(), audience),
+    models: (audience: Audience) => models(current(), audience),
     model: (name: string, audience: Audience) => modelAnswer(current(), name, audience),
-    pricing: (audience: Audience) => pricingAnswer(current(), audience),
+    pricing: (audience: Audience) => pricing(current(), audience),
   };
   const counts = freeCounts(deps);
   const kept = createKeptResponses(parts.stores.records);
