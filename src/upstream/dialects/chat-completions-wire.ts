@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import { type Nano, parseUsd } from "../../money.ts";
 import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import type { TokenUsage } from "../../route.ts";
 import { atPointer, countOf, lastAt } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
