@@ -183,7 +183,7 @@ export type Standing = "good" | "gone" | "unknown_key" | "frozen" | "paused";
 
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
-  /** `I1` to `I14`, `file` or `spool`. */
+  /** `I1` to `I15`, `file` or `spool`. */
   readonly invariant: string;
   readonly accountId: string | null;
   readonly detail: string;
