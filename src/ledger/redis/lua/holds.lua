@@ -101,20 +101,6 @@ function ops.reserve(KEYS_, A)
   return known and { 'exists', known } or outcome
 end
 
--- A hold's meta without its windows: its posting says in a line of its own what it has moved.
-local function bare(meta)
-  return (string.gsub(meta, ',"windows":"[^"]*"}$', '}'))
-end
-
--- The windows that a posting has moved, without their bounds; those of cost only where the posting tells it.
-local function counted_in(windows, tells_cost)
-  local counted = {}
-  for _, window in ipairs(windows) do
-    if tells_cost or window.counts == '=' then counted[#counted + 1] = window.counts .. window.scope end
-  end
-  return table.concat(counted, ';')
-end
-
 -- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
 -- and all sums that it is counted in. Nothing is posted where `charged` is nil. `upstream` is what the call has cost us, nil where that is
 -- not known; `beside` what another posting has charged for it, '' where this one says all that counts. Answers cents and the balance that is left.
@@ -123,7 +109,7 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
   local before_slots = #asked
   for scope in string.gmatch(hold.slots, '[^\t]+') do asked[#asked + 1] = 'slot:' .. scope end
-  local windows = windows_in(hold.meta)
+  local windows, at_meta = windows_in(hold.meta)
   local from = ask_days(asked, scopes_of(hold.key, hold.inference, windows), hold.day)
   local account = redis.call('HMGET', name, unpack(asked))
   local granted, spent, held, absorbed_before, clk, seq, absorbed_from = unpack(account, 1, before_slots)
@@ -156,8 +142,9 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   redis.call('SET', base .. ':c:' .. id, posting_text({
     kind = 'charge', at = at, key = hold.key, amount = charged, cents = cents, absorbed = absorbed, seq = seq, day = hold.day,
     inference = hold.inference, absorb_reason = absorbed > 0 and words.absorb_reason or '', reason = words.reason,
-    meta = #windows > 0 and bare(hold.meta) or hold.meta, detail = words.detail,
-    windows = counted_in(windows, upstream and beside == ''),
+    -- A posting says in a line of its own what it has moved, of cost only where it tells all of that.
+    meta = at_meta and string.sub(hold.meta, 1, at_meta - 1) .. '}' or hold.meta, detail = words.detail,
+    windows = (upstream and beside == '') and windows.counted or windows.counted_charges,
   }))
   redis.call('ZADD', base .. ':x', int(seq), id)
   return cents, num(granted) - spent - charged
@@ -243,11 +230,9 @@ local function room_for(name, hold)
   end
   bound(key.ceiling, period_sums(name, key, hold.key, day))
   bound(num(cap), inference_sums(name, hold.inference, day))
-  for _, window in ipairs(windows_in(hold.meta)) do
-    if window.period and window.counts == '=' then
-      local first, last = period_of(window.period, day)
-      bound(window.most, { sums_between(name, window.scope, first, last) })
-    end
+  for _, window in ipairs(windows_in(hold.meta).bounds) do
+    local first, last = period_of(window.period, day)
+    bound(window.most, { sums_between(name, window.scope, first, last) })
   end
   return math.max(0, room)
 end

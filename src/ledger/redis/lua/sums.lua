@@ -1,34 +1,56 @@
 -- What an account, its keys and its days hold, have spent and have cost us above their holds, and whether there is room for more.
 -- A day's three sums of a scope stand in fields that end in `s`, `h` and `a`: spent, held, absorbed.
 
--- The windows that a hold has brought, from its meta: what each counts (`=` charges, `-` unpaid cost, `+` margin), its scope, and where it
--- is a bound its period, most, code, and what widens it. See window-list.ts.
-local function windows_in(meta)
-  local text = string.match(meta, '"windows":"([^"]*)"}$')
-  local windows = {}
-  if not text then return windows end
+-- Lists of windows that calls have brought, by their text: most calls of a key bring the same, and a library keeps them from call to call.
+local LISTS_MAX = 1000
+local lists, lists_kept = {}, 0
+local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, counted = '', counted_charges = '' }
+
+-- What a list of windows says: `bounds` of charges and `cost_bounds`, which have a most; `scopes` of charges; `costs`, which count unpaid
+-- cost or margin; and how a posting names what it has moved. See window-list.ts.
+local function list_of(text)
+  local list = lists[text]
+  if list then return list end
+  list = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {} }
+  local counted, charges = {}, {}
   for counts, scope, rest in string.gmatch(text, '([=+-])([^,;]+)([^;]*)') do
     local period, most, code, widened_by = string.match(rest, '^,(%a+),(%d+),([%w_]+),?(.*)$')
-    windows[#windows + 1] = { counts = counts, scope = scope, period = period, most = num(most), code = code, widened_by = widened_by }
+    local window = { unpaid = counts == '-', scope = scope, period = period, most = num(most), code = code, widened_by = widened_by }
+    counted[#counted + 1] = counts .. scope
+    if counts == '=' then
+      list.scopes[#list.scopes + 1] = scope
+      charges[#charges + 1] = counts .. scope
+      if period then list.bounds[#list.bounds + 1] = window end
+    else
+      list.costs[#list.costs + 1] = window
+      if period then list.cost_bounds[#list.cost_bounds + 1] = window end
+    end
   end
-  return windows
+  list.counted, list.counted_charges = table.concat(counted, ';'), table.concat(charges, ';')
+  if lists_kept >= LISTS_MAX then lists, lists_kept = {}, 0 end
+  lists[text], lists_kept = list, lists_kept + 1
+  return list
+end
+
+-- The windows that a hold has brought, at the end of its meta, and where they begin there.
+local function windows_in(meta)
+  local at, last = string.find(meta, ',"windows":"', 1, true)
+  if not at then return NO_WINDOWS end
+  return list_of(string.sub(meta, last + 1, -3)), at
 end
 
 -- The scopes that charges of a call count in: its key's, all inference's where it counts there, and those that it has brought.
 local function scopes_of(key_id, inference, windows)
-  local scopes = { 'key:' .. key_id }
-  if inference == '1' then scopes[2] = 'inference' end
-  for _, window in ipairs(windows) do
-    if window.counts == '=' then scopes[#scopes + 1] = window.scope end
-  end
+  local scopes = { 'key:' .. key_id, inference == '1' and 'inference' or nil }
+  for at = 1, #windows.scopes do scopes[#scopes + 1] = windows.scopes[at] end
   return scopes
 end
 
 -- Adds to the fields to be read the sums of these scopes on a day, which is given as it stands in names. Answers where they begin.
 local function ask_days(asked, scopes, text)
   local from = #asked
-  for at, scope in ipairs(scopes) do
-    local name, place = scope .. ':' .. text, from + 3 * at
+  for at = 1, #scopes do
+    local name, place = scopes[at] .. ':' .. text, from + 3 * at
     asked[place - 2], asked[place - 1], asked[place] = name .. 's', name .. 'h', name .. 'a'
   end
   return from
@@ -73,11 +95,10 @@ end
 
 -- Counts a call that was charged so much, and cost us so much, in the windows of cost that it has brought.
 local function count_cost(name, windows, day, charged, upstream)
-  for _, window in ipairs(windows) do
-    if window.counts ~= '=' then
-      local by = window.counts == '-' and upstream - charged or charged - upstream
-      if by > 0 then redis.call('HINCRBY', name, window.scope .. ':' .. day .. 's', int(by)) end
-    end
+  for at = 1, #windows.costs do
+    local window = windows.costs[at]
+    local by = window.unpaid and upstream - charged or charged - upstream
+    if by > 0 then redis.call('HINCRBY', name, window.scope .. ':' .. day .. 's', int(by)) end
   end
 end
 
@@ -111,23 +132,19 @@ end
 -- The first bound among brought windows that has no room for the amount, or nil; `day` is the hold's. What calls have cost us unpaid stops
 -- no hold that grows.
 local function window_refusal(name, windows, day, amount, grows)
-  for _, window in ipairs(windows) do
-    if window.period and window.counts == '=' then
-      local first, last = period_of(window.period, day)
-      local spent, held, absorbed = sums_between(name, window.scope, first, last)
-      if spent + held + absorbed + amount > window.most then
-        return { 'window_full', window.scope, window.code, int(window.most), int(spent), int(held), int(absorbed), int(last * DAY_MS) }
-      end
+  for _, window in ipairs(windows.bounds) do
+    local first, last = period_of(window.period, day)
+    local spent, held, absorbed = sums_between(name, window.scope, first, last)
+    if spent + held + absorbed + amount > window.most then
+      return { 'window_full', window.scope, window.code, int(window.most), int(spent), int(held), int(absorbed), int(last * DAY_MS) }
     end
   end
-  for _, window in ipairs(grows and {} or windows) do
-    if window.period and window.counts ~= '=' then
-      local first, last = period_of(window.period, day)
-      local spent, most = cost_between(name, window.scope, first, last), window.most
-      if spent >= most and window.widened_by ~= '' then most = most + cost_between(name, window.widened_by, first, last) end
-      if spent >= most then
-        return { 'window_full', window.scope, window.code, int(most), int(spent), '0', '0', int(last * DAY_MS) }
-      end
+  for _, window in ipairs(grows and {} or windows.cost_bounds) do
+    local first, last = period_of(window.period, day)
+    local spent, most = cost_between(name, window.scope, first, last), window.most
+    if spent >= most and window.widened_by ~= '' then most = most + cost_between(name, window.widened_by, first, last) end
+    if spent >= most then
+      return { 'window_full', window.scope, window.code, int(most), int(spent), '0', '0', int(last * DAY_MS) }
     end
   end
   return nil
@@ -148,7 +165,7 @@ local function money_refusal(a)
       return { 'inference_cap', int(a.cap), int(spent), int(held), int(absorbed), int((a.day + 1) * DAY_MS) }
     end
   end
-  local refused = #a.windows > 0 and window_refusal(a.name, a.windows, a.day, a.amount, a.grows)
+  local refused = window_refusal(a.name, a.windows, a.day, a.amount, a.grows)
   if refused then return refused end
   local balance = a.granted - a.spent
   local free = balance - a.held
