@@ -221,7 +221,7 @@ export const SETTINGS = {
     "UNPAID_COST_CENTS",
     "200",
     cents(),
-    "What an account's free calls (misses, walls; a hundredth of a cent for each fetch of our own) may cost us in a UTC day, in cents, or half of what it paid that day; 0: no bound",
+    "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
   ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
