@@ -175,6 +175,7 @@ const unitModel = z.strictObject({
     "openai-completion",
   ]),
   slug: slug.optional(),
+  retires: retires.optional(),
   prices: z
     .array(
       z.strictObject({
