@@ -33,7 +33,7 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    dropFields: ["metadata", "store", "cache_control", "thinking", "output_config"],
+    dropFields: ["metadata", "store", "cache_control", "thinking", "output_config", "top_k"],
     takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [] },
     usageAt: ["/usage", "/x_groq/usage"],
     models: {

@@ -53,6 +53,8 @@ export interface PartBounds {
   readonly imageTokensMax?: number;
   readonly audioTokensMax?: number;
   readonly fileTokensMax?: number;
+  /** What the model reads of its own accord and charges as prompt, such as pages that it finds: the most tokens of each call. */
+  readonly foundTokensMax?: number;
 }
 
 /**

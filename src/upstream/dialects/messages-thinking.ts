@@ -43,9 +43,7 @@ function takesBudget(turns: readonly Turn[]): boolean {
 }
 
 /** The caller's own `thinking` object, in this wire's form, with its budget kept below the bound on output. */
-function ownThinking(thinking: Json, { outputTokensMax, wire }: ChatContext): Thinking {
-  // Where a model thinks in any case, the least of it is nearest to none.
-  if (thinking.type === "disabled" && wire.reasoning === "effort-always") return { thinking: undefined, effort: "low" };
+function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
   if (thinking.type !== "enabled") return { thinking, effort: undefined };
   if (outputTokensMax <= BUDGET_MIN) return NOT_ASKED;
   const asked = Math.floor(numberOf(thinking.budget_tokens) ?? 0);
@@ -63,7 +61,7 @@ export function thinkingOf(
   turns: readonly Turn[],
   forcedTool: boolean,
 ): Thinking {
-  if (isRecord(extra.thinking)) return ownThinking(extra.thinking, context);
+  if (isRecord(extra.thinking)) return ownThinking(extra.thinking, context.outputTokensMax);
   const how = context.wire.reasoning ?? "budget";
   if (ask === null || how === "none") return NOT_ASKED;
   if (how === "budget" || how === "budget-always") {
