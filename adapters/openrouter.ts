@@ -17,9 +17,9 @@ const price = (input: string, output: string, cacheRead = input, begun = since) 
 });
 
 // Images count as they do at the makers; their own files say why. Documents cost extra here, so none is sent.
-const claude = sized(1_000_000, 4_784);
-const claudeSmall = sized(200_000, 1_600);
-const gpt54 = unseen(o200k(sized(1_050_000, 12_000)));
+const claude = { ...sized(1_000_000, 4_784), outputTokensMax: 128_000 };
+const claudeSmall = { ...sized(200_000, 1_600), outputTokensMax: 64_000 };
+const gpt54 = { ...unseen(o200k(sized(1_050_000, 12_000))), outputTokensMax: 128_000 };
 const gpt54Small = unseen(o200k(sized(400_000, 24_600)));
 const gpt5 = unseen(o200k(sized(400_000, 1_445)));
 const gpt5Small = unseen(o200k(sized(400_000, 3_779)));

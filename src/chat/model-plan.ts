@@ -174,11 +174,19 @@ function promptOf(read: ModelRequest, bodyBytes: number, { audience }: PlanCall)
 }
 
 /** The models that can serve a request, in order; or why none can. */
+/** Of models behind one name those come last that would not be told where to stop: their answer would be another. */
+function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
+  const goesOn = ({ candidates: [first] }: FitModel) => first?.unsent().includes("stop") === true;
+  return fits.toSorted((a, b) => a.place - b.place || Number(goesOn(a)) - Number(goesOn(b)));
+}
+
 function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] | GatewayError {
   const { read } = make;
   const made = wanted.map((one) => fitModel(one, make));
   const fits = made.filter((one) => typeof one !== "string");
-  if (fits.length > 0 && read.unknownPart === null) return fits;
+  if (fits.length > 0 && read.unknownPart === null) {
+    return fits.length > 1 && read.asked.body.stop != null ? stoppedFirst(fits) : fits;
+  }
   const unknown = `content parts of type ${read.unknownPart} are not known here`;
   const why = read.unknownPart === null ? String(made[0]) : unknown;
   const param = fieldNamedIn(why, read);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
 
-const MODEL = "moonshotai/kimi-k2.6";
+const MODEL = "moonshotai/kimi-k3";
 const SELLERS = ["moonshot", "avian"];
 
 let vendor: RecordingVendor;
@@ -119,7 +119,7 @@ it("deployments of one model share its calls by weight, a conversation always at
 
 it("a trace says of every route why it was tried when it was, or was not", async () => {
   const { routes } = await ask("only one", { provider: { only: ["avian"] } });
-  expect(routes).toMatch(/^1 avian\/moonshotai\/kimi-k2.6; - moonshot\/kimi-k2.6 left out by provider$/);
+  expect(routes).toMatch(/^1 avian\/moonshotai\/kimi-k3; - moonshot\/kimi-k3 left out by provider$/);
   const body = { model: MODEL, messages: words("no trace") };
   const { response } = await client.chat.completions.create(body).withResponse();
   expect(response.headers.get("x-tollgate-routes")).toBeNull();
