@@ -10,11 +10,12 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
+import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
-import { conversationKey } from "./conversation-key.ts";
+import { conversationKey, goesOn } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
 import { type Placed, placed, prefer } from "./preferences.ts";
@@ -223,6 +224,11 @@ class Fits {
   };
 }
 
+function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | null): ServingRoute {
+  if (first === null || healthKey === first.candidate.healthKey) return "first";
+  return fit.model.slug === first.fit.model.slug ? "same-model" : "other-model";
+}
+
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
@@ -268,7 +274,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const all = placed(some);
     const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
     if (wanted instanceof GatewayError) return wanted;
-    return routeOrder(wanted, { conversation, moved: keepsOrder ? NEVER_MOVED : moved });
+    const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
+    return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
   const order = ordered(fits);
   if (order instanceof GatewayError) return order;
@@ -315,8 +322,10 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
-      const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
-      if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
+      const route = servingRoute(served.of(candidate), candidate, order.first);
+      // A first turn is where the later ones will go on. Served where any call goes, it says nothing of others that begin alike.
+      const tells = route !== "first" || (moved.size > 0 && goesOn(call, read.asked.body));
+      if (!keepsOrder && tells) moved.served(conversation(), candidate.healthKey, route);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
     },
