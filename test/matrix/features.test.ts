@@ -22,7 +22,7 @@ const MODELS = {
   deepseek: "deepseek/deepseek-v4-flash",
   xai: "x-ai/grok-4.3",
   groq: "openai/gpt-oss-20b",
-  cerebras: "google/gemma-4-31b",
+  cerebras: "qwen/qwen3.8-27b",
   together: "z-ai/glm-4.6",
   fireworks: "minimax/minimax-m3",
   openrouter: "cohere/command-a",

@@ -36,7 +36,7 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
 }
 
 /** The vendor's own cost of the call in nano-USD, where its usage object tells it. */
-function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
+export function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
   const pointer = context.spec.costUsdAt;
   const usd = pointer === undefined ? undefined : atPointer(usage, pointer);
   if (typeof usd !== "number" || !(usd >= 0) || usd > 1e6) return null;
