@@ -16,6 +16,8 @@ export interface MoneyTotals {
   readonly heldNano: Nano;
   /** As text: more than a number counts exactly. */
   readonly spentNano: string;
+  /** The part of it that is play money of sandbox accounts. */
+  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
 /** A route that rests after failures, and may be asked again later. */
@@ -135,8 +137,11 @@ export function createObserver(options: ObserverOptions): Observer {
     if (!totals) return;
     metrics.accounts.set(totals.accounts);
     metrics.holdsOpen.set(totals.holdsOpen);
-    metrics.held.set(totals.heldNano / NANO_PER_USD);
-    metrics.spent.set(Number(totals.spentNano) / NANO_PER_USD);
+    const { heldNano, spentNano, play } = totals;
+    metrics.held.labels({ sandbox: "0" }).set((heldNano - play.heldNano) / NANO_PER_USD);
+    metrics.held.labels({ sandbox: "1" }).set(play.heldNano / NANO_PER_USD);
+    metrics.spent.labels({ sandbox: "0" }).set(Number(BigInt(spentNano) - BigInt(play.spentNano)) / NANO_PER_USD);
+    metrics.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
   }
 
   return {
