@@ -97,6 +97,8 @@ export interface KeptHoldSpec {
   readonly onExpire: "void" | "post-accrued";
   /** The kind of work that goes on with it. */
   readonly job: string;
+  /** The action that launches it, `<service>/<action>`: its charges are booked under that. */
+  readonly action: string;
   /** What that needs to begin, as JSON can write it. */
   readonly start: unknown;
   /** What the caller has called it. */

@@ -19,7 +19,7 @@ export async function payJob(job: JobRecord, ledger: JobsDeps["ledger"]): Promis
 
 /** Charges the hold that a job has just now. */
 export async function postHold(
-  { hold, legs, kind, tags = [] }: JobRecord,
+  { hold, legs, kind, action = kind, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,
   ledger: JobsDeps["ledger"],
 ): Promise<number | null> {
@@ -30,7 +30,7 @@ export async function postHold(
     upstreamNano: served === undefined ? upstreamNano : add(upstreamNano, served.upstreamNano),
     absorbReason: "usage_above_hold",
     provider: served?.provider ?? "tollgate",
-    served: served?.action ?? kind,
+    served: served?.action ?? action,
     usage: null,
     estimated: false,
     priceVersion: kind,
