@@ -1,4 +1,5 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
+import { allowedModel, allowedPricing } from "../accounts/allowed-models.ts";
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -15,11 +16,14 @@ import { unitEndpoints } from "./unit-endpoints.ts";
 
 /** Builders of the free answers, from the catalog as whoever asks sees it. */
 export interface PriceAnswers {
-  models(audience: Audience): { readonly data: readonly ModelRow[] };
+  models(audience: Audience): { readonly data: readonly AnyModelRow[] };
   /** By any name that a call may give it. */
-  model(name: string, audience: Audience): ModelRow | GatewayError;
-  pricing(audience: Audience): unknown;
+  model(name: string, audience: Audience): AnyModelRow | GatewayError;
+  pricing(audience: Audience): Priced;
 }
+
+type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean };
+type Priced = Parameters<typeof allowedPricing>[0];
 
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const paid = { ...PAID, errors: chatErrors } as const;
@@ -46,14 +50,16 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
-      const list = answers.models(seenBy(caller));
+      const all = answers.models(seenBy(caller));
+      const list = { ...all, data: all.data.map((row) => allowedModel(row, caller?.allows)) };
       return request.headers.has(VERSION_HEADER) ? modelListJson(list.data) : list;
     }),
     free("/models/{slug...}", ({ request, caller }) => {
-      const row = answers.model(request.params.slug ?? "", seenBy(caller));
+      const known = answers.model(request.params.slug ?? "", seenBy(caller));
+      const row = known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
       return row instanceof GatewayError || !request.headers.has(VERSION_HEADER) ? row : modelJson(row);
     }),
-    free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
+    free("/pricing", ({ caller }) => allowedPricing(answers.pricing(seenBy(caller)), caller?.allows)),
     ...messagesEndpoints(deps),
   ];
 }

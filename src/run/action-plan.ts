@@ -112,11 +112,19 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
   };
 }
 
-function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
+/** Whom an action is served, and what that key may call. */
+type Served = Pick<Audience, "allows"> & { readonly payer: Payer };
+
+function servedHere(
+  { action, params }: CheckedCall,
+  { payer, allows }: Served,
+  order: ActionOrder,
+  deps: RunDeps,
+): Serving {
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
   const { msMax = LOCAL_MS_MAX } = local;
-  const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
+  const candidate = localCandidate(local, params, { ...order, payer, allows, msMax }, deps);
   return {
     candidates: [candidate],
     offeredBy: () => null,
@@ -174,7 +182,7 @@ function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
 /** The plan of a call that has been checked, or why there is none. */
 export async function actionPlan(
   call: CheckedCall,
-  { payer }: Audience,
+  { payer, allows }: Audience,
   order: ActionOrder,
   deps: RunDeps,
 ): Promise<ActionPlan | GatewayError> {
@@ -184,7 +192,7 @@ export async function actionPlan(
   if (payer === null) return new GatewayError("invalid_token", { detail: { detail: "This action needs a key." } });
   const serving =
     action.sold === null
-      ? servedHere(call, payer, order, deps)
+      ? servedHere(call, { payer, allows }, order, deps)
       : await servedByVendors({ sold: action.sold, params, row, payer }, order, deps);
   if (serving instanceof GatewayError) return serving;
   const { offeredBy, candidates, upstreamNanoMax, ...served } = serving;

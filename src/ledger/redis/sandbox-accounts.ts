@@ -51,8 +51,12 @@ export function sandboxAccounts(link: LedgerLink, archive: Archive) {
     const found: string[] = [];
     for (let cursor: string | null = null; ; ) {
       const page: Awaited<ReturnType<Archive["usage"]>> = await archive.usage({
-        ...{ ...BY_ACCOUNT, limit: PAGE },
-        ...{ kind, fromMs: dayStart(fromMs, 0), toMs: dayStart(toMs, 1), cursor },
+        ...BY_ACCOUNT,
+        kind,
+        fromMs: dayStart(fromMs, 0),
+        toMs: dayStart(toMs, 1),
+        limit: PAGE,
+        cursor,
       });
       if ("tooWide" in page) return found;
       const ids = page.rows.map(({ group }) => group.account ?? "");
