@@ -88,12 +88,15 @@ export interface ObserverOptions {
   readonly isKnown: (name: string) => boolean;
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
+  /** Hears why gauges could not be read. Default: it is logged. */
+  readonly onUnread?: (error: unknown) => void;
   /** Hears of each request that has ended. */
   readonly onEnd?: (record: RequestRecord) => void;
 }
 
 export function createObserver(options: ObserverOptions): Observer {
   const { clock, log, isKnown, otelName = (provider) => provider, onEnd } = options;
+  const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
@@ -178,7 +181,7 @@ export function createObserver(options: ObserverOptions): Observer {
     async metricsText() {
       metrics.inFlight.set(inFlight);
       for (const source of sources) {
-        await readGauges(source).catch((error: unknown) => log.logger.warn({ err: error }, "gauges not read"));
+        await readGauges(source).catch(onUnread);
       }
       return metricsText(metrics, registry);
     },
