@@ -112,7 +112,7 @@ function unitModelRow({ slug, kind, sale, offers }: SoldUnitModel, catalog: Cata
 }
 
 /** What a tier leads to for an audience, in order. A place for the operator's own server counts once he names its model. */
-function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
+export function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
   const known = new Set(catalog.models(audience).map(({ slug }) => slug));
   return models
     .map((slug) => catalog.model(slug, audience))

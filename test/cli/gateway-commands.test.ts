@@ -288,6 +288,11 @@ describe("the ledger", () => {
   });
 });
 
+test("the first call that a new account is told asks the cheapest tier", async () => {
+  const { out } = await tollgate("account", "create", "--name", "first", "--sandbox");
+  expect(out).toContain('"model":"core/cheap"');
+});
+
 describe("who spent what", () => {
   test("usage and transactions are told as a table, as JSON and as CSV", async () => {
     const { id } = await open("--credit-cents", "700");
