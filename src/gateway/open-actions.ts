@@ -10,7 +10,7 @@ import { openFiles } from "../files/open-files.ts";
 import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
 import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
-import { discoverAction } from "../run/discover.ts";
+import { discoverAction, discovered } from "../run/discover.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
 import { type Search, searchIn } from "../run/search-index.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
@@ -33,6 +33,8 @@ export interface OpenActions {
   readonly actionCatalog: ActionCatalog;
   /** The search of core/discover. */
   readonly search: Search;
+  /** Actions that fit some words, as core/discover has them. */
+  readonly discovered: Search;
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
   /** Of our own actions. */
@@ -77,6 +79,10 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
   return {
     actionCatalog,
     search,
+    discovered: (audience, query, max) =>
+      discovered({ searchAll, find: actionCatalog.find }, audience, query, max).flatMap((one) =>
+        "action" in one ? [one] : [],
+      ),
     files,
     fileEndpoints: endpoints,
     localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),

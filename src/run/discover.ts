@@ -109,6 +109,28 @@ export interface DiscoverDeps {
 /** What a key may not call is left out, so as many more are looked through. */
 const LOOKED_THROUGH = 1_000;
 
+/** What fits a query, the best first: what the search finds, and among it our own composites where it is a question. */
+export function discovered(
+  { searchAll, find }: Pick<DiscoverDeps, "searchAll" | "find">,
+  audience: CatalogAudience,
+  query: string,
+  countMax: number,
+): readonly FoundAny[] {
+  const found = searchAll(audience, query, countMax);
+  const { isQuestion, answeredBy } = questioned(query);
+  const answers = answeredBy.flatMap((id): FoundAny[] => {
+    const action = find(id, audience);
+    return action === null ? [] : [{ action, row: null, score: 0, covered: 0 }];
+  });
+  const named = new Set<CatalogAction>();
+  return withAnswers(found, answers, isQuestion).filter((one) => {
+    if (!("action" in one) || one.row !== null) return true;
+    const isFirst = !named.has(one.action);
+    named.add(one.action);
+    return isFirst;
+  });
+}
+
 class Discovery {
   readonly #deps: DiscoverDeps;
   readonly #payer: Payer;
@@ -125,17 +147,7 @@ class Discovery {
   rows(query: string, limit: number): readonly Discovered[] {
     const { services, models } = this.#allows;
     const isBounded = services !== null || models !== null;
-    const found = this.#deps.searchAll(this.#payer, query, isBounded ? LOOKED_THROUGH : limit);
-    const { isQuestion, answeredBy } = questioned(query);
-    const answers = answeredBy.flatMap((id): FoundAny[] => {
-      const action = this.#deps.find(id, this.#payer);
-      return action === null ? [] : [{ action, row: null, score: 0, covered: 0 }];
-    });
-    const named = new Set<CatalogAction>();
-    const isFirst = (one: FoundAny) =>
-      !("action" in one) || one.row !== null || (!named.has(one.action) && named.add(one.action) !== null);
-    return withAnswers(found, answers, isQuestion)
-      .filter(isFirst)
+    return discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit)
       .flatMap((one) => this.#rowOf(one) ?? [])
       .slice(0, limit);
   }
