@@ -173,6 +173,8 @@ export interface Plan {
   /** The status of `upstream_error` when every route failed, and when time ran out. */
   readonly failedStatus: number;
   readonly timedOutStatus: number;
+  /** Its status when limits of providers were all that kept every route from answering. Default: as for any failure. */
+  readonly limitedStatus?: number;
   /** A caller who leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
   readonly whenCallerLeaves: "abort" | "finish";
   /** What the answer cost. `left`: it did not come to its end, and what was delivered is paid. */
@@ -181,6 +183,14 @@ export interface Plan {
   upstreamNano(candidate: Candidate, attempt: Attempt): Nano;
   /** What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it. Null: nothing. */
   readonly prepare: ((final: FinalPart, served: Candidate, reading: Reading) => Promise<FinalPart>) | null;
+}
+
+/**
+ * A plan whose price is known while its payer is not: what it does for its payer (checking whose an id is, linking files, keeping the
+ * answer) is made once the kernel knows who that is. So a stranger can be told the price before paying, and is never taken for another.
+ */
+export interface OpenPlan extends Pick<Plan, "operation" | "asked" | "streamed" | "whilePaused" | "quote" | "tags"> {
+  forPayer(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError>;
 }
 
 /** What funds have set aside for a plan. */
