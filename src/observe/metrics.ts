@@ -199,8 +199,20 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
-  held: { type: "gauge", name: "tollgate_held_usd", help: "Money in open holds", labels: [], merge: "highest" },
-  spent: { type: "gauge", name: "tollgate_spent_usd", help: "All that was ever charged", labels: [], merge: "highest" },
+  held: {
+    type: "gauge",
+    name: "tollgate_held_usd",
+    help: "Money in open holds; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+    merge: "highest",
+  },
+  spent: {
+    type: "gauge",
+    name: "tollgate_spent_usd",
+    help: "All that was ever charged; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+    merge: "highest",
+  },
   spoolDepth: {
     type: "gauge",
     name: "tollgate_spool_depth",

@@ -151,6 +151,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
     leaseMs: KEPT_LEASE_MS,
     onExpire,
     job: launches.job,
+    action: action.id,
     start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,

@@ -5,7 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
-import type { Payer } from "../plan.ts";
+import type { Allowed, Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, Reading } from "../route.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 import type { RunDeps } from "./deps.ts";
@@ -20,6 +20,7 @@ export interface LocalOrder {
   readonly requestId: string;
   readonly sandboxFault: string | null;
   readonly payer: Payer;
+  readonly allows: Allowed;
   readonly msMax: number;
 }
 
@@ -97,7 +98,7 @@ class LocalAttempt implements Attempt {
 /** Runs the function once for each attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
-  const { id, payer, msMax, sandboxFault } = order;
+  const { id, payer, allows, msMax, sandboxFault } = order;
   const { clock, onBroken } = deps.kernel;
   const { provider = OURSELVES } = local;
   return {
@@ -118,6 +119,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
         const call: LocalCall = {
           id,
           payer,
+          allows,
           signal,
           spend,
           sandboxFault,
