@@ -268,6 +268,12 @@ export const ERRORS = {
     message: "{whose} request bodies take {limit_mib} MiB at once already.",
     hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
   },
+  answers_in_flight: {
+    status: 503,
+    retry: true,
+    message: "{whose} answers that wait to be read take {limit_mib} MiB already.",
+    hint: "Read the answers that were asked for, or close their connections; then wait for Retry-After. Nothing was charged.",
+  },
   idempotency_mismatch: {
     status: 422,
     retry: false,

@@ -46,6 +46,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   idempotency_mismatch: INVALID,
   rate_limited: "rate_limit_error",
   bodies_in_flight: "rate_limit_error",
+  answers_in_flight: "rate_limit_error",
   concurrency_limit: "rate_limit_error",
   session_busy: "rate_limit_error",
   too_many_inflight: "rate_limit_error",
