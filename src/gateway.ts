@@ -177,6 +177,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const { jobs, paidTimes, kernel, run } = openJobs(parts);
   observer.onScrape({
+    answersWaitingBytes: () => callers.doors.answers.bytes,
     jobs: () => jobs.seen(),
     sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
   });

@@ -92,6 +92,15 @@ export interface LocalCall extends InnerCalls, InnerChat {
   readonly sandboxFault: string | null;
 }
 
+/** An answer that is too long to be kept: its JSON, in parts that are asked for as fast as the caller takes them. */
+export class JsonInParts {
+  readonly parts: AsyncIterable<Uint8Array>;
+
+  constructor(parts: AsyncIterable<Uint8Array>) {
+    this.parts = parts;
+  }
+}
+
 /** What the calls of an action leave behind. */
 export interface LaunchSpec<P = Params> {
   readonly job: string;
@@ -118,7 +127,7 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   needs?(): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */
+  /** The `data` of the envelope, as JSON can write it, or in parts; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }

@@ -1,8 +1,9 @@
 // Jobs, and the running of actions that they are made of.
+import { randomUUID } from "node:crypto";
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
-import type { LocalAction } from "../catalog/local-action.ts";
+import { JsonInParts, type LocalAction } from "../catalog/local-action.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
@@ -59,10 +60,28 @@ export interface JobActionsParts {
 }
 
 /** What is told of a job that is over, with the rows that are kept apart; null: they have left. */
-async function withRows(view: JobView, names: readonly string[] | undefined, rows: JobRows): Promise<JobView | null> {
+async function withRows(
+  view: JobView,
+  names: readonly string[] | undefined,
+  rows: JobRows,
+): Promise<JobView | JsonInParts | null> {
   if (names === undefined || typeof view.result !== "object") return view;
-  const read = await rows.read(names);
-  return read === null ? null : { ...view, result: { ...view.result, rows: read } };
+  const texts = await rows.texts(names);
+  if (texts === null) return null;
+  const place = randomUUID();
+  const json = JSON.stringify({ ...view, result: { ...view.result, rows: place } });
+  const [before = "", after = ""] = json.split(`"${place}"`);
+  return new JsonInParts(around(before, texts, after));
+}
+
+async function* around(before: string, rows: AsyncIterable<Uint8Array>, after: string): AsyncGenerator<Uint8Array> {
+  let between = `${before}[`;
+  for await (const row of rows) {
+    yield Buffer.from(between);
+    yield row;
+    between = ",";
+  }
+  yield Buffer.from(`${between === "," ? "" : between}]${after}`);
 }
 
 /** The actions on jobs: core/result and core/cancel. */

@@ -122,7 +122,8 @@ function servedHere({ action, params }: CheckedCall, payer: Payer, order: Action
     offeredBy: () => null,
     route: retrying(candidate),
     wholeMsMax: msMax + WHOLE_MS_MORE,
-    whenCallerLeaves: "finish",
+    // What is free and changes nothing is done for whoever waits for it.
+    whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
   };

@@ -6,7 +6,7 @@ import type { Payer } from "../plan.ts";
 import { type VendorJobsDeps, vendorJob } from "./vendor-jobs.ts";
 
 export interface ResultDeps extends VendorJobsDeps {
-  /** A job of ours as callers read it; null: this payer has none of that id. */
+  /** A job of ours as callers read it, in parts where it may be long; null: this payer has none of that id. */
   ownJob(id: string, payer: Payer): Promise<object | null>;
 }
 
