@@ -292,6 +292,12 @@ export const ERRORS = {
     message: "{limit} calls of this account are already in flight.",
     hint: "Wait for one of them to end.",
   },
+  too_many_streams: {
+    status: 429,
+    retry: true,
+    message: "{limit} event streams of this account are open here already.",
+    hint: "Close one of them, or poll: the same call without `Accept: text/event-stream` answers at once.",
+  },
   session_busy: {
     status: 429,
     retry: true,

@@ -131,7 +131,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     publicUrl: url.get,
     ofVendor: sessions.actionsOf,
     moreActions: [
-      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
+      ...jobActions({
+        records: stores.records,
+        rows: composites.rows,
+        catalog: catalog.current,
+        jobs: () => jobs,
+        draining: () => phase.draining,
+      }),
       ...composites.actions,
       ...moreActions,
     ],

@@ -101,6 +101,16 @@ export class JsonInParts {
   }
 }
 
+/** What a caller is told while it waits, who has asked for events. */
+export interface ToldEvent {
+  readonly event: string;
+  /** A line of JSON. */
+  readonly json: string;
+}
+
+/** Null: there is nothing to tell, and the caller is shown that it is still heard. */
+export type ToldEvents = AsyncIterable<ToldEvent | null>;
+
 /** What the calls of an action leave behind. */
 export interface LaunchSpec<P = Params> {
   readonly job: string;
@@ -129,6 +139,11 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly msMax?: number;
   /** The `data` of the envelope, as JSON can write it, or in parts; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
+  /**
+   * The same for a caller who asks for events: what happens, as it happens, until it is over. It ends when the signal of the call is
+   * aborted. Absent: such a caller is answered as any other.
+   */
+  events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }
 

@@ -4,6 +4,7 @@ import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Ledger } from "../ledger/model/ledger.ts";
 import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
 import type { Records } from "../records/records.ts";
+import type { JobRecord } from "./job-record.ts";
 
 export interface JobsDeps {
   readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
@@ -16,4 +17,6 @@ export interface JobsDeps {
   /** Calls of actions within a job. */
   innerCalls(outer: OuterCall): CountedCalls;
   onBroken(error: unknown, jobId: string): void;
+  /** The record of a job that runs here has been written. */
+  onWritten(job: JobRecord): void;
 }

@@ -1,6 +1,6 @@
 // The candidate of an action that we serve ourselves: a function in the place of a vendor, which may make calls of its own.
 import type { Params } from "../catalog/action.ts";
-import { JsonInParts, type LocalAction, type LocalCall } from "../catalog/local-action.ts";
+import { JsonInParts, type LocalAction, type LocalCall, type ToldEvents } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
@@ -8,7 +8,7 @@ import { nanoFromCents } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
-import type { RunDeps } from "./deps.ts";
+import type { ActionOrder, RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */
 export const OURSELVES = "tollgate";
@@ -27,6 +27,7 @@ export interface LocalOrder {
   readonly msMax: number;
   /** What goes out before an answer that is passed on as it comes; null: every answer is wanted whole. */
   readonly preamble: Buffer | null;
+  readonly eventBytes?: ActionOrder["eventBytes"];
 }
 
 function refusal(told: GatewayError): AttemptFailure {
@@ -38,6 +39,17 @@ function refusal(told: GatewayError): AttemptFailure {
     mayHaveRun: false,
     told,
   };
+}
+
+/** Events, as they go out. */
+class EventParts {
+  readonly parts: AsyncIterable<Uint8Array>;
+
+  constructor(told: ToldEvents, eventBytes: NonNullable<LocalOrder["eventBytes"]>) {
+    this.parts = (async function* () {
+      for await (const one of told) yield eventBytes(one);
+    })();
+  }
 }
 
 /** One run of the function. What it throws is our own failure and is told as `internal_error`. */
@@ -64,6 +76,7 @@ class LocalAttempt implements Attempt {
     try {
       this.#answer = await serve(this.#calls, this.#stop.signal);
       if (this.#answer instanceof JsonInParts) return await this.#pass(this.#answer.parts, this.#preamble);
+      if (this.#answer instanceof EventParts) return await this.#pass(this.#answer.parts, this.#preamble, 0);
       this.#end(this.#answer instanceof GatewayError ? refusal(this.#answer) : null);
     } catch (error) {
       // A vendor whose whole answer this is has failed as vendors do.
@@ -102,7 +115,11 @@ class LocalAttempt implements Attempt {
   }
 
   /** Passes an answer in parts on as fast as the caller takes it; a short one, or one that is wanted whole, is kept to its end. */
-  async #pass(parts: AsyncIterable<Uint8Array>, preamble: Buffer | null): Promise<void> {
+  async #pass(
+    parts: AsyncIterable<Uint8Array>,
+    preamble: Buffer | null,
+    wholeBytesMax = WHOLE_BYTES_MAX,
+  ): Promise<void> {
     const kept: Uint8Array[] = [];
     let keptBytes = 0;
     let isBegun = false;
@@ -112,7 +129,7 @@ class LocalAttempt implements Attempt {
       else {
         kept.push(part);
         keptBytes += part.length;
-        if (preamble === null || keptBytes <= WHOLE_BYTES_MAX) continue;
+        if (preamble === null || keptBytes <= wholeBytesMax) continue;
         isBegun = true;
         for (const one of [preamble, ...kept.splice(0)]) this.#sink.content(one);
       }
@@ -133,6 +150,16 @@ class LocalAttempt implements Attempt {
     if (failure !== null) return this.#sink.failed(failure);
     this.#sink.done(final ?? { kind: "body", body: { json: JSON.stringify(this.#answer ?? null) } });
   }
+}
+
+async function tell(
+  local: LocalAction,
+  params: Params,
+  call: LocalCall,
+  eventBytes: NonNullable<LocalOrder["eventBytes"]>,
+): Promise<unknown> {
+  const told = (await local.events?.(params, call)) ?? null;
+  return told === null || told instanceof GatewayError ? told : new EventParts(told, eventBytes);
 }
 
 /** Runs the function once for each attempt. */
@@ -168,7 +195,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           own: (work) => calls.own(work),
           chat: (wanted) => calls.chat(wanted),
         };
-        return local.run(params, call);
+        return order.eventBytes === undefined ? local.run(params, call) : tell(local, params, call, order.eventBytes);
       };
       void attempt.run(serve, (error) => onBroken(error, order.requestId));
       return attempt;

@@ -48,6 +48,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   bodies_in_flight: "rate_limit_error",
   answers_in_flight: "rate_limit_error",
   concurrency_limit: "rate_limit_error",
+  too_many_streams: "rate_limit_error",
   session_busy: "rate_limit_error",
   too_many_inflight: "rate_limit_error",
   unpaid_costs: "rate_limit_error",
