@@ -11,7 +11,8 @@ import { launched, localAction } from "../../src/catalog/local-action.ts";
 import { ZERO } from "../../src/money.ts";
 import { createJobRows } from "../../src/records/job-rows.ts";
 import type { PutRecord } from "../../src/records/records.ts";
-import { rawClient } from "../http/edge.ts";
+import { callerOf } from "../files/calling.ts";
+import { type RawClient, rawClient, request } from "../http/edge.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 
@@ -101,15 +102,24 @@ function told(job_id: string, rows: readonly unknown[]): string {
   return JSON.stringify({ ok: true, data, charged_cents: 0, balance_remaining_cents: 100 });
 }
 
-/** Asks for an action and reads nothing of the answer. */
-async function unread(action: string, params: unknown) {
+/** Sends a request and reads nothing of the answer. */
+async function unreadAnswer(line: string, headers: readonly string[] = [], body = "") {
   const client = await rawClient(Number(new URL(gateway.url).port));
   client.socket.pause();
-  const body = JSON.stringify(params);
-  const head = ["host: x", "content-type: application/json", `authorization: Bearer ${account.key}`];
-  const length = `content-length: ${body.length}`;
-  client.send(`POST /api/run/${action} HTTP/1.1\r\n${[...head, length].join("\r\n")}\r\n\r\n${body}`);
+  client.send(request(line, headers, body));
   return client;
+}
+
+function unread(action: string, params: unknown) {
+  const body = JSON.stringify(params);
+  const type = ["content-type: application/json", `content-length: ${body.length}`];
+  return unreadAnswer(`POST /api/run/${action}`, [`authorization: Bearer ${account.key}`, ...type], body);
+}
+
+/** The clients have left, and nothing of their answers is kept any more. */
+async function allLeave(clients: readonly RawClient[]): Promise<void> {
+  for (const { socket } of clients) socket.destroy();
+  await eventually(async () => ((await waitingBytes()) === 0 ? true : undefined), "all to be given back");
 }
 
 /** Waits until it is above zero and many looks have found the same. */
@@ -161,8 +171,7 @@ describe("a result of 27 MB", () => {
     const other = await gateway.live({ creditCents: 100 });
     const search = await gateway.run(other, "acme/search", { q: "tea" });
     expect(search.status).toBe(200);
-    for (const { socket } of clients) socket.destroy();
-    await eventually(async () => ((await waitingBytes()) === 0 ? true : undefined), "all to be given back");
+    await allLeave(clients);
   });
 
   it("is nobody else's", async () => {
@@ -200,8 +209,36 @@ it(
     expect([refused.status, refused.json.error]).toEqual([503, "answers_in_flight"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect((await gateway.run(other, "acme/search", { q: "tea" })).status).toBe(200);
-    for (const { socket } of clients) socket.destroy();
-    await eventually(async () => ((await waitingBytes()) === 0 ? true : undefined), "all to be given back");
+    await allLeave(clients);
     expect((await gateway.run(account, "acme/search", { q: "tea" })).status).toBe(200);
+  },
+);
+
+it("a file that sixty clients ask for, whole or in part, and do not read takes little", inTime, async () => {
+  const file = randomBytes(20 * MIB).toString("latin1");
+  const { get_url } = await callerOf(gateway, account).store({ filename: "long.bin" }, file);
+  const { pathname, search } = new URL(get_url);
+  const range = (at: number) => (at % 2 === 0 ? [] : [`range: bytes=${at}-`]);
+  const asked = Array.from({ length: 60 }, (_, at) => unreadAnswer(`GET ${pathname}${search}`, range(at)));
+  const clients = await Promise.all(asked);
+  const bytes = await still(waitingBytes, "all of them to stand still");
+  expect(bytes).toBeLessThan(8 * MIB);
+  await allLeave(clients);
+});
+
+it(
+  "a vendor's long answer that is passed on takes little of many who do not read it, and is charged",
+  inTime,
+  async () => {
+    gateway.vendor.answers({ body: { results: ["a"], text: "x".repeat(10 * MIB) } });
+    const payer = await gateway.live({ creditCents: 100 });
+    account = payer;
+    const clients = await Promise.all(Array.from({ length: 12 }, () => unread("acme/search", { q: "tea" })));
+    const bytes = await still(waitingBytes, "all of them to stand still");
+    expect(bytes).toBeLessThan(20 * MIB);
+    await allLeave(clients);
+    await eventually(async () => ((await gateway.heldCents(payer)) === 0 ? true : undefined), "the end of all calls");
+    expect(await gateway.balanceCents(payer)).toBe(88);
+    gateway.vendor.answers({ body: { results: ["a"] } });
   },
 );
