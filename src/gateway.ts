@@ -136,7 +136,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     publicUrl: url.get,
     ofVendor: sessions.actionsOf,
     moreActions: [
-      ...jobActions({ records: stores.records, rows: composites.rows, catalog: catalog.current, jobs: () => jobs }),
+      ...jobActions({
+        records: stores.records,
+        rows: composites.rows,
+        catalog: catalog.current,
+        jobs: () => jobs,
+        draining: () => phase.draining,
+      }),
       ...composites.actions,
       ...moreActions,
     ],
@@ -184,6 +190,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const { jobs, paidTimes, kernel, run } = openJobs(parts);
   observer.onScrape({
+    answersWaitingBytes: () => callers.doors.answers.bytes,
     jobs: () => jobs.seen(),
     sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
   });

@@ -94,6 +94,25 @@ export interface LocalCall extends InnerCalls, InnerChat {
   readonly sandboxFault: string | null;
 }
 
+/** An answer that is too long to be kept: its JSON, in parts that are asked for as fast as the caller takes them. */
+export class JsonInParts {
+  readonly parts: AsyncIterable<Uint8Array>;
+
+  constructor(parts: AsyncIterable<Uint8Array>) {
+    this.parts = parts;
+  }
+}
+
+/** What a caller is told while it waits, who has asked for events. */
+export interface ToldEvent {
+  readonly event: string;
+  /** A line of JSON. */
+  readonly json: string;
+}
+
+/** Null: there is nothing to tell, and the caller is shown that it is still heard. */
+export type ToldEvents = AsyncIterable<ToldEvent | null>;
+
 /** What the calls of an action leave behind. */
 export interface LaunchSpec<P = Params> {
   readonly job: string;
@@ -122,8 +141,13 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   needs?(): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */
+  /** The `data` of the envelope, as JSON can write it, or in parts; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
+  /**
+   * The same for a caller who asks for events: what happens, as it happens, until it is over. It ends when the signal of the call is
+   * aborted. Absent: such a caller is answered as any other.
+   */
+  events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }
 

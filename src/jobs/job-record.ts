@@ -51,6 +51,10 @@ export interface JobRecord {
   readonly isUnheld?: true;
 }
 
+export function isOver({ state }: JobRecord): boolean {
+  return state === "succeeded" || state === "failed";
+}
+
 /** From one hold to the next. */
 export interface Succession {
   readonly chargeNano: Nano;

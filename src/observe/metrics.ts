@@ -233,6 +233,12 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
+  answersWaiting: {
+    type: "gauge",
+    name: "tollgate_answers_waiting_bytes",
+    help: "Memory of answers that wait for their clients to read them; ANSWERS_MIB is its bound",
+    labels: [],
+  },
   jobsRunning: {
     type: "gauge",
     name: "tollgate_jobs_running",

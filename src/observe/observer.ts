@@ -55,6 +55,7 @@ export interface ScrapeSource {
   /** How late postings are on their way to the archive; null where another process moves them. */
   archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
+  answersWaitingBytes?(): number;
   jobs?(): JobsRunning;
   sessions?(): SessionsOpen;
   disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
@@ -135,6 +136,7 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.spoolOldest.set(spool.oldestMs / 1000);
     }
     if (source.archiveBehindMs) metrics.archiveBehind.set((source.archiveBehindMs() ?? 0) / 1000);
+    if (source.answersWaitingBytes) metrics.answersWaiting.set(source.answersWaitingBytes());
     const jobs = source.jobs?.();
     if (jobs) {
       metrics.jobsRunning.set(jobs.running);

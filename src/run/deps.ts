@@ -1,5 +1,5 @@
 // What running actions needs, and the words its files share.
-import type { WantedChat } from "../catalog/local-action.ts";
+import type { ToldEvent, WantedChat } from "../catalog/local-action.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
@@ -44,6 +44,8 @@ export interface ActionOrder {
   readonly sandboxFault: string | null;
   /** What goes out before an answer that is passed on as it comes; null: answers are always read whole. */
   readonly preamble: Buffer | null;
+  /** How events are written to a caller who asks for them; absent: it asks for none. */
+  readonly eventBytes?: (told: ToldEvent | null) => Uint8Array;
   readonly maxCostNano: Nano | null;
   readonly idempotency: Plan["idempotency"];
   /** What the key of the call may call. */
