@@ -274,6 +274,12 @@ export const ERRORS = {
     message: "{whose} answers that wait to be read take {limit_mib} MiB already.",
     hint: "Read the answers that were asked for, or close their connections; then wait for Retry-After. Nothing was charged.",
   },
+  no_summary: {
+    status: 422,
+    retry: false,
+    message: "The model gave no summary: {detail}",
+    hint: "What the model used was charged. Make the conversation shorter, or ask another model for its summary.",
+  },
   idempotency_mismatch: {
     status: 422,
     retry: false,

@@ -117,8 +117,8 @@ export async function compactPlan(call: PlanCall, deps: ResponsesDeps): Promise<
   return preparedFor(framed, (payer) => async (final) => summarized(final, deps.seals(payer)));
 }
 
-function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart {
+/** The vendor has done its work: where no summary came of it, the caller is told that, and is charged. */
+function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart | GatewayError {
   const body = compacted(responseIn(final), seal);
-  if (body === null) throw new Error("the model gave no summary that could be carried");
-  return { kind: "body", body };
+  return body instanceof GatewayError ? body : { kind: "body", body };
 }
