@@ -36,9 +36,10 @@ type Read = ReadResponses | GatewayError;
 function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(deps.clock.epochMs() / 1000);
   const payer = payerOf(call);
-  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal: deps.seals(payer), nowS, earlier, named });
+  const seal = deps.seals(payer);
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, earlier, named });
   const ids = namedItems(sent.input, earlier?.items ?? []);
-  return ids.length === 0 ? now(null) : deps.kept.findItems(payer, ids).then(now);
+  return ids.length === 0 ? now(null) : deps.kept.findItems(payer, ids, seal).then(now);
 }
 
 /** Reads a request; one that names an earlier answer when that has been found. */
@@ -68,19 +69,33 @@ function notKept(final: FinalPart): FinalPart {
 }
 
 /** Keeps an answer before its last byte goes out: the next request may come at once. */
-function keeping({ body }: ReadResponses, call: PlanCall, { kept }: ResponsesDeps): NonNullable<Plan["prepare"]> {
+function keeping({ body }: ReadResponses, call: PlanCall, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
+  const payer = payerOf(call);
   const input = typeof body.input === "string" ? [{ type: "message", role: "user", content: body.input }] : body.input;
   return async (final, _served, { usage }) => {
     const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
-    return (await kept.keep(payerOf(call), input, response)) ? final : notKept(final);
+    return (await deps.kept.keep(payer, input, response, deps.seals(payer))) ? final : notKept(final);
+  };
+}
+
+/**
+ * Keeps the items of an answer whose request does not speak of storing. The answer does not wait for that: the store takes what it is
+ * asked in order, so the items are there before the charge is, and nobody was promised that they are.
+ */
+function keepingItems(call: PlanCall, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
+  const payer = payerOf(call);
+  return async (final) => {
+    void deps.kept.keepItems(payer, responseIn(final), deps.seals(payer));
+    return final;
   };
 }
 
 function planOf(one: Read, call: PlanCall, deps: ResponsesDeps): FramedPlan | GatewayError {
   if (one instanceof GatewayError) return one;
   const framed = modelPlan(call, one.request, deps);
-  if (framed instanceof GatewayError || !one.store) return framed;
-  return { ...framed, plan: { ...framed.plan, prepare: keeping(one, call, deps) } };
+  if (framed instanceof GatewayError || one.keeps === "nothing") return framed;
+  const prepare = one.keeps === "answer" ? keeping(one, call, deps) : keepingItems(call, deps);
+  return { ...framed, plan: { ...framed.plan, prepare } };
 }
 
 /** Checks a request and makes its plan, or says what is wrong with it. */
