@@ -47,7 +47,7 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
       const list = answers.models(seenBy(caller));
-      return request.headers.has(VERSION_HEADER) ? modelListJson(list.data) : list;
+      return request.headers.has(VERSION_HEADER) ? modelListJson(list.data, request.query) : list;
     }),
     free("/models/{slug...}", ({ request, caller }) => {
       const row = answers.model(request.params.slug ?? "", seenBy(caller));

@@ -22,6 +22,9 @@ interface Pattern {
 /** Nothing that is served has a longer path. */
 const PATH_CHARS_MAX = 200;
 
+/** Google's wire has the model and what it is asked for in the path. It is not served, at whatever base address. */
+const MODEL_AND_VERB = /\/models\/[^:]+:[a-zA-Z]+$/;
+
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** `/a/{b}/{c...}` as a regular expression; `{c...}` takes the rest, slashes included. */
@@ -93,6 +96,11 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   };
 
   const notFound = (path: string): Match => {
+    if (MODEL_AND_VERB.test(path)) {
+      const detail = `There is nothing at ${path.slice(0, 200)}: this wire is not served.`;
+      const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
+      return { error, errors: wireOf(`/v1${path.slice(path.lastIndexOf("/models/"))}`) };
+    }
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
     const near = slash ? undefined : elsewhere(path, exact.keys());
     const meant = near === undefined ? "" : ` There is ${near}.`;
@@ -105,6 +113,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     const found = find(path);
     if (found === null) return notFound(path);
     const endpoint = found.methods.get(method);
+    if (endpoint === undefined && MODEL_AND_VERB.test(path)) return notFound(path);
     if (endpoint === undefined) {
       const allow = [...found.methods.keys(), "OPTIONS"].join(", ");
       const detail = { method: method.slice(0, 20), allow };
