@@ -2,6 +2,16 @@
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
+/** It thinks only when it is asked to, and then as long as it likes. */
+const thinksOrNot = {
+  takes: {
+    messageFields: ["prefix"],
+    developerRole: "system" as const,
+    toolIds: "nine" as const,
+    efforts: ["none", "high"],
+    renamed: { seed: "random_seed" },
+  },
+};
 const context = { contextTokens: 256_000 };
 // An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
 // with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
@@ -39,7 +49,11 @@ export default defineAdapter({
         contextTokens: 128_000,
         prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
       },
-      "mistral-small-2603": { ...sees, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }] },
+      "mistral-small-2603": {
+        ...sees,
+        ...thinksOrNot,
+        prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }],
+      },
       "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
       "ministral-3b-2512": { ...sees, prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }] },
       "codestral-2508": { ...context, prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }] },

@@ -16,7 +16,12 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     dropFields: ["cache_control", "thinking", "output_config"],
-    takes: { messageFields: ["name", "reasoning_content"], developerRole: "system" },
+    takes: {
+      messageFields: ["name", "reasoning_content"],
+      developerRole: "system",
+      efforts: ["low", "medium", "high"],
+      noThinking: { reasoning: { enabled: false } },
+    },
     models: {
       "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
         slug: "meta-llama/llama-3.3-70b-instruct",

@@ -5,8 +5,15 @@ import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =
   /context_length|context length|maximum context|too many tokens|prompt is too long|input is too long|context window|exceeds the maximum number of tokens/;
-const POLICY =
-  /content_policy|content_filter|content management policy|moderation|safety(?!_?settings)|prohibited_content|blocked/;
+/** A verdict on content, as vendors' machines have it, and as their sentences do. */
+const POLICY_CODE = /content_policy|content_filter|prohibited_content/;
+const POLICY = /content management policy|moderation|safety|blocked/;
+/** A field is refused, not what it holds: another vendor may know it. */
+const FIELD =
+  /(unknown|unrecognized|unsupported|unexpected|invalid|extra(neous)?|additional) (request )?(parameter|argument|field|propert|input|key|name|value|schema)|(property|parameter|argument|field|key)\b.{0,100}(unsupported|not supported|not permitted|not allowed|unknown|unrecognized|not (a )?(valid|known))|extra_forbidden|unknown_parameter|unsupported_parameter/;
+/** What the caller has named, as a vendor repeats it: in quotes, or as a path or a name with marks in it. */
+const QUOTED = /"[^"]*"|'[^']*'|`[^`]*`/g;
+const NAMED = /\w+(?:[._][\w[\]]+)+/g;
 const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
 const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end with a user|last message/;
 const MODEL_MISSING = /model_not_found|model not found|no such model|does not exist|unknown model|deprecated/;
@@ -35,6 +42,19 @@ const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegE
   ],
   ["provider_rate_limited", /rate_limit|resource_exhausted/, /^(too many requests|rate limit)/],
 ];
+
+/**
+ * Whether a vendor judges the content. A refused field may be called `safety_identifier` and a tool `moderation`, so of its sentence
+ * only its own words are believed, and nothing where it is about a field.
+ */
+function judgesContent({ words, message }: VendorError): boolean {
+  const codes = words.join(" ").toLowerCase();
+  const said = message.toLowerCase();
+  if (POLICY_CODE.test(codes) || POLICY.test(codes)) return true;
+  if (FIELD.test(said)) return false;
+  const own = said.replace(QUOTED, " ");
+  return POLICY_CODE.test(own) || POLICY.test(own.replace(NAMED, " "));
+}
 
 /** What a vendor's refusal of a request says about us; null where it is the caller's. */
 function oursOf(error: VendorError): FailureKind | null {
@@ -66,7 +86,7 @@ function kindOf(status: number, error: VendorError): FailureKind {
     const ours = oursOf(error);
     if (ours !== null) return ours;
     if (CONTEXT.test(words)) return "caller_context_length";
-    if (POLICY.test(words)) return "policy_content";
+    if (judgesContent(error)) return "policy_content";
     return UNSUPPORTED.test(words) ? "caller_unsupported" : "caller_invalid";
   }
   if (status === 0 || status === 200) {
@@ -74,12 +94,12 @@ function kindOf(status: number, error: VendorError): FailureKind {
     if (BILLING.test(words)) return "provider_billing";
     if (/authentication|invalid_api_key|permission/.test(words)) return "provider_auth_failed";
     if (MODEL_MISSING.test(words)) return "provider_model_missing";
-    if (POLICY.test(words)) return "policy_content";
+    if (judgesContent(error)) return "policy_content";
     if (/rate_limit|resource_exhausted|too many requests/.test(words)) return "provider_rate_limited";
     if (OVERLOADED.test(words)) return "provider_overloaded";
     return /invalid_request|bad_request|invalid_argument/.test(words) ? "caller_invalid" : "provider_server_error";
   }
-  if (status === 403 && POLICY.test(words)) return "policy_content";
+  if (status === 403 && judgesContent(error)) return "policy_content";
   if (status === 404 && NAMED_BY_CALLER.test(words)) return "caller_unsupported";
   return byStatus(status);
 }

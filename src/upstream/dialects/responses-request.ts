@@ -55,9 +55,7 @@ function reasoningOf(ask: ReasoningAsk | null, { wire }: ChatContext): Json | un
 /** The request in the responses wire. Nothing is stored there: what later turns need comes back sealed. */
 export function responsesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(request, context);
-  const { reasoning, user, extra } = asked;
-  // A model that reasons refuses to be told how to sample.
-  const sampling = reasoning === null || reasoning.off ? asked.sampling : null;
+  const { reasoning, sampling, user, extra } = asked;
   const { spec, wire } = context;
   const sent = defined({
     model: context.upstreamModel,
@@ -68,8 +66,8 @@ export function responsesRequest(request: NeutralRequest, context: ChatContext):
     ...toolFields(asked),
     text: textOf(asked),
     reasoning: reasoningOf(reasoning, context),
-    temperature: sampling?.temperature ?? undefined,
-    top_p: sampling?.topP ?? undefined,
+    temperature: sampling.temperature ?? undefined,
+    top_p: sampling.topP ?? undefined,
     user: user ?? undefined,
     ...Object.fromEntries(SHARED.map((field) => [field, extra[field]])),
     stream: context.stream ? true : undefined,
