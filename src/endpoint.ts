@@ -1,7 +1,7 @@
 // The words of the edge: a request as it came, where its answer goes, and what is served at a path. Types and nothing else.
 import type { GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
-import type { Audience, Caller, Charge, Cost, Plan } from "./plan.ts";
+import type { Audience, Caller, Charge, Cost, OpenPlan, Plan } from "./plan.ts";
 import type { Candidate, FinalPart, Leg } from "./route.ts";
 
 /** A request as it came, free of any transport. Headers are lower-case; only those the edge reads are kept. */
@@ -66,9 +66,8 @@ export interface Frame {
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
 
-/** A plan, and how its answer looks where it was asked for. */
-export interface FramedPlan {
-  readonly plan: Plan;
+/** How the answer to a plan looks where it was asked for. */
+export interface Framing {
   readonly frame: Frame;
   /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
   readonly keepAliveMs: number | null;
@@ -76,6 +75,15 @@ export interface FramedPlan {
   readonly headers?: Readonly<Record<string, string>>;
   /** Called when the call has ended, however: what it kept for its attempts is no longer needed. */
   readonly ended?: () => void;
+}
+
+export interface FramedPlan extends Framing {
+  readonly plan: Plan;
+}
+
+/** The same before it is known who pays. */
+export interface FramedOpenPlan extends Framing {
+  readonly plan: Plan | OpenPlan;
 }
 
 /** What an endpoint that costs nothing answers. */
@@ -153,5 +161,5 @@ export type EndpointSpec = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
     | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }
-    | { readonly plan: (call: PlanCall) => FramedPlan | GatewayError | Promise<FramedPlan | GatewayError> }
+    | { readonly plan: (call: PlanCall) => FramedOpenPlan | GatewayError | Promise<FramedOpenPlan | GatewayError> }
   );

@@ -392,6 +392,8 @@ export interface ErrorOptions {
   /** Replaces the table's `retry`, where only running calls are in the way. */
   readonly retry?: boolean;
   readonly retryAfterSeconds?: number;
+  /** Of the answer, by their names in lower case: a challenge that says how to pay or how to sign in. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The window that is full, where it is another than the one in which every request is counted. */
   readonly window?: { readonly limit: number; readonly windowSeconds: number; readonly resetSeconds: number };
   /** The store was not asked, or has done nothing: there is nothing to undo. */

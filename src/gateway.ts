@@ -30,6 +30,7 @@ import { createUnpaidCosts } from "./limits/unpaid-costs.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
+import type { StrangerDoor } from "./serve/deps.ts";
 import { SESSION_JOB } from "./sessions/session-kind.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
 import { LEASE_MS, openStores } from "./stores.ts";
@@ -82,6 +83,8 @@ export interface GatewayOptions {
   readonly jobKinds?: readonly JobKind[];
   /** How the pages of the internet are reached in tests. */
   readonly internet?: PublicFetchOptions;
+  /** How callers without a key pay. Left out: they need a key. */
+  readonly stranger?: StrangerDoor;
 }
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
@@ -188,7 +191,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     leaseMs: LEASE_MS,
     owner,
     forget: callers.forget,
-    stranger: null,
+    stranger: options.stranger ?? null,
     draining: () => phase.draining,
   };
 

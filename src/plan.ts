@@ -181,6 +181,14 @@ export interface Plan {
   readonly prepare: ((final: FinalPart, served: Candidate, reading: Reading) => Promise<FinalPart>) | null;
 }
 
+/**
+ * A plan whose price is known while its payer is not: what it does for its payer (checking whose an id is, linking files, keeping the
+ * answer) is made once the kernel knows who that is. So a stranger can be told the price before paying, and is never taken for another.
+ */
+export interface OpenPlan extends Pick<Plan, "operation" | "asked" | "streamed" | "whilePaused" | "quote" | "tags"> {
+  forPayer(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError>;
+}
+
 /** What funds have set aside for a plan. */
 export interface Held {
   readonly id: string;

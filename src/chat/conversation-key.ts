@@ -41,7 +41,8 @@ function firstOf(body: Json, roles: readonly string[]): unknown {
 
 /** Of one account and one name of a model: the session, else a hash of the system's message and the user's first one. */
 export function conversationKey(call: PlanCall, asked: string, body: Json): string {
-  const payer = call.audience.payer?.id ?? "";
+  // Before the payer is known an address tells callers apart.
+  const payer = call.audience.payer?.id ?? call.request.address;
   const session = sessionOf(call, body);
   if (session !== null) return hash("sha1", `${payer}\n${asked}\n${session}`, "base64");
   const system = body.system ?? body.instructions ?? firstOf(body, ["system", "developer"]);

@@ -58,11 +58,11 @@ function itemKey(payer: string, id: string): string {
   return `${payer}:${id}`;
 }
 
-/** What is kept is its payer's alone: another's id finds nothing. */
+/** What is kept is its payer's alone: another's id finds nothing, and neither does a call whose payer is not known. */
 export interface KeptResponses {
-  find(payer: string, id: string): Promise<KeptResponse | null>;
+  find(payer: string | null, id: string): Promise<KeptResponse | null>;
   /** The output items with these ids, as far as they are kept; together they are no longer than one answer may be. */
-  findItems(payer: string, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
+  findItems(payer: string | null, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
   /** Keeps the items of an answer. One that is too long is not kept, nor is any while the store is away. */
   keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void>;
   /** Keeps an answer with its items. False: it is too long, or the store is away. */
@@ -72,8 +72,8 @@ export interface KeptResponses {
 }
 
 export function createKeptResponses(records: Records): KeptResponses {
-  async function find(payer: string, id: string): Promise<KeptResponse | null> {
-    const record = await records.get(KIND, id);
+  async function find(payer: string | null, id: string): Promise<KeptResponse | null> {
+    const record = payer === null ? null : await records.get(KIND, id);
     if (record === null || record.payer !== payer) return null;
     const kept: unknown = JSON.parse(record.value);
     if (!isRecord(kept) || !Array.isArray(kept.input) || !isRecord(kept.response)) return null;
@@ -106,6 +106,7 @@ export function createKeptResponses(records: Records): KeptResponses {
     async findItems(payer, ids, seal) {
       const byId = new Map<string, Json>();
       let bytes = 0;
+      if (payer === null) return { byId, bytes };
       for (let from = 0; from < Math.min(ids.length, ITEMS_MAX); from += ITEMS_AT_ONCE) {
         const some = ids.slice(from, Math.min(from + ITEMS_AT_ONCE, ITEMS_MAX));
         const found = await Promise.all(some.map((id) => findItem(payer, id, seal)));

@@ -25,7 +25,7 @@ const HELLO: Endpoint = {
 
 /** Checks a request and makes its plan, or says what is wrong with it. */
 function messagesPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
-  const read = readMessages(call, deps.seals(call.audience.payer?.id ?? "stranger"));
+  const read = readMessages(call, deps.seals(call.audience.payer));
   return read instanceof GatewayError ? read : modelPlan(call, read, deps);
 }
 

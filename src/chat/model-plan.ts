@@ -8,7 +8,7 @@ import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
-import type { Plan } from "../plan.ts";
+import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
@@ -49,8 +49,8 @@ export interface ChatDeps {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly settings: ChatSettings;
-  /** The seal of a payer's thoughts. */
-  readonly seals: (payer: string) => ThoughtSeal;
+  /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
+  readonly seals: (payer: Payer | null) => ThoughtSeal;
 }
 
 /** A stream cannot be kept, so its key would promise what nobody can keep. */

@@ -71,7 +71,7 @@ function preferencesFor(adapterId: string, { preferences }: ModelRequest): Prefe
 
 function readIn(wire: ModelWire, call: PlanCall, deps: ChatDeps) {
   if (wire === "chat-completions") return readChatBody(call.request.body);
-  return readMessages(call, deps.seals(call.audience.payer?.id ?? "stranger"));
+  return readMessages(call, deps.seals(call.audience.payer));
 }
 
 /** The output that a dollar pays for beside the prompt, by a count where the prompt's bytes would leave none of what was asked for. */

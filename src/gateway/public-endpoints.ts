@@ -11,7 +11,7 @@ import { createKeptResponses } from "../chat/kept-responses.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { nativePlan } from "../chat/native-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
-import { thoughtSeal } from "../chat/seal.ts";
+import { NO_SEAL, thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounter } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -86,7 +86,7 @@ export function chatDeps({
     counter,
     clock: systemClock,
     settings: chatSettings(config),
-    seals: (payer) => thoughtSeal(secrets, payer, observer.sealUnopened),
+    seals: (payer) => (payer === null ? NO_SEAL : thoughtSeal(secrets, payer.id, observer.sealUnopened)),
   };
 }
 

@@ -34,6 +34,9 @@ export const BODY_HEADERS = [
   "transfer-encoding",
   "x-tollgate-tags",
   "anthropic-beta",
+  // A payment without an account: x402's second version, and its first.
+  "payment-signature",
+  "x-payment",
   // What clients name a conversation by.
   "x-session-id",
   "session_id",

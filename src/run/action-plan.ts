@@ -7,7 +7,7 @@ import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, least, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import { type Audience, type HoldSpec, isAccountPayer, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
+import { type HoldSpec, isAccountPayer, type OpenPlan, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
 import type { CatalogAction } from "./action-catalog.ts";
@@ -170,17 +170,39 @@ function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
 }
 
+/** The most that the call may cost its payer, which follows from its params alone. */
+function quoteNanoOf({ action, params, row }: CheckedCall, { maxCostNano }: ActionOrder): Nano {
+  const { price } = action.facts;
+  const mostNano = nanoFromCents(quoteCents(price, params, row));
+  return price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
+}
+
+/** A call that has been checked, with its price, for whichever payer it turns out to have. */
+export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunDeps): OpenPlan {
+  const { action } = call;
+  return {
+    operation: "run",
+    asked: action.id,
+    streamed: false,
+    quote: quoteOf(quoteNanoOf(call, order), () => ZERO),
+    whilePaused: isFree(action.facts.price),
+    tags: order.tags ?? [],
+    async forPayer(payer) {
+      const made = await actionPlan(call, payer, order, deps);
+      return made instanceof GatewayError ? made : made.plan;
+    },
+  };
+}
+
 /** The plan of a call that has been checked, or why there is none. */
 export async function actionPlan(
   call: CheckedCall,
-  { payer }: Audience,
+  payer: Payer,
   order: ActionOrder,
   deps: RunDeps,
 ): Promise<ActionPlan | GatewayError> {
   const { action, params, row } = call;
   const { price, effect } = action.facts;
-  // What is owned, or done by us, has an owner that is known before it begins.
-  if (payer === null) return new GatewayError("invalid_token", { detail: { detail: "This action needs a key." } });
   const serving =
     action.sold === null
       ? servedHere(call, payer, order, deps)
@@ -192,8 +214,7 @@ export async function actionPlan(
   if (price.needsMaxCost === true && maxCostNano === null) {
     return new GatewayError("max_cost_required", { detail: { asked: action.id }, param: "max_cost_cents" });
   }
-  const mostNano = nanoFromCents(cents);
-  const quoteNano = price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
+  const quoteNano = quoteNanoOf(call, order);
   const free = isFree(price);
   const plan: Plan = {
     operation: "run",

@@ -152,7 +152,7 @@ class Calls implements CountedCalls {
     if (!action.configured) return notConfigured(action);
     const { requestId, sandboxFault } = this.#outer;
     const order = { id: innerId, requestId, sandboxFault, preamble: null, maxCostNano: null, idempotency: null };
-    return actionPlan({ action, ...read }, this.#audience, order, this.#deps);
+    return actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
   }
 
   #refused(at: number, id: string, error: GatewayError) {

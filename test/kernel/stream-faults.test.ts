@@ -128,7 +128,7 @@ const ALONE: readonly Expected[] = [
   { fault: "bytes-1", ...whole, attempts: ["ok"] },
   { fault: "bytes-7", ...whole, attempts: ["ok"] },
   { fault: "comments", ...whole, attempts: ["ok"] },
-  { fault: "empty", ...refused, error: "502 upstream_error", attempts: ["provider_malformed"] },
+  { fault: "empty", ...whole, words: 0, attempts: ["provider_empty"] },
   { fault: "filtered", ...whole, words: WORDS / 2, finish: "content_filter", attempts: ["ok"] },
 ];
 

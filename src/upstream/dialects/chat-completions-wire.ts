@@ -121,10 +121,8 @@ export function imageUrl(image: unknown): string | null {
   return typeof url === "string" ? url : null;
 }
 
-/** A vendor that stops before it has said anything has failed: another candidate may do better, and nobody pays for it. */
-export function emptyAnswer(): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message: "the answer is empty", retryAfterMs: null };
-}
+/** A vendor that stops before it has said anything: another candidate may do better. */
+export const EMPTY = "the answer is empty";
 
 /** The status that an error inside a 200 names itself, as OpenRouter's numeric `code` does; 200 where it names none. */
 export function statusInside(body: unknown): number {

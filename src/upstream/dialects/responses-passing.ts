@@ -5,7 +5,7 @@ import type { AttemptFailure } from "../../route.ts";
 import { malformed } from "../vendor-failure.ts";
 import { readError } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
-import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
+import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -120,12 +120,12 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   const end = endOf(json, hasCalls(json.output));
   if (end === null) return unended(json);
   const text = textIn(json.output);
-  const failure = text === "" && !hasCalls(json.output) ? emptyAnswer(end.reason, end.native) : null;
-  if (failure !== null) return failure;
+  const empty = text === "" && !hasCalls(json.output) ? emptiness(end.reason, end.native) : null;
   const output = json.output.map((item) => sealedItem(item, context));
   const usage = usageOf(json.usage);
   tellUnpriced(json, context);
-  return { body: adopted(json, output, context.passed?.()), usage, upstreamCostNano: null, text };
+  const body = adopted(json, output, context.passed?.());
+  return { body, usage, upstreamCostNano: null, text, ...(empty === null ? {} : { empty }) };
 }
 
 const DELTA = ".delta";
@@ -271,8 +271,8 @@ class PassingReader implements StreamReader {
     if (end === null) return this.#out.fail(unended(response));
     const items: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
     const bore = this.#bore || hasCalls(items) || textIn(items) !== "";
-    const failure = bore ? null : emptyAnswer(end.reason, end.native);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = bore ? null : emptiness(end.reason, end.native);
+    if (empty !== null) this.#out.empty(empty);
     tellUnpriced(response, this.#context);
     this.#out.choice(0, true);
     const output = items.map((item) => this.#sealed(item));

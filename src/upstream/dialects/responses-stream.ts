@@ -4,7 +4,7 @@ import { callName } from "./call-names.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
-import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
 /** A call that is being written; `written` says whether its arguments came in pieces. */
 interface OpenCall {
@@ -114,8 +114,8 @@ class ResponsesReader implements StreamReader {
     if (usage !== null) this.#out.usage(usage);
     const end = endOf(response, this.#calls > 0);
     if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
-    const failure = this.#choice.delivered ? null : emptyAnswer(end.reason, end.native);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = this.#choice.delivered ? null : emptiness(end.reason, end.native);
+    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish(end);
     this.#out.end();
   }

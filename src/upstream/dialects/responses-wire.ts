@@ -65,13 +65,9 @@ export function failureInside(error: unknown): AttemptFailure {
   return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
 }
 
-/** Why an answer that gave the caller nothing is none; null where its bound on output explains it. */
-export function emptyAnswer(reason: FinishReason, native: string): AttemptFailure | null {
-  if (reason === "length") return null;
-  const refused = reason === "content_filter";
-  const message = refused ? `the model refused to answer (${native})` : `the answer is empty (${native})`;
-  const kind = refused ? "policy_content" : "provider_malformed";
-  return { kind, status: 200, message, retryAfterMs: null };
+/** Why an answer gave the caller nothing; null where a refusal or its bound on output explains it. */
+export function emptiness(reason: FinishReason, native: string): string | null {
+  return reason === "length" || reason === "content_filter" ? null : `the answer is empty (${native})`;
 }
 
 /** Ends a reasoning item's id where both go to the client as one word; ids have none. */
