@@ -10,10 +10,11 @@ const POLICY_CODE = /content_policy|content_filter|prohibited_content/;
 const POLICY = /content management policy|moderation|safety|blocked/;
 /** A field is refused, not what it holds: another vendor may know it. */
 const FIELD =
-  /(unknown|unrecognized|unsupported|unexpected|invalid|extra(neous)?|additional) (request )?(parameter|argument|field|propert|input|key|name|value|schema)|(property|parameter|argument|field|key)\b.{0,100}(unsupported|not supported|not permitted|not allowed|unknown|unrecognized|not (a )?(valid|known))|extra_forbidden|unknown_parameter|unsupported_parameter/;
-/** What the caller has named, as a vendor repeats it: in quotes, or as a path or a name with marks in it. */
+  /\b(property|properties|parameters?|arguments?|fields?|keys?|inputs|schema|json payload)\b|extra_forbidden/;
+const REFUSED =
+  /\b(unknown|unrecognized|unsupported|unexpected|invalid|extra|extraneous|additional)\b|not (supported|permitted|allowed|a valid|a known|known)|extra_forbidden/;
+/** What the caller has named, as a vendor repeats it in quotes. */
 const QUOTED = /"[^"]*"|'[^']*'|`[^`]*`/g;
-const NAMED = /\w+(?:[._][\w[\]]+)+/g;
 const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
 const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end with a user|last message/;
 const MODEL_MISSING = /model_not_found|model not found|no such model|does not exist|unknown model|deprecated/;
@@ -43,6 +44,12 @@ const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegE
   ["provider_rate_limited", /rate_limit|resource_exhausted/, /^(too many requests|rate limit)/],
 ];
 
+/** The words of a sentence, without paths and other names that have marks in them. */
+function withoutNames(said: string): string {
+  const words = said.split(/[^\w.[\]]+/);
+  return words.filter((word) => !/[._[]\w/.test(word)).join(" ");
+}
+
 /**
  * Whether a vendor judges the content. A refused field may be called `safety_identifier` and a tool `moderation`, so of its sentence
  * only its own words are believed, and nothing where it is about a field.
@@ -51,9 +58,9 @@ function judgesContent({ words, message }: VendorError): boolean {
   const codes = words.join(" ").toLowerCase();
   const said = message.toLowerCase();
   if (POLICY_CODE.test(codes) || POLICY.test(codes)) return true;
-  if (FIELD.test(said)) return false;
+  if (FIELD.test(said) && REFUSED.test(said)) return false;
   const own = said.replace(QUOTED, " ");
-  return POLICY_CODE.test(own) || POLICY.test(own.replace(NAMED, " "));
+  return POLICY_CODE.test(own) || POLICY.test(withoutNames(own));
 }
 
 /** What a vendor's refusal of a request says about us; null where it is the caller's. */
