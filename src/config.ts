@@ -69,7 +69,7 @@ function mebibytes() {
 function webAddress() {
   return z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
-    .transform((value) => value.replace(/\/+$/, ""));
+    .transform((value) => value.replace(/(?<!\/)\/+$/, ""));
 }
 
 const port = whole(0, 65_535);

@@ -6,6 +6,7 @@ import type { LocalAction } from "./catalog/local-action.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { signingSecrets } from "./files/signed-links.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { type DoorDeps, listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { openActions } from "./gateway/open-actions.ts";
@@ -111,7 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     createRequestWindows({ clock }),
     tellUnpriced(log, () => observer),
   );
-  const counter = createTokenCounter();
+  const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   const url = createPublicUrl(config);
   const composites = openComposites({
     config,

@@ -100,7 +100,8 @@ export function embeddingsPlan(
   if (model instanceof GatewayError) return model;
   const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (refused !== null) return refused;
-  const { settings, upstream, clock, counter } = deps;
+  const { settings, upstream, clock } = deps;
+  const counter = deps.counter.of(audience.payer?.id ?? "stranger");
   const atMs = clock.epochMs();
   const clocks = {
     firstTokenMsMax: settings.unaryMs,

@@ -1,12 +1,13 @@
 // What is kept of answers in the responses wire: those that their callers asked to be kept, to go on from by their ids, and for a day the
 // items of all but those that say `store: false`, because clients take what they do not speak of for stored.
 import { isRecord, type Json } from "../json.ts";
+import { tooMuchIn } from "../json-bytes.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Records } from "../records/records.ts";
 
 const KIND = "response";
 const TTL_MS = 24 * 60 * 60 * 1000;
-/** A longer conversation is not kept, and its answer says so. */
+/** A longer conversation, or one of more names than a body may hold, is not kept, and its answer says so. */
 const BYTES_MAX = 1024 * 1024;
 const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
 
@@ -122,7 +123,8 @@ export function createKeptResponses(records: Records): KeptResponses {
     },
     async keep(payer, input, response, seal) {
       const value = JSON.stringify({ input, response });
-      if (Buffer.byteLength(value) > BYTES_MAX) return false;
+      const bytes = Buffer.from(value);
+      if (bytes.length > BYTES_MAX || tooMuchIn(bytes) !== null) return false;
       const id = String(response.id);
       const put = { kind: KIND, id, payer, value, ttlMs: TTL_MS, ifVersion: 0, share: SHARE };
       // An answer that is there is worth more than the promise that it can be asked for again.

@@ -24,7 +24,7 @@ import { resolveModels, type Wanted } from "./resolve-models.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
-import type { TokenCounter } from "./token-counter.ts";
+import type { TokenCounters } from "./token-counter.ts";
 
 /** Where neither the request nor the model says how long an answer may be. */
 const OUTPUT_TOKENS_UNKNOWN = 16_384;
@@ -46,7 +46,7 @@ export interface ChatDeps {
   /** The catalog in force: it is replaced when the overlay is read again. */
   readonly catalog: () => Catalog;
   readonly upstream: Upstream;
-  readonly counter: TokenCounter;
+  readonly counter: TokenCounters;
   readonly clock: Clock;
   readonly settings: ChatSettings;
   /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
@@ -279,13 +279,14 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     return { ...fit, outputTokensMax, candidates: made.filter((one) => typeof one !== "string") };
   };
   const { shape } = read;
+  const counter = deps.counter.of(call.audience.payer?.id ?? "stranger");
   const plan: Plan = {
     operation: read.operation,
     asked,
     streamed: read.stream,
     effect: "read",
     quote: quoteOf(models, promptOf(read, bodyBytes, call), {
-      counter: deps.counter,
+      counter,
       fromMs: atMs,
       untilMs: atMs + settings.wholeMsMax,
       routeOf,
@@ -310,7 +311,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
       const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
       if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
     upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bodyBytes, atMs),
     prepare: null,

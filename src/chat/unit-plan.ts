@@ -23,6 +23,7 @@ import { schemaError } from "./chat-body.ts";
 import { droppedHeader } from "./dropped-header.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { sift } from "./sift.ts";
+import type { TokenCounter } from "./token-counter.ts";
 import type { UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
 import { unitFrame } from "./unit-frame.ts";
 
@@ -141,7 +142,11 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   const isFree = model.sale.rates.size === 0;
   const limited = isFree ? tooMany(call, endpoint.freePerMinute ?? 60, deps) : null;
   if (limited !== null) return limited;
-  const plan = planOf(endpoint, { ask, model, fits }, deps);
+  const plan = planOf(
+    endpoint,
+    { ask, model, fits },
+    { ...deps, counter: deps.counter.of(audience.payer?.id ?? "stranger") },
+  );
   const tellsCost = endpoint.tellsCost !== false && !isFree;
   return {
     plan: {
@@ -164,7 +169,7 @@ type Common = Omit<Plan, "hold" | "whilePaused" | "inference" | "idempotency" | 
 function planOf<Body>(
   endpoint: UnitEndpoint<Body>,
   { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },
-  { settings, counter }: UnitDeps,
+  { settings, counter }: Pick<UnitDeps, "settings"> & { readonly counter: TokenCounter },
 ): Common {
   const quoteNano = [...fits.values()].map(({ countsMax }) => costOfCounts(model.sale, countsMax)).reduce(most, ZERO);
   const costMax = (candidate: Candidate): Nano => {

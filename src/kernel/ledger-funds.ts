@@ -77,7 +77,8 @@ export class LedgerFunds implements Funds {
         request = { ...request, amountNano };
       }
       let outcome = await ledger.reserve(request);
-      if (isShort(outcome) && plan.quote.tighten !== null) {
+      // Whoever has nothing at all is refused before anything is counted.
+      if (isShort(outcome) && plan.quote.tighten !== null && room(outcome).freeNano > ZERO) {
         const tighter = await plan.quote.tighten();
         if (tighter < amountNano) {
           amountNano = tighter;

@@ -177,6 +177,13 @@ export const METRICS = {
     help: "Requests whose answer has not ended",
     labels: [],
   },
+  longestHold: {
+    type: "gauge",
+    name: "tollgate_event_loop_longest_hold_seconds",
+    help: "The longest that one piece of work kept a process from all others since the last look; alarm above 0.2 s",
+    labels: [],
+    merge: "highest",
+  },
   accounts: { type: "gauge", name: "tollgate_accounts", help: "Accounts in the ledger", labels: [], merge: "highest" },
   holdsOpen: {
     type: "gauge",

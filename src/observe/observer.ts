@@ -1,4 +1,5 @@
 // Where requests become visible: begins and ends their records, and reads the gauges when somebody looks.
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { NANO_PER_USD, type Nano } from "../money.ts";
@@ -90,6 +91,20 @@ export interface ObserverOptions {
   readonly onEnd?: (record: RequestRecord) => void;
 }
 
+/** How often it is looked whether the event loop comes around. */
+const LOOK_MS = 10;
+
+/** Tells the longest time beyond a look's own that the event loop did not come around since it was last asked. */
+function longestHolds(): () => number {
+  const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
+  delays.enable();
+  return () => {
+    const longestS = Math.max(0, delays.max / 1e9 - LOOK_MS / 1e3);
+    delays.reset();
+    return longestS;
+  };
+}
+
 export function createObserver(options: ObserverOptions): Observer {
   const { clock, log, isKnown, otelName = (provider) => provider, onEnd } = options;
   const registry = new Registry();
@@ -97,6 +112,7 @@ export function createObserver(options: ObserverOptions): Observer {
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node }, 1);
   const count = createCounting(metrics, isKnown, otelName);
+  const longestHold = longestHolds();
   const ledgerCells = new Map<string, HistogramCell>();
   const sources: ScrapeSource[] = [];
   let inFlight = 0;
@@ -172,6 +188,7 @@ export function createObserver(options: ObserverOptions): Observer {
     inFlight: () => inFlight,
     async metricsText() {
       metrics.inFlight.set(inFlight);
+      metrics.longestHold.set(longestHold());
       for (const source of sources) {
         await readGauges(source).catch((error: unknown) => log.logger.warn({ err: error }, "gauges not read"));
       }

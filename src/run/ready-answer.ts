@@ -76,8 +76,9 @@ function codingFor(accepted: string): string | null {
   const named = accepted
     .toLowerCase()
     .split(",")
-    .map((one) => one.trim().split(/\s*;\s*q=/));
-  const welcome = new Set(named.filter(([, weight = "1"]) => Number(weight) > 0).map(([coding]) => coding));
+    .map((one) => one.split(";").map((part) => part.trim()));
+  const weightOf = (parts: readonly string[]) => parts.find((part) => part.startsWith("q="))?.slice(2) ?? "1";
+  const welcome = new Set(named.filter((parts) => Number(weightOf(parts)) > 0).map(([coding]) => coding));
   return Object.keys(CODINGS).find((coding) => welcome.has(coding)) ?? null;
 }
 

@@ -161,6 +161,16 @@ describe("what is watched", () => {
       false,
       fires("StreamsBreak", { [outcomes("broken", "1")]: "0+1x200", [outcomes("success", "0")]: "0+1x200" }, "20m"),
     ],
+    [
+      "work that keeps all others waiting",
+      true,
+      fires("EventLoopHeld", { 'tollgate_event_loop_longest_hold_seconds{instance="a"}': "0.5x60" }, "5m"),
+    ],
+    [
+      "an event loop that comes around",
+      false,
+      fires("EventLoopHeld", { 'tollgate_event_loop_longest_hold_seconds{instance="a"}': "0.05x60" }, "5m"),
+    ],
     ["ends that wait", true, fires("EndsOfCallsWait", { tollgate_spool_oldest_seconds: "0+10x60" }, "5m")],
     [
       "an archive that takes nothing",

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { manualClock } from "../../src/clock.ts";
@@ -312,6 +313,20 @@ describe("at a scrape", () => {
     expect(value(text, "tollgate_ledger_operation_seconds_bucket", { operation: "reserve", le: "0.0025" })).toBe(1);
     expect(value(text, "nodejs_eventloop_lag_p99_seconds")).not.toBeNull();
     expect(value(text, "process_resident_memory_bytes")).toBeGreaterThan(0);
+  });
+
+  test("the longest hold of the event loop is told once", async () => {
+    const { observer } = setUp();
+    // What has held the loop is seen by a timer, when its turn comes.
+    const hold = async (ms: number) => {
+      await setTimeout(30);
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < ms);
+      await setTimeout(30);
+      return value(await observer.metricsText(), "tollgate_event_loop_longest_hold_seconds");
+    };
+    expect(await hold(400)).toBeGreaterThan(0.3);
+    expect(await hold(0)).toBeLessThan(0.3);
   });
 
   test("every metric of the table is explained", async () => {

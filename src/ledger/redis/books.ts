@@ -28,7 +28,7 @@ const SWEEP_COUNT = 500;
 const DAYS_KEPT = 62;
 /** Ends of holds are remembered for so long, and idempotency keys beyond their lapse, as the scripts do it. */
 const KEPT_MS = 6 * 3_600_000;
-const ROW = /^\{a:(.*?)\}:i:(\[.*\])$/;
+const ROW = /^\{a:([^}]*)\}:i:(\[.*\])$/;
 
 export interface RedisBooks {
   readonly link: RedisLink;

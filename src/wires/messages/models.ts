@@ -30,12 +30,35 @@ function wrong(param: (typeof PAGE)[number], why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
-/** The page that a query asks for, of those that can be talked to. */
-export function modelListJson(
+/** Those that can be talked to. */
+function talkable(all: readonly ModelRow[]): readonly ModelRow[] {
+  return all.filter(({ kind }) => kind === "chat" || kind === "tier");
+}
+
+function listOf(rows: readonly ModelRow[], hasMore: boolean): Record<string, unknown> {
+  return {
+    data: rows.map(modelJson),
+    has_more: hasMore,
+    first_id: rows[0]?.id ?? null,
+    last_id: rows.at(-1)?.id ?? null,
+  };
+}
+
+/** All of them at once. */
+export function modelListJson(all: readonly ModelRow[]): Record<string, unknown> {
+  return listOf(talkable(all), false);
+}
+
+export function asksForPage(query: URLSearchParams): boolean {
+  return PAGE.some((name) => query.has(name));
+}
+
+/** The page that a query asks for. */
+export function modelPageJson(
   all: readonly ModelRow[],
   query: URLSearchParams,
 ): Record<string, unknown> | GatewayError {
-  const rows = all.filter(({ kind }) => kind === "chat" || kind === "tier");
+  const rows = talkable(all);
   const [limit, after, before] = PAGE.map((name) => query.get(name));
   const count = limit == null ? rows.length : Number(limit);
   if (limit != null && (!/^\d{1,4}$/.test(limit) || count < 1 || count > LIMIT_MAX))
@@ -47,11 +70,5 @@ export function modelListJson(
   const isBefore = before != null;
   const from = isBefore ? Math.max(0, named - count) : named + 1;
   const to = isBefore ? named : Math.min(rows.length, from + count);
-  const page = rows.slice(from, to);
-  return {
-    data: page.map(modelJson),
-    has_more: isBefore ? from > 0 : to < rows.length,
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-  };
+  return listOf(rows.slice(from, to), isBefore ? from > 0 : to < rows.length);
 }
