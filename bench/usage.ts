@@ -82,6 +82,7 @@ async function calls(
         amountNano: nano(1_000),
         slots: [],
         inference: true,
+        windows: [],
         owner: "bench",
         leaseMs: 60_000,
         onExpire: "void",

@@ -26,8 +26,8 @@ import { shareRoutes } from "./gateway/share-routes.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
+import { createWindows } from "./kernel/windows.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
-import { createUnpaidCosts } from "./limits/unpaid-costs.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
@@ -161,12 +161,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, log);
   const { keptBytesMax, unpaidCostNano } = config;
-  const unpaid = createUnpaidCosts({ clock: systemClock, freeNano: unpaidCostNano > 0 ? unpaidCostNano : null });
+  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null);
   const kinds = [...composites.jobKinds, sessions.kind, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
   const parts = {
     stores,
-    unpaid,
+    windows,
+    observer,
     kinds,
     owner,
     catalog: catalog.current,
@@ -187,7 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...callers.doors,
     observer,
     ledger: stores.ledger,
-    unpaid,
+    windows,
     leases,
     leaseMs: LEASE_MS,
     owner,

@@ -156,8 +156,6 @@ export interface Plan {
   readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
-  /** It may be free for the caller, having found nothing, and cost us all the same. Absent: it may not. */
-  readonly mayBeFree?: boolean;
   /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */

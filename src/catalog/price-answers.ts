@@ -98,7 +98,7 @@ function modelRow(model: Sold, catalog: Catalog) {
 }
 
 /** A model that is sold by units: its prices are named by what they are for. */
-function unitModelRow({ slug, kind, sale, offers }: SoldUnitModel, catalog: Catalog) {
+function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, catalog: Catalog) {
   return {
     id: slug,
     object: "model",
@@ -108,6 +108,8 @@ function unitModelRow({ slug, kind, sale, offers }: SoldUnitModel, catalog: Cata
     available: offers.length > 0,
     sandbox: (catalog.unitModel(kind, slug, { sandbox: true })?.offers.length ?? 0) > 0,
     pricing: unitPriceText(sale),
+    expiration_date: retires?.on,
+    successor: retires?.successor,
   };
 }
 
@@ -178,7 +180,7 @@ export function modelsAnswer(catalog: Catalog, audience: Audience) {
   const byUnits = new Map(
     catalog
       .unitModels(audience)
-      .filter(({ slug }) => !ids.has(slug))
+      .filter(({ slug, listed }) => listed && !ids.has(slug))
       .map((model) => [model.slug, unitModelRow(model, catalog)] as const),
   );
   return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits.values()] };
@@ -202,9 +204,12 @@ export function pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = [...catalog.tiers.values()].map((tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
-  const byUnits = catalog.unitModels(audience).map(({ slug, kind, sale, offers }) => {
-    return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
-  });
+  const byUnits = catalog
+    .unitModels(audience)
+    .filter(({ listed }) => listed)
+    .map(({ slug, kind, sale, offers }) => {
+      return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
+    });
   const models = catalog.listed(audience).map(priceRow);
   return { tiers: Object.fromEntries(tiers), models, unit_models: byUnits };
 }

@@ -76,6 +76,7 @@ const takes = z.strictObject({
   developerRole: z.literal("system").optional(),
   toolIds: z.enum(["nine", "none"]).optional(),
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
+  responsesForm: z.literal("plain").optional(),
   formats: z.enum(["json_object", "json_schema"]).optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   noThinking: z.record(z.string(), z.unknown()).optional(),
@@ -111,6 +112,7 @@ const parts = z.strictObject({
   imageTokensMax: count.optional(),
   audioTokensMax: count.optional(),
   fileTokensMax: count.optional(),
+  foundTokensMax: count.optional(),
 });
 const anyModel = {
   contextTokens: count,
@@ -177,6 +179,7 @@ const unitModel = z.strictObject({
     "openai-completion",
   ]),
   slug: slug.optional(),
+  retires: retires.optional(),
   prices: z
     .array(
       z.strictObject({

@@ -10,11 +10,12 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
+import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
-import { conversationKey } from "./conversation-key.ts";
+import { conversationKey, goesOn } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
 import { type Placed, placed, prefer } from "./preferences.ts";
@@ -174,11 +175,19 @@ function promptOf(read: ModelRequest, bodyBytes: number, { audience }: PlanCall)
 }
 
 /** The models that can serve a request, in order; or why none can. */
+/** Of models behind one name those come last that would not be told where to stop: their answer would be another. */
+function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
+  const goesOn = ({ candidates: [first] }: FitModel) => first?.unsent().includes("stop") === true;
+  return fits.toSorted((a, b) => a.place - b.place || Number(goesOn(a)) - Number(goesOn(b)));
+}
+
 function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] | GatewayError {
   const { read } = make;
   const made = wanted.map((one) => fitModel(one, make));
   const fits = made.filter((one) => typeof one !== "string");
-  if (fits.length > 0 && read.unknownPart === null) return fits;
+  if (fits.length > 0 && read.unknownPart === null) {
+    return fits.length > 1 && read.asked.body.stop != null ? stoppedFirst(fits) : fits;
+  }
   const unknown = `content parts of type ${read.unknownPart} are not known here`;
   const why = read.unknownPart === null ? String(made[0]) : unknown;
   const param = fieldNamedIn(why, read);
@@ -213,6 +222,11 @@ class Fits {
     if (!shared) return cap !== null && asked !== null && asked > cap ? cap : null;
     return outputTokensMax < Math.min(asked ?? ownMax(model), ownMax(model)) ? outputTokensMax : null;
   };
+}
+
+function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | null): ServingRoute {
+  if (first === null || healthKey === first.candidate.healthKey) return "first";
+  return fit.model.slug === first.fit.model.slug ? "same-model" : "other-model";
 }
 
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
@@ -260,7 +274,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const all = placed(some);
     const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
     if (wanted instanceof GatewayError) return wanted;
-    return routeOrder(wanted, { conversation, moved: keepsOrder ? NEVER_MOVED : moved });
+    const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
+    return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
   const order = ordered(fits);
   if (order instanceof GatewayError) return order;
@@ -308,8 +323,10 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
-      const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
-      if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
+      const route = servingRoute(served.of(candidate), candidate, order.first);
+      // A first turn is where the later ones will go on. Served where any call goes, it says nothing of others that begin alike.
+      const tells = route !== "first" || (moved.size > 0 && goesOn(call, read.asked.body));
+      if (!keepsOrder && tells) moved.served(conversation(), candidate.healthKey, route);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
       return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },

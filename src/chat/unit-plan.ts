@@ -2,6 +2,7 @@
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { SoldUnitModel } from "../catalog/catalog.ts";
 import { findUnitModel } from "../catalog/find-unit-model.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import { costOfCounts, pricesAll } from "../catalog/unit-price.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -159,7 +160,10 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
       tags,
     },
     keepAliveMs: null,
-    headers: droppedHeader(sifted.dropped, false),
+    headers: {
+      ...droppedHeader(sifted.dropped, false),
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+    },
     frame: unitFrame(form, tellsCost),
   };
 }

@@ -118,6 +118,13 @@ export const METRICS = {
     labels: ["reason", "sandbox"],
     unit: NANO_PER_USD,
   },
+  unpaid: {
+    type: "counter",
+    name: "tollgate_unpaid_cost_usd_total",
+    help: "What calls and jobs have cost above their charge, by whether they were charged at all",
+    labels: ["charged"],
+    unit: NANO_PER_USD,
+  },
   overhead: {
     type: "histogram",
     name: "tollgate_overhead_seconds",

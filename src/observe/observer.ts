@@ -65,6 +65,8 @@ export interface Observer {
   end(record: RequestRecord): void;
   /** How long an operation of the ledger took, such as `reserve` or `post`, seen from the event loop. */
   ledgerTook(operation: string, ms: number): void;
+  /** A call or a job has ended that was charged so much, and cost us so much: what is not paid of that is counted. */
+  unpaid(chargedNano: Nano, upstreamNano: Nano): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
@@ -175,6 +177,10 @@ export function createObserver(options: ObserverOptions): Observer {
         ledgerCells.set(operation, cell);
       }
       cell.observe(ms / 1000);
+    },
+    unpaid(chargedNano, upstreamNano) {
+      if (upstreamNano > chargedNano)
+        metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }).total += upstreamNano - chargedNano;
     },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;

@@ -160,11 +160,6 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
   };
 }
 
-/** Whether it can come to an end that is not charged, having asked vendors well: a miss, a wall, a job that found nothing. */
-function endsFree({ facts, local }: CatalogAction): boolean {
-  return facts.price.freeOnMiss === true || local !== null;
-}
-
 function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
   const launches = local?.launches;
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
@@ -225,7 +220,6 @@ export async function actionPlan(
     hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano,
-    mayBeFree: !free && endsFree(action) && (action.local?.launches !== undefined || upstreamNanoMax() > 0),
     slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,

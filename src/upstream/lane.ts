@@ -112,7 +112,8 @@ function tooMany(links: readonly MediaLink[]): string {
 export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext): Lane | string {
   const { asked } = side;
   const { passing } = dialect;
-  if (passing === null || dialect.wire !== asked.wire) {
+  const isOwnForm = context.wire.takes?.responsesForm !== undefined;
+  if (passing === null || dialect.wire !== asked.wire || isOwnForm) {
     const links = linksOf(asked.neutral(), context.wire.fetches ?? dialect.fetches);
     if (links.length > LINKS_MAX) return tooMany(links);
     const why = dialect.unsupported(withMedia(asked.neutral(), links, null), context);

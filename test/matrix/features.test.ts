@@ -24,7 +24,7 @@ const MODELS = {
   deepseek: "deepseek/deepseek-v4-flash",
   xai: "x-ai/grok-4.3",
   groq: "openai/gpt-oss-20b",
-  cerebras: "google/gemma-4-31b",
+  cerebras: "qwen/qwen3.8-27b",
   together: "z-ai/glm-4.6",
   fireworks: "minimax/minimax-m3",
   openrouter: "cohere/command-a",
@@ -414,8 +414,8 @@ describe.each(ROWS)("%s in other wires", (row) => {
   });
 });
 
-/** The ways in which vendors are told not to think. */
-const OFF = /"thinking":\{"type":"disabled"\}|"(reasoning_)?effort":"none"|"reasoning":\{"enabled":false\}/;
+/** The ways in which vendors are told not to think, or as little as they can. */
+const OFF = /"thinking":\{"type":"disabled"\}|"(reasoning_)?effort":"(none|low)"|"reasoning":\{"enabled":false\}/;
 /** Those that think, and take money for it, unless they are told not to, or that think in any case. */
 const THINKERS: readonly Row[] = [
   ...(["openai", "openai-thinking", "openai-tools-elsewhere", "azure-openai", "anthropic-newer", "deepseek"] as const),

@@ -180,6 +180,12 @@ it("an Idempotency-Key means the same at all of them", async () => {
 it("what one finds out of its routes the others know a second later: who rests, and where a conversation has gone", async () => {
   const account = await first().account();
   const MODELS = ["sandbox/429-after-60", "sandbox/ok"];
+  // A prompt by itself goes on with no conversation.
+  const laterTurn = (begin: string) => [
+    { role: "user", content: `${begin} [[pace: 100000]]` },
+    { role: "assistant", content: "So it is." },
+    { role: "user", content: "and? [[pace: 100000]]" },
+  ];
   const ask = async (gateway: TestGateway | undefined, text: string, models = MODELS) => {
     const response = await fetch(`${gateway?.url}/api/llm/v1/chat/completions`, {
       method: "POST",
@@ -188,7 +194,7 @@ it("what one finds out of its routes the others know a second later: who rests, 
         "content-type": "application/json",
         "x-tollgate-trace": "1",
       },
-      body: JSON.stringify({ models, messages: [{ role: "user", content: `${text} [[pace: 100000]]` }] }),
+      body: JSON.stringify({ models, messages: laterTurn(text) }),
     });
     expect(response.status).toBe(200);
     const { tollgate } = (await response.json()) as { tollgate: { attempts: { model: string }[] } };

@@ -11,6 +11,12 @@ import { readText, sentText } from "../../src/chat/prompt-text.ts";
 import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
+import { extractPage } from "../../src/composites/pages/extract-page.ts";
+import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
+import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
+import { locationsIn } from "../../src/composites/pages/site-locations.ts";
+import { matchesGlob } from "../../src/composites/pages/site-map.ts";
+import { yieldOf } from "../../src/composites/pages/yield.ts";
 import { identifierIn, nameWithCompany, profileUrl } from "../../src/composites/people/identifier.ts";
 import { nameOf, plainWords } from "../../src/composites/people/person-query.ts";
 import { attachment } from "../../src/files/content-headers.ts";
@@ -437,6 +443,60 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const header = many(size, (at) => `b-${at}`).join(",");
       return () => readBetas(header);
+    },
+  },
+  {
+    file: "src/composites/pages/extract-page.ts",
+    what: "tags that never end, in a page full of marks of captchas",
+    size: 200_000,
+    of: (size) => {
+      const html = `${"data-sitekey ".repeat(size / 10)}${"<div ".repeat(size)}`;
+      return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: false });
+    },
+  },
+  {
+    file: "src/composites/pages/page-tasks.ts",
+    what: "bytes whose head names charsets",
+    size: 2_000_000,
+    of: (size) => {
+      const page = { bytes: Buffer.from("charset=".repeat(size / 8)), contentType: "text/html" };
+      return () => decodedPage(page);
+    },
+  },
+  {
+    file: "src/composites/pages/robots.ts",
+    what: "many agents, many rules, and an address that nearly fits them",
+    size: 20_000,
+    of: (size) => {
+      const text = `${"User-agent: x\n".repeat(size)}User-agent: *\n${"Disallow: /a*b\n".repeat(300)}${"Disallow: /a\n".repeat(size)}`;
+      return () => robotsAsker(readRobots(text, "Tollgate"))("https://a.example/aaaa");
+    },
+  },
+  {
+    file: "src/composites/pages/site-locations.ts",
+    what: "locations that say nothing",
+    size: 200_000,
+    of: (size) => {
+      const map = "<loc>   ".repeat(size);
+      return () => locationsIn(map);
+    },
+  },
+  {
+    file: "src/composites/pages/site-map.ts",
+    what: "a pattern of stars",
+    size: 200_000,
+    of: (size) => {
+      const text = "a".repeat(size);
+      return () => matchesGlob(`${"*a".repeat(50)}*b`, text);
+    },
+  },
+  {
+    file: "src/composites/pages/yield.ts",
+    what: "a text of marks and of links without words",
+    size: 1_000_000,
+    of: (size) => {
+      const content = `${" #".repeat(size)}${"[](".repeat(size)}`;
+      return () => yieldOf({ content, title: null, facts: null, status: 200 });
     },
   },
 ];

@@ -2,20 +2,13 @@
 
 type ByFile = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** They are judged anew, and taken from here, with the rewriting of how pages are read. */
-const PAGES = "reads pages, whose text is to be cut and read in a worker";
+const PAGES = "reads a text of at most 1,200 characters and a title of 500";
 
 export const EXCEPTIONS: ByFile = {
   "src/chat/media.ts": {
     "/^data:([^;,]{0,100})[^,]{0,100};base64,/i": "anchored, and of two bounded repetitions",
   },
-  "src/composites/pages/extract-page.ts": {
-    "/\\s*\\n\\s*/g": PAGES,
-    "/<(\\/?)([a-z][a-z0-9-]*)[^>]*?(\\/?)>/gi": PAGES,
-  },
   "src/composites/pages/wall-words.ts": {
-    "/<(div|main|section|app-root|my-app)\\b[^>]*\\bid=[\"']?(root|app|__next|__nuxt|__gatsby|___gatsby|svelte|application|main-app|react-root|q-app|ember-app)[\"']?[^>]*>\\s*(<!--[^>]*-->\\s*)?<\\/\\1>|<(app-root|my-app|ion-app)\\b[^>]*>\\s*<\\/\\4>/i":
-      PAGES,
     "/(enable|requires?|turn on|need|without|doesn('|’)t work[a-z ]*) (to enable )?java ?script|java ?script (is |must be |to be )?(disabled|enabled|required|aktivieren|erforderlich)|javascript (aktivieren|erforderlich|activer|necesario|requerido)|(activez|activar|activa|habilite|habilita|attiva(re)?|włącz|aktivera|aktiver|ota) javascript|javascript('?i|'ı)? etkinleştir|(включите|увімкніть|вимкнено|отключен) javascript|(启用|啟用|开启)\\s?java ?script|javascript\\s?(を有効|を有効に|를 활성화|사용)|^(loading|please wait|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)[\\s.…]*$/i":
       PAGES,
     "/δεν είστε ρομπότ|δεν είμαι ρομπότ|(άρνηση|απαγορεύ\\S+|δεν επιτρέπεται) (η )?πρόσβασ|ότι είστε άνθρωπος|συνδεθείτε για|έλεγχος ασφαλείας/i":
@@ -25,8 +18,6 @@ export const EXCEPTIONS: ByFile = {
     "/\\bnu (ești|sunteți|sunt) (un )?robot|acces (interzis|refuzat|blocat)|că ești om|autentific\\S+ pentru|verificare de securitate/i":
       PAGES,
     "/(you('| a)re|are you|is) (not )?a (robot|bot)\\b|\\bnot a (robot|bot)\\b|(prove|verify|confirm)[a-z ]{0,30} (you('| a)re )?(a )?(human|person)|human verification|security (check|verification)/i":
-      PAGES,
-    '/\\b_?cf[-_]chl[-_]|\\/cdn-cgi\\/challenge-platform\\/h\\/|id="px-captcha"|_pxAppId|captcha-delivery\\.com|_Incapsula_Resource|awsWafCookieDomainList|gokuProps|\\/akam-sw|sec-if-cpt-container|kpsdk|ak-challenge|ddos-guard\\/js-challenge|geo\\.captcha|data-sitekey[^>]*data-callback="?(?:onCaptcha|captchaPassed)/i':
       PAGES,
   },
   "src/sandbox/dialects/images.ts": {

@@ -183,13 +183,15 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   return { content: written(part, format), title, links, facts: { visibleChars, scripted, walled } };
 }
 
+/** A text without blank lines, and with blanks once. */
+function linesOf(text: string): string {
+  const lines = text.split("\n").map((line) => line.replace(/\s+/g, " ").trim());
+  return lines.filter((line) => line !== "").join("\n");
+}
+
 function written(part: PageElement, format: ExtractOrder["format"]): string {
   if (format === "html") return withoutHandlers(part).innerHTML.trim();
-  if (format === "text")
-    return (part.textContent ?? "")
-      .replace(/[ \t\r\f]+/g, " ")
-      .replace(/\s*\n\s*/g, "\n")
-      .trim();
+  if (format === "text") return linesOf(part.textContent ?? "");
   return turndown.turndown(part as unknown as TurndownService.Node).trim();
 }
 

@@ -10,10 +10,18 @@ export interface NumberedPosting extends PostingRow {
   readonly day: number | null;
   /** Whether it counts toward the account's inference cap. */
   readonly inference: boolean;
+  /** The windows beside the store's own that it has moved, in their short form; null: none. */
+  readonly windows: string | null;
 }
 
 /** Postings as those who ask for transactions see them. */
-export function shownPosting({ number: _, day: __, inference: ___, ...row }: NumberedPosting): PostingRow {
+export function shownPosting({
+  number: _,
+  day: __,
+  inference: ___,
+  windows: ____,
+  ...row
+}: NumberedPosting): PostingRow {
   return row;
 }
 
@@ -31,11 +39,15 @@ export interface ArchiveSums {
   readonly absorbed: number;
   /** The time of the latest. */
   readonly latestMs: number;
-  /** What was charged and absorbed, by key, day and whether it counts as inference. */
+  /** What was charged and absorbed, by key, day, whether it counts as inference, and windows. */
   readonly days: readonly {
     readonly keyId: string;
     readonly day: number;
     readonly inference: boolean;
+    readonly windows: string | null;
+    /** What was not charged of our cost, and what was charged above it. */
+    readonly unpaid: number;
+    readonly margin: number;
     readonly charged: number;
     /** Of the postings from `absorbedFrom` on. */
     readonly absorbed: number;

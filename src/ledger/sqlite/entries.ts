@@ -14,6 +14,8 @@ import { UsageTally } from "../usage/tally.ts";
 export interface PostingPlace {
   readonly day: number | null;
   readonly inference: boolean;
+  /** The windows beside the store's own that it has moved, in their short form; null: none. */
+  readonly windows: string | null;
   readonly beforeOfAccount: number | null;
   readonly beforeOfKey: number | null;
 }
@@ -45,6 +47,7 @@ export interface HoldSql {
   asked: string;
   idempotency_key: string | null;
   created_at: number;
+  windows: string | null;
 }
 
 export interface IdempotencyRow {
@@ -82,6 +85,7 @@ export interface PostingSql {
   tags: string | null;
   day: number | null;
   inference: number;
+  windows: string | null;
   before_of_account: number | null;
   before_of_key: number | null;
 }
@@ -102,6 +106,7 @@ type ExaminedSql = readonly [
   inference: number,
   beforeOfAccount: number | null,
   beforeOfKey: number | null,
+  windows: string | null,
 ];
 
 /** More than a number counts exactly. */
@@ -155,7 +160,7 @@ export class EntryTables {
         hold.leaseMs,
       ],
       ...[hold.onExpire, hold.effect, hold.parentId, hold.requestId, hold.operation, hold.asked],
-      ...[hold.idempotencyKey, hold.createdAtMs],
+      ...[hold.idempotencyKey, hold.createdAtMs, hold.windows.text || null],
     );
   }
 
@@ -195,7 +200,7 @@ export class EntryTables {
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
       ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
       ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
-      ...[legsText(row.legs), tagsText(row.tags)],
+      ...[legsText(row.legs), tagsText(row.tags), row.windows],
     );
     const number = Number(lastInsertRowid);
     this.#tally.add(row, number);
@@ -236,6 +241,7 @@ export class EntryTables {
       inference: row[12] === 1,
       beforeOfAccount: row[13],
       beforeOfKey: row[14],
+      windows: row[15],
     };
   }
 
@@ -286,7 +292,7 @@ function prepare(database: DatabaseSync) {
   return {
     holds: database.prepare("SELECT * FROM hold"),
     hold: database.prepare("SELECT * FROM hold WHERE hold_id = ?"),
-    insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     updateHold: database.prepare("UPDATE hold SET amount = ?, accrued = ?, lease_ms = ? WHERE hold_id = ?"),
     deleteHold: database.prepare("DELETE FROM hold WHERE hold_id = ?"),
     endOf: database.prepare(
@@ -308,8 +314,8 @@ function prepare(database: DatabaseSync) {
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
          price_version, reference, reason, before_of_account, before_of_key, legs,
-         tags)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         tags, windows)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
@@ -317,7 +323,7 @@ function prepare(database: DatabaseSync) {
     examined: asArrays(
       database.prepare(
         `SELECT transaction_id, kind, account_id, key_id, created_at, amount, charged_cents, upstream, absorbed, reference, legs,
-           day, inference, before_of_account, before_of_key FROM posting WHERE seq = ?`,
+           day, inference, before_of_account, before_of_key, windows FROM posting WHERE seq = ?`,
       ),
     ),
     idempotency: database.prepare(

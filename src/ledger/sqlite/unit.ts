@@ -73,6 +73,7 @@ function operationsOn(state: LedgerState) {
       return posting !== null && (accountId === null || posting.accountId === accountId) ? posting : null;
     },
     transactions: (query: PostingQuery) => listTransactions(state, query),
+    spentToday: bind(admin.spentToday),
     totals: (_: null): LedgerTotals => {
       let held = 0;
       for (const hold of state.holds.values()) held += hold.amount;

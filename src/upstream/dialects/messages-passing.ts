@@ -59,6 +59,9 @@ function changesOf(body: Json, context: ChatContext, maybeSealed: boolean): Json
   changes.stream = context.stream ? true : undefined;
   const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
   if (thinking !== null) changes.thinking = thinking;
+  // A model that thinks in any case refuses to be told not to.
+  const told = thinking ?? body.thinking;
+  if (wire.reasoning === "effort-always" && isRecord(told) && told.type === "disabled") changes.thinking = undefined;
   if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {
     changes.messages = openedMessages(body.messages, context.seal);
   }

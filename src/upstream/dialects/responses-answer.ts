@@ -3,6 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import { callName } from "./call-names.ts";
+import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
@@ -64,5 +65,6 @@ export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer
   if (end === null) return malformed(`the answer's status is ${wordOf(json.status) || "missing"}`);
   const empty = blocks.some(gives) ? null : emptiness(end.reason, end.native);
   const answer = { choices: [{ index: 0, blocks, ...end }], usage: usageOf(json.usage) };
-  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
+  const upstreamCostNano = upstreamCostFrom(json.usage, context);
+  return { answer, upstreamCostNano, ...(empty === null ? {} : { empty }) };
 }

@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { PassedAnswer } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
 import { malformed } from "../vendor-failure.ts";
-import { readError } from "./chat-completions-wire.ts";
+import { readError, upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
 
@@ -125,7 +125,8 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   const usage = usageOf(json.usage);
   tellUnpriced(json, context);
   const body = adopted(json, output, context.passed?.());
-  return { body, usage, upstreamCostNano: null, text, ...(empty === null ? {} : { empty }) };
+  const upstreamCostNano = upstreamCostFrom(json.usage, context);
+  return { body, usage, upstreamCostNano, text, ...(empty === null ? {} : { empty }) };
 }
 
 const DELTA = ".delta";
@@ -267,6 +268,8 @@ class PassingReader implements StreamReader {
     const response = isRecord(data.response) ? data.response : {};
     const usage = usageOf(response.usage);
     if (usage !== null) this.#out.usage(usage);
+    const costNano = upstreamCostFrom(response.usage, this.#context);
+    if (costNano !== null) this.#out.upstreamCost(costNano);
     const end = endOf(response, hasCalls(response.output));
     if (end === null) return this.#out.fail(unended(response));
     const items: readonly unknown[] = Array.isArray(response.output) ? response.output : [];

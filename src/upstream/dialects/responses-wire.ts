@@ -20,8 +20,9 @@ export function usageOf(usage: unknown): TokenUsage | null {
   const prompt = countOf(usage.input_tokens);
   const outputTokens = countOf(usage.output_tokens);
   if (prompt + outputTokens === 0) return null;
-  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens));
-  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(input.cache_write_tokens));
+  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens ?? input.cache_read_input_tokens));
+  const written = countOf(input.cache_write_tokens ?? input.cache_creation_input_tokens);
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, written);
   return {
     inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
     cacheReadTokens,

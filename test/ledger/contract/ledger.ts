@@ -5,6 +5,7 @@ import { nano, ZERO } from "../../../src/money.ts";
 import { CENT, charge, holdRequest, newAccount, postRequest } from "../requests.ts";
 import type { TestStore } from "../store.ts";
 import { booksContract } from "./books.ts";
+import { broughtContract } from "./brought.ts";
 import { idempotencyContract } from "./idempotency.ts";
 import { keptContract } from "./kept.ts";
 import { legsContract } from "./legs.ts";
@@ -217,6 +218,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
     idempotencyContract(stage);
     booksContract(stage);
     windowsContract(stage);
+    broughtContract(stage);
     strictContract(stage);
     legsContract(stage);
     keptContract(stage);
