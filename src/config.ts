@@ -232,6 +232,8 @@ export const SETTINGS = {
     "Memory for all long request bodies at once, in MiB; beyond it callers are told 503",
   ),
   accountBodiesBytesMax: setting("ACCOUNT_BODIES_MIB", "64", mebibytes(), "The same of one account, beyond it 429"),
+  answersBytesMax: setting("ANSWERS_MIB", "256", mebibytes(), "Memory for all answers that wait to be read, in MiB"),
+  accountAnswersBytesMax: setting("ACCOUNT_ANSWERS_MIB", "64", mebibytes(), "Of one account or address, beyond it 503"),
   addressRequestsPerMinute: setting(
     "ADDRESS_REQUESTS_PER_MINUTE",
     "120",

@@ -41,6 +41,8 @@ export interface Reply {
   readonly closed: boolean;
   /** Calls `listener` once if the client leaves before the end. */
   onGone(listener: () => void): void;
+  /** Says in whose name the answer's memory is counted while its client does not take it. */
+  belongTo(owner: string): void;
   /** Adds a header to whatever head is written later. */
   header(name: string, value: string): void;
   /** Writes the head of a streamed answer; of one whose length is known, exactly so many bytes must follow. */

@@ -272,6 +272,12 @@ export const ERRORS = {
     message: "{whose} request bodies take {limit_mib} MiB at once already.",
     hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
   },
+  answers_in_flight: {
+    status: 503,
+    retry: true,
+    message: "{whose} answers that wait to be read take {limit_mib} MiB already.",
+    hint: "Read the answers that were asked for, or close their connections; then wait for Retry-After. Nothing was charged.",
+  },
   idempotency_mismatch: {
     status: 422,
     retry: false,
@@ -289,6 +295,12 @@ export const ERRORS = {
     retry: true,
     message: "{limit} calls of this account are already in flight.",
     hint: "Wait for one of them to end.",
+  },
+  too_many_streams: {
+    status: 429,
+    retry: true,
+    message: "{limit} event streams of this account are open here already.",
+    hint: "Close one of them, or poll: the same call without `Accept: text/event-stream` answers at once.",
   },
   session_busy: {
     status: 429,

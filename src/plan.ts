@@ -97,6 +97,8 @@ export interface KeptHoldSpec {
   readonly onExpire: "void" | "post-accrued";
   /** The kind of work that goes on with it. */
   readonly job: string;
+  /** The action that launches it, `<service>/<action>`: its charges are booked under that. */
+  readonly action: string;
   /** What that needs to begin, as JSON can write it. */
   readonly start: unknown;
   /** What the caller has called it. */
@@ -169,6 +171,8 @@ export interface Plan {
   /** The status of `upstream_error` when every route failed, and when time ran out. */
   readonly failedStatus: number;
   readonly timedOutStatus: number;
+  /** Its status when limits of providers were all that kept every route from answering. Default: as for any failure. */
+  readonly limitedStatus?: number;
   /** A caller who leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
   readonly whenCallerLeaves: "abort" | "finish";
   /** What the answer cost. `left`: it did not come to its end, and what was delivered is paid. */

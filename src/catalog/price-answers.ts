@@ -12,6 +12,7 @@ import type {
   TokenRates,
 } from "./catalog.ts";
 import { findEither, findTier, tierName } from "./find-model.ts";
+import { modelFacts, tierFacts, unitFacts } from "./model-facts.ts";
 import { blendOf, dearest } from "./price.ts";
 import { unitPriceText } from "./unit-price.ts";
 
@@ -86,6 +87,7 @@ function modelRow(model: Sold, catalog: Catalog) {
     created: createdOf(model.sale),
     owned_by: model.slug.split("/")[0],
     kind: model.kind,
+    ...modelFacts(model, catalog),
     /** Whether somebody is configured to serve it to whoever asks. */
     available: model.offers.length > 0,
     sandbox: inSandbox(model, catalog),
@@ -105,6 +107,7 @@ function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, cata
     created: createdOf(sale),
     owned_by: slug.split("/")[0],
     kind,
+    ...unitFacts(slug, kind),
     available: offers.length > 0,
     sandbox: (catalog.unitModel(kind, slug, { sandbox: true })?.offers.length ?? 0) > 0,
     pricing: unitPriceText(sale),
@@ -114,7 +117,7 @@ function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, cata
 }
 
 /** What a tier leads to for an audience, in order. A place for the operator's own server counts once he names its model. */
-function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
+export function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
   const known = new Set(catalog.models(audience).map(({ slug }) => slug));
   return models
     .map((slug) => catalog.model(slug, audience))
@@ -138,6 +141,7 @@ function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
       created: createdOf(price),
       owned_by: "core",
       kind: "tier",
+      ...tierFacts(tierName(tier), [first, ...rest], catalog),
       description: tier.purpose,
       /** In the order in which they are tried; those that nobody is configured to serve are left out. */
       candidates: served.map(({ slug }) => slug),

@@ -1,4 +1,5 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
+import { allowedModel, allowedPricing } from "../accounts/allowed-models.ts";
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
 import { keptJson } from "../catalog/kept-by-audience.ts";
@@ -19,11 +20,13 @@ import { unitEndpoints } from "./unit-endpoints.ts";
 export interface PriceAnswers {
   models(audience: Audience): ModelList;
   /** By any name that a call may give it. */
-  model(name: string, audience: Audience): ModelRow | GatewayError;
-  pricing(audience: Audience): object;
+  model(name: string, audience: Audience): AnyModelRow | GatewayError;
+  pricing(audience: Audience): Priced;
 }
 
-type ModelList = { readonly data: readonly ModelRow[] };
+type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean };
+type ModelList = { readonly data: readonly AnyModelRow[] };
+type Priced = Parameters<typeof allowedPricing>[0];
 
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const paid = { ...PAID, errors: chatErrors } as const;
@@ -53,15 +56,25 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers, counts: Fre
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
-      const list = answers.models(seenBy(caller));
-      if (!request.headers.has(VERSION_HEADER)) return listText(list);
-      return asksForPage(request.query) ? modelPageJson(list.data, request.query) : otherListText(list);
+      const all = answers.models(seenBy(caller));
+      const isOther = request.headers.has(VERSION_HEADER);
+      const isForAll = caller === null || caller.allows.models === null;
+      const list = isForAll ? all : { ...all, data: all.data.map((row) => allowedModel(row, caller.allows)) };
+      if (isOther && asksForPage(request.query)) return modelPageJson(list.data, request.query);
+      // What is the same for everybody is written once.
+      if (isForAll) return isOther ? otherListText(all) : listText(all);
+      return isOther ? modelListJson(list.data) : list;
     }),
     free("/models/{slug...}", ({ request, caller }) => {
-      const row = answers.model(request.params.slug ?? "", seenBy(caller));
+      const known = answers.model(request.params.slug ?? "", seenBy(caller));
+      const row = known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
       return row instanceof GatewayError || !request.headers.has(VERSION_HEADER) ? row : modelJson(row);
     }),
-    free("/pricing", ({ caller }) => pricesText(answers.pricing(seenBy(caller)))),
+    free("/pricing", ({ caller }) => {
+      const prices = answers.pricing(seenBy(caller));
+      const isForAll = caller === null || caller.allows.models === null;
+      return isForAll ? pricesText(prices) : allowedPricing(prices, caller.allows);
+    }),
     ...messagesEndpoints(deps, counts),
   ];
 }

@@ -151,6 +151,7 @@ export function embeddingsPlan(
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,
+    limitedStatus: 429,
     whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };

@@ -18,6 +18,7 @@ import { maxCostOf } from "../wires/max-cost.ts";
 import { conversationKey, goesOn } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
+import { notTaken } from "./not-taken.ts";
 import { type Placed, placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
@@ -73,6 +74,8 @@ const NEVER_MOVED = { size: 0, routeOf: () => null };
 interface Make {
   readonly deps: ChatDeps;
   readonly read: ModelRequest;
+  /** Whose catalog is looked at for others that could. */
+  readonly sandbox: boolean;
   readonly requestId: string;
   readonly account: string | undefined;
   readonly conversation: () => string;
@@ -142,7 +145,7 @@ function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)
 function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitModel | string {
   const { read } = make;
   const partTokens = partTokensMax(read.shape, model.parts, model.contextTokens);
-  if (partTokens === null) return `${model.slug} does not take the kinds of content in ${read.promptField}`;
+  if (partTokens === null) return notTaken(model, read, { catalog: make.deps.catalog(), sandbox: make.sandbox });
   const outputTokensMax = outputTokensMaxOf(read.output, model);
   const made = candidatesOf(model, firstTokenMsMax, outputTokensMax, make);
   const candidates = made.filter((one) => typeof one !== "string");
@@ -263,6 +266,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     conversation,
     id,
     createdS,
+    sandbox: call.audience.sandbox,
     unfit: isTraced ? [] : null,
   };
   const fits = fitModels(resolved.models, make);
@@ -319,6 +323,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,
+    limitedStatus: 429,
     // Who asks again under the same key wants the answer that was left, not another one.
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {

@@ -196,6 +196,7 @@ function planOf<Body>(
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,
+    limitedStatus: 429,
     whenCallerLeaves: endpoint.whenCallerLeaves,
     async cost(served, reading) {
       const fit = fits.get(served);

@@ -32,6 +32,7 @@ function edge(config: Config, deps: DoorDeps) {
     spillFolder: config.dataDir,
     screen: (request, endpoint, body) => screen(request, endpoint, body, deps),
     bodies: deps.bodies,
+    answers: deps.answers,
     handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
     refuse: (request, reply, error, errors) => refuseAtEdge(request, reply, error, { errors, deps }),
   } satisfies Partial<HttpOptions>;

@@ -28,6 +28,7 @@ export const STREAM_HEADERS = ["range", "if-range"] as const;
 
 /** Those kept of requests that can have a body. */
 export const BODY_HEADERS = [
+  "accept",
   "content-type",
   "content-length",
   "content-encoding",

@@ -5,6 +5,7 @@ import type { CallWindows } from "../kernel/windows.ts";
 import type { Ledger } from "../ledger/model/ledger.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
+import type { JobRecord } from "./job-record.ts";
 
 export interface JobsDeps {
   readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
@@ -18,4 +19,6 @@ export interface JobsDeps {
   /** Calls of actions within a job. */
   innerCalls(outer: OuterCall): CountedCalls;
   onBroken(error: unknown, jobId: string): void;
+  /** The record of a job that runs here has been written. */
+  onWritten(job: JobRecord): void;
 }

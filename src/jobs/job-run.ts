@@ -58,6 +58,7 @@ export class JobRun implements RunningJob {
       records: deps.records,
       legs: () => this.#calls.legs(),
       onLost: () => this.#stop.abort(),
+      onWritten: (job) => deps.onWritten(job),
     });
     const { clock } = deps;
     this.#movedMs = clock.elapsedMs();

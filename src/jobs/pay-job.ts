@@ -23,7 +23,7 @@ export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | nu
 
 /** Charges the hold that a job has just now. */
 export async function postHold(
-  { hold, legs, kind, payer, tags = [] }: JobRecord,
+  { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,
   { ledger, observer }: PayDeps,
 ): Promise<number | null> {
@@ -34,7 +34,7 @@ export async function postHold(
     upstreamNano: add(upstreamOf(legs), ofServed),
     absorbReason: "usage_above_hold",
     provider: served?.provider ?? "tollgate",
-    served: served?.action ?? kind,
+    served: served?.action ?? action,
     usage: null,
     estimated: false,
     priceVersion: kind,

@@ -199,8 +199,20 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
-  held: { type: "gauge", name: "tollgate_held_usd", help: "Money in open holds", labels: [], merge: "highest" },
-  spent: { type: "gauge", name: "tollgate_spent_usd", help: "All that was ever charged", labels: [], merge: "highest" },
+  held: {
+    type: "gauge",
+    name: "tollgate_held_usd",
+    help: "Money in open holds; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+    merge: "highest",
+  },
+  spent: {
+    type: "gauge",
+    name: "tollgate_spent_usd",
+    help: "All that was ever charged; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+    merge: "highest",
+  },
   spoolDepth: {
     type: "gauge",
     name: "tollgate_spool_depth",
@@ -220,6 +232,12 @@ export const METRICS = {
     help: "How late postings are on their way from Redis to the archive; alarm above five minutes",
     labels: [],
     merge: "highest",
+  },
+  answersWaiting: {
+    type: "gauge",
+    name: "tollgate_answers_waiting_bytes",
+    help: "Memory of answers that wait for their clients to read them; ANSWERS_MIB is its bound",
+    labels: [],
   },
   jobsRunning: {
     type: "gauge",

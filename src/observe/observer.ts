@@ -17,6 +17,8 @@ export interface MoneyTotals {
   readonly heldNano: Nano;
   /** As text: more than a number counts exactly. */
   readonly spentNano: string;
+  /** The part of it that is play money of sandbox accounts. */
+  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
 /** A route that rests after failures, and may be asked again later. */
@@ -53,6 +55,7 @@ export interface ScrapeSource {
   /** How late postings are on their way to the archive; null where another process moves them. */
   archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
+  answersWaitingBytes?(): number;
   jobs?(): JobsRunning;
   sessions?(): SessionsOpen;
   disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
@@ -89,6 +92,8 @@ export interface ObserverOptions {
   readonly isKnown: (name: string) => boolean;
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
+  /** Hears why gauges could not be read. Default: it is logged. */
+  readonly onUnread?: (error: unknown) => void;
   /** Hears of each request that has ended. */
   readonly onEnd?: (record: RequestRecord) => void;
 }
@@ -109,6 +114,7 @@ function longestHolds(): () => number {
 
 export function createObserver(options: ObserverOptions): Observer {
   const { clock, log, isKnown, otelName = (provider) => provider, onEnd } = options;
+  const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
@@ -130,6 +136,7 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.spoolOldest.set(spool.oldestMs / 1000);
     }
     if (source.archiveBehindMs) metrics.archiveBehind.set((source.archiveBehindMs() ?? 0) / 1000);
+    if (source.answersWaitingBytes) metrics.answersWaiting.set(source.answersWaitingBytes());
     const jobs = source.jobs?.();
     if (jobs) {
       metrics.jobsRunning.set(jobs.running);
@@ -153,8 +160,11 @@ export function createObserver(options: ObserverOptions): Observer {
     if (!totals) return;
     metrics.accounts.set(totals.accounts);
     metrics.holdsOpen.set(totals.holdsOpen);
-    metrics.held.set(totals.heldNano / NANO_PER_USD);
-    metrics.spent.set(Number(totals.spentNano) / NANO_PER_USD);
+    const { heldNano, spentNano, play } = totals;
+    metrics.held.labels({ sandbox: "0" }).set((heldNano - play.heldNano) / NANO_PER_USD);
+    metrics.held.labels({ sandbox: "1" }).set(play.heldNano / NANO_PER_USD);
+    metrics.spent.labels({ sandbox: "0" }).set(Number(BigInt(spentNano) - BigInt(play.spentNano)) / NANO_PER_USD);
+    metrics.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
   }
 
   return {
@@ -196,7 +206,7 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.inFlight.set(inFlight);
       metrics.longestHold.set(longestHold());
       for (const source of sources) {
-        await readGauges(source).catch((error: unknown) => log.logger.warn({ err: error }, "gauges not read"));
+        await readGauges(source).catch(onUnread);
       }
       return metricsText(metrics, registry);
     },

@@ -22,6 +22,8 @@ import { foreignId, keepIssued } from "./vendor-ids.ts";
 
 const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
+/** A little more than events go on. */
+const EVENTS_MS_MAX = 3_660_000;
 /** Whoever goes on with a kept hold renews it several times in this time. */
 export const KEPT_LEASE_MS = 1_800_000;
 /** The whole may take a little longer than its attempts: they end by themselves, and say more than a deadline. */
@@ -115,14 +117,15 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
 function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
-  const { msMax = LOCAL_MS_MAX } = local;
+  const { msMax = LOCAL_MS_MAX } = order.eventBytes === undefined ? local : { msMax: EVENTS_MS_MAX };
   const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
   return {
     candidates: [candidate],
     offeredBy: () => null,
     route: retrying(candidate),
     wholeMsMax: msMax + WHOLE_MS_MORE,
-    whenCallerLeaves: "finish",
+    // What is free and changes nothing is done for whoever waits for it.
+    whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
   };
@@ -151,6 +154,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
     leaseMs: KEPT_LEASE_MS,
     onExpire,
     job: launches.job,
+    action: action.id,
     start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
@@ -178,7 +182,7 @@ export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunD
   return {
     operation: "run",
     asked: action.id,
-    streamed: false,
+    streamed: order.eventBytes !== undefined,
     quote: quoteOf(quoteNanoOf(call, order), () => ZERO),
     whilePaused: isFree(action.facts.price),
     tags: order.tags ?? [],
@@ -214,7 +218,7 @@ export async function actionPlan(
   const plan: Plan = {
     operation: "run",
     asked: action.id,
-    streamed: false,
+    streamed: order.eventBytes !== undefined,
     effect,
     quote: quoteOf(quoteNano, upstreamNanoMax),
     hold: holdOf(call, order, payer),

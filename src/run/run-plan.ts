@@ -3,6 +3,7 @@
 import type { FramedOpenPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { callTags } from "../wires/call-tags.ts";
+import { EVENTS_PREAMBLE, eventBytes, eventsFrame, wantsEvents } from "../wires/envelope/events.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { openActionPlan } from "./action-plan.ts";
@@ -17,18 +18,20 @@ export function runPlan({ request, audience }: PlanCall, deps: RunDeps): FramedO
   if (idempotency instanceof GatewayError) return idempotency;
   const tags = callTags(request);
   if (tags instanceof GatewayError) return tags;
+  const isTold = call.action.local?.events !== undefined && wantsEvents(request.headers.get("accept"));
   const plan = openActionPlan(
     call,
     {
       id: request.id.replace(/^req_/, "tx_"),
       requestId: request.id,
       sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
-      preamble: PREAMBLE,
+      ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble: PREAMBLE }),
       maxCostNano: call.maxCostNano,
       idempotency,
       tags,
+      allows: audience.allows,
     },
     deps,
   );
-  return { plan, frame: envelopeFrame, keepAliveMs: null };
+  return { plan, frame: isTold ? eventsFrame : envelopeFrame, keepAliveMs: null };
 }

@@ -5,6 +5,7 @@ import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { Paying } from "../kernel/key-pays.ts";
 import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
+import type { AnswerBytes } from "../limits/answer-bytes.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, OpenPlan, Plan } from "../plan.ts";
@@ -29,6 +30,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   /** The same without counting it. */
   peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
+  /** What answers take of memory that wait for their clients. */
+  readonly answers: AnswerBytes;
   /** Null: whoever calls needs a key. */
   readonly stranger: StrangerDoor | null;
   draining(): boolean;

@@ -2,6 +2,7 @@
 import { goneError, isGone, retirementHeaders, retirementOf } from "../catalog/retirement.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
 import { type Answering, addHeaders } from "./answering.ts";
@@ -69,6 +70,8 @@ async function answer(
       if (unpaid !== null) return unpaid;
     }
   }
+  const noRoom = answerFor(caller, request, endpoint, answering, deps);
+  if (noRoom !== null) return noRoom;
   if ("plan" in endpoint) {
     const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
     if (unfit !== null) return unfit;
@@ -85,6 +88,19 @@ async function answer(
   const answered = await ("stream" in endpoint ? endpoint.stream : endpoint.answer)({ request, caller });
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
+}
+
+/** From here on the answer's memory is counted as the caller's. Not null: too many of its answers wait for their clients already. */
+function answerFor(
+  caller: Caller | null,
+  { address }: GatewayRequest,
+  { auth, watch }: Endpoint,
+  { reply }: Answering,
+  { answers }: ServeDeps,
+): GatewayError | null {
+  const owner = caller === null ? addressWindowKey(address) : caller.payer.id;
+  reply.belongTo(owner);
+  return auth === "admin" || watch === true ? null : answers.refusal(owner);
 }
 
 /** Megabytes are taken of nobody who could not go on to pay for them. */

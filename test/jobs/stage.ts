@@ -127,6 +127,7 @@ export function openJobs(
         leaseMs: HOLD_LEASE_MS,
         onExpire: "void",
         job,
+        action: `core/${job}`,
         start,
         sandboxFault: null,
         chain: { firstId: holdId, keyId, asked: "core/stepping", slots: [], onExpire: "void" },

@@ -222,7 +222,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
       ...["deepseek", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
       ...["bedrock-open", "cohere", "perplexity"],
     ] as Row[],
-    /does not take the kinds of content/,
+    /does not take content of kind/,
   ],
   // Nobody but Claude could have made its signature, and this one was made up.
   [/^the history of Claude/, CLAUDES, /Invalid `signature`/],
@@ -256,7 +256,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
       ],
       ...["bedrock-open", "cohere", "perplexity"],
     ] as Row[],
-    /does not take the kinds of content/,
+    /does not take content of kind/,
   ],
 ];
 

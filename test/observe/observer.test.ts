@@ -271,6 +271,7 @@ describe("at a scrape", () => {
         holdsOpen: 2,
         heldNano: nano(5_000_000_000),
         spentNano: "1500000000",
+        play: { heldNano: nano(1_000_000_000), spentNano: "500000000" },
       }),
       spool: () => ({ depth: 4, oldestMs: 1_500 }),
       archiveBehindMs: () => 2_500,
@@ -282,8 +283,10 @@ describe("at a scrape", () => {
     expect(value(during, "tollgate_in_flight")).toBe(2);
     expect(value(during, "tollgate_accounts")).toBe(3);
     expect(value(during, "tollgate_holds_open")).toBe(2);
-    expect(value(during, "tollgate_held_usd")).toBe(5);
-    expect(value(during, "tollgate_spent_usd")).toBe(1.5);
+    expect(value(during, "tollgate_held_usd", { sandbox: "0" })).toBe(4);
+    expect(value(during, "tollgate_held_usd", { sandbox: "1" })).toBe(1);
+    expect(value(during, "tollgate_spent_usd", { sandbox: "0" })).toBe(1);
+    expect(value(during, "tollgate_spent_usd", { sandbox: "1" })).toBe(0.5);
     expect(value(during, "tollgate_spool_depth")).toBe(4);
     expect(value(during, "tollgate_spool_oldest_seconds")).toBe(1.5);
     expect(value(during, "tollgate_archive_behind_seconds")).toBe(2.5);

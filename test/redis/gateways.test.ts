@@ -245,6 +245,31 @@ it("without its Redis a gateway refuses what costs within a second, and goes on 
   expect(await balanceCents(account)).toEqual([8, 0]);
 });
 
+it("an outage of Redis is one line of the log at its begin and one at its end, and the gateway is not ready meanwhile", async () => {
+  const gateway = await hastyGateway();
+  const account = await first().account({ creditCents: 10 });
+  expect((await run(gateway, account.key, { q: "tea" })).status).toBe(200);
+  const notices = () =>
+    gateway.lines().flatMap((line) => (/"level":[56]0|the store/.test(line) ? [JSON.parse(line)] : []));
+  expect((await gateway.admin("GET", "/readyz")).status).toBe(200);
+  await redis.kill();
+  for (let at = 0; at < 20; at++) await run(gateway, account.key, { q: "tea" });
+  const { status, json } = await gateway.admin("GET", "/readyz");
+  expect([status, json.reason]).toEqual([503, expect.stringContaining("Redis")]);
+  await gateway.metricsText();
+  await redis.start();
+  await eventually(
+    () => (gateway.lines().some((line) => line.includes("the store is back")) ? true : undefined),
+    "its end",
+  );
+  expect(notices().map(({ msg }) => msg)).toEqual([
+    expect.stringContaining("the store is away"),
+    expect.stringContaining("the store is back"),
+  ]);
+  expect(notices()[0]).not.toHaveProperty("err");
+  expect((await gateway.admin("GET", "/readyz")).status).toBe(200);
+});
+
 it("keys that a gateway does not know while Redis is away are told so, not counted against their address", async () => {
   const gateway = await hastyGateway({ ADDRESS_REQUESTS_PER_MINUTE: "3" });
   const account = await first().account({ creditCents: 10 });

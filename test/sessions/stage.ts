@@ -233,6 +233,7 @@ export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = ST
           leaseMs: 1_800_000,
           onExpire: launches.onExpire ?? "void",
           job: launches.job,
+          action: "acme/create_session",
           start: launches.start?.({}, maxCostNano),
           sandboxFault: null,
           chain: {

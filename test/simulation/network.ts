@@ -132,9 +132,11 @@ export class Network {
   }
 
   records(gateway: number, owner: Owner): Records {
+    const get: Records["get"] = (kind, id) => this.send(gateway, owner, "get", operations.get(kind, id));
     return {
       put: (record) => this.send(gateway, owner, "put", operations.put(record)),
-      get: (kind, id) => this.send(gateway, owner, "get", operations.get(kind, id)),
+      get,
+      size: async (kind, id) => Buffer.byteLength((await get(kind, id))?.value ?? "") || null,
       delete: (kind, id) => this.send(gateway, owner, "delete", operations.delete(kind, id)),
       list: (kind, payer) => this.send(gateway, owner, "list", operations.list(kind, payer)),
       sweep: () => Promise.resolve(0),

@@ -1,4 +1,5 @@
 // One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
+
 import type { Clock } from "../../src/clock.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
@@ -8,6 +9,7 @@ import { type CallWindows, createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/ledger/sweep.ts";
+import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
 import type { Nano } from "../../src/money.ts";
 import type { Observer } from "../../src/observe/observer.ts";
 import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
@@ -170,6 +172,7 @@ export class GatewayProcess {
     const records = this.#network.records(this.#number, owner);
     this.#deps = {
       clock,
+      answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
       observer: this.#observer(),
       ledger: {
         ...metered,

@@ -1,4 +1,5 @@
 // The pipeline over a real store in a temporary folder, with an upstream that says what a test tells it to.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
+import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createObserver } from "../../src/observe/observer.ts";
@@ -194,6 +196,7 @@ export function scriptedDeps({
     records: stores.records,
     keptBytesMax: 16 * 1024 * 1024,
     leases: { keep() {}, release() {} },
+    answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
     health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
     keeper: {
       announce: () => Promise.reject(new Error("nothing is kept here")),

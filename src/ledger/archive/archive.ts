@@ -1,7 +1,7 @@
 // Where postings go when they leave Redis, in order and each exactly once. What is in the archive never changes and stays.
 import type { PostingRow } from "../../account-rows.ts";
 import { ZERO } from "../../money.ts";
-import type { Reports } from "../../usage-rows.ts";
+import type { ToldReports } from "../usage/reports.ts";
 
 /** A posting with its place: its number among its account's, from 1 on without a gap, and where its money is counted. */
 export interface NumberedPosting extends PostingRow {
@@ -56,7 +56,7 @@ export interface ArchiveSums {
   readonly faults: readonly (readonly [invariant: string, detail: string])[];
 }
 
-export interface Archive extends Reports {
+export interface Archive extends ToldReports {
   /** Made with the archive: a store of postings knows by it that this is the one it has given its postings to. */
   readonly id: string;
   /**

@@ -65,7 +65,7 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
 export function archiveOn(id: string, { query, append, close, dialect, ask }: ArchiveTable): Archive {
-  const books: AskReports = { tables: ARCHIVE_TABLES, dialect, linked: false, ask };
+  const books: AskReports = { tables: ARCHIVE_TABLES, dialect, linked: false, sandboxAccounts: null, ask };
 
   /** What is wrong with legs, which no query can add up in words that both databases understand. */
   async function legFaults(accountId: string, upTo: number): Promise<string[]> {

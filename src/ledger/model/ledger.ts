@@ -204,6 +204,8 @@ export interface LedgerTotals {
   /** As text: all accounts together may have more than a number counts exactly. */
   readonly spentNano: string;
   readonly absorbedNano: string;
+  /** The part of it that is play money of sandbox accounts. */
+  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
 /** What holds take and postings charge, and the credit that they are taken from. */

@@ -20,6 +20,7 @@ import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
 import { NO_ORIGIN, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
 import { ABOUT, accountKey, readAccount, secretKey, spentToday } from "./rows.ts";
+import { playSpent, sandboxAccounts } from "./sandbox-accounts.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
 import { readTotals } from "./totals.ts";
 
@@ -46,6 +47,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
   const copies = waitForCopies(link);
+  const playing = sandboxAccounts(link, archive);
+  const parts = { link, index, archive, playSpent: playSpent(archive, playing, () => clock.epochMs()) };
   let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
 
   async function account(accountId: string): Promise<AccountRow | null> {
@@ -254,12 +257,12 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     spentToday: (accountId, scopes) => spentToday(link, accountId, scopes, time().nowMs),
     async totals() {
       if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
-      const value = await readTotals({ link, index, archive }, totals?.value ?? null);
+      const value = await readTotals(parts, totals?.value ?? null);
       totals = { atMs: clock.elapsedMs(), value };
       return value;
     },
     // What is a minute old: whatever has moved to the archive.
-    usage: (query) => archive.usage(query),
+    usage: async (query) => archive.usage(query, query.sandbox === null ? [] : await playing(query)),
     search: (query) => archive.search(query),
     doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>

@@ -150,15 +150,18 @@ function credit(
   account.granted = nano(account.granted + entry.amountNano);
   account.clockMs = createdAtMs;
   state.accounts.changed(account);
-  account.lastPosting = state.entries.insertPosting({
-    ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
-    ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
-    ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false, windows: null },
-    ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
-    accountId: account.accountId,
-    createdAtMs,
-    ...entry,
-  });
+  account.lastPosting = state.entries.insertPosting(
+    {
+      ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
+      ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
+      ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false, windows: null },
+      ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
+      accountId: account.accountId,
+      createdAtMs,
+      ...entry,
+    },
+    account.kind === "sandbox",
+  );
 }
 
 function balance(account: AccountState): Nano {

@@ -112,6 +112,8 @@ type ExaminedSql = readonly [
 /** More than a number counts exactly. */
 interface Charged {
   spent: bigint;
+  /** Of it, by sandbox accounts. */
+  play: bigint;
   absorbed: bigint;
 }
 
@@ -132,7 +134,8 @@ export class EntryTables {
 
   #chargedStored(): Charged {
     const { spent, absorbed } = this.#sql.charged.get() as unknown as { spent: string; absorbed: string };
-    return { spent: BigInt(spent), absorbed: BigInt(absorbed) };
+    const { play } = this.#sql.play.get() as unknown as { play: string };
+    return { spent: BigInt(spent), play: BigInt(play), absorbed: BigInt(absorbed) };
   }
 
   /** Counts the transaction's postings in their sums; to be called before the commit. */
@@ -193,8 +196,8 @@ export class EntryTables {
     this.#sql.pruneIdempotency.run(nowMs, countMax);
   }
 
-  /** Writes a posting and answers its number. */
-  insertPosting(row: PlacedPosting): number {
+  /** Writes a posting and answers its number. `isPlay`: it is of a sandbox account. */
+  insertPosting(row: PlacedPosting, isPlay: boolean): number {
     const { lastInsertRowid } = this.#sql.insertPosting.run(
       ...[row.transactionId, row.kind, row.accountId, row.keyId, row.parentId, row.requestId, row.createdAtMs, row.day],
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
@@ -206,6 +209,7 @@ export class EntryTables {
     this.#tally.add(row, number);
     if (row.kind === "charge") {
       this.#charged.spent += BigInt(row.amountNano);
+      if (isPlay) this.#charged.play += BigInt(row.amountNano);
       this.#charged.absorbed += BigInt(row.absorbedNano);
     }
     return number;
@@ -278,7 +282,8 @@ export class EntryTables {
 
   totals() {
     const { accounts } = this.#sql.accountCount.get() as unknown as { accounts: number };
-    return { accounts, spentNano: String(this.#charged.spent), absorbedNano: String(this.#charged.absorbed) };
+    const { spent, play, absorbed } = this.#charged;
+    return { accounts, spentNano: String(spent), playNano: String(play), absorbedNano: String(absorbed) };
   }
 }
 
@@ -347,6 +352,7 @@ function prepare(database: DatabaseSync) {
       `SELECT CAST(COALESCE(SUM(amount), 0) AS text) AS spent, CAST(COALESCE(SUM(absorbed), 0) AS text) AS absorbed
          FROM usage_total WHERE kind = 'charge'`,
     ),
+    play: database.prepare("SELECT CAST(COALESCE(SUM(spent), 0) AS text) AS play FROM account WHERE kind = 'sandbox'"),
   };
 }
 

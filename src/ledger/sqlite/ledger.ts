@@ -23,6 +23,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     tables: LEDGER_TABLES,
     dialect: "sqlite",
     linked: true,
+    sandboxAccounts: "SELECT account_id FROM account WHERE kind = 'sandbox'",
     ask: ({ text, values }) => thread.ask(text, values),
   };
   let visit: Promise<DoctorReport> | null = null;
