@@ -23,16 +23,20 @@ const dropFields = [
   ...["reasoning_format", "top_k", "top_a", "min_p", "repetition_penalty"],
 ];
 
+const sampledUnlessThinking = { sampling: "unless-thinking" as const };
+
 const older: NonNullable<AdapterSpec["chat"]>["models"] = {
   "gpt-5.2": {
-    ...sized(400_000, 128_000, 1_445),
+    ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high", "xhigh"),
+    ...sampledUnlessThinking,
     slug: "openai/gpt-5.2",
     ...price("1.75", "14", "0.175"),
   },
   "gpt-5.1": {
-    ...sized(400_000, 128_000, 1_445),
+    ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high"),
+    ...sampledUnlessThinking,
     slug: "openai/gpt-5.1",
     ...price("1.25", "10", "0.125"),
   },
@@ -45,7 +49,11 @@ const older: NonNullable<AdapterSpec["chat"]>["models"] = {
   },
 };
 // They take tools together with reasoning at /responses alone.
-const newer = { toolsDialect: "responses" as const, ...thinks("none", "low", "medium", "high", "xhigh") };
+const newer = {
+  toolsDialect: "responses" as const,
+  ...thinks("none", "low", "medium", "high", "xhigh"),
+  ...sampledUnlessThinking,
+};
 
 const azure = {
   auth: keyHeader("api-key"),
@@ -104,18 +112,18 @@ export default defineAdapters({
               input: "2.5",
               output: "15",
               cacheRead: "0.25",
-              steps: [{ promptTokens: 271_999, input: "5", output: "22.5", cacheRead: "0.5" }],
+              steps: [{ promptTokens: 272_000, input: "5", output: "22.5", cacheRead: "0.5" }],
             },
           ],
         },
         "gpt-5.4-mini": {
-          ...sized(400_000, 128_000, 16_200),
+          ...sized(272_000, 128_000, 16_200),
           ...newer,
           slug: "openai/gpt-5.4-mini",
           ...price("0.75", "4.5", "0.075"),
         },
         "gpt-5.4-nano": {
-          ...sized(400_000, 128_000, 24_600),
+          ...sized(272_000, 128_000, 24_600),
           ...newer,
           slug: "openai/gpt-5.4-nano",
           ...price("0.2", "1.25", "0.02"),

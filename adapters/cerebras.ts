@@ -1,4 +1,4 @@
-// Cerebras: open models, fastest of all, at the prices listed on 2026-08-21.
+// Cerebras: open models, fastest of all, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
@@ -11,8 +11,11 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    // Hints that it refuses, and that an answer does not depend on.
-    dropFields: ["metadata", "store", "prompt_cache_key", "verbosity", "cache_control", "thinking", "output_config"],
+    // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
+    dropFields: [
+      ...["metadata", "store", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
+      ...["output_config", "safetySettings", "include_reasoning", "top_k", "top_a", "min_p", "repetition_penalty"],
+    ],
     takes: { messageFields: ["name"], developerRole: "system", efforts: ["low", "medium", "high"] },
     // Nothing is known of its billing after a hang-up, so the worse is taken.
     models: {
@@ -22,7 +25,16 @@ export default defineAdapter({
         tokenizer: "o200k",
         prices: [{ since, input: "0.35", output: "0.75" }],
       },
+      // Unsure: its longest prompt, which others say is half of this.
+      "qwen-3.8-27b": {
+        slug: "qwen/qwen3.8-27b",
+        contextTokens: 131_072,
+        takes: { messageFields: ["name"], developerRole: "system", efforts: ["none", "low", "medium", "high"] },
+        prices: [{ since: "2026-11-03", input: "0.99", output: "1.49" }],
+      },
+      // Gone since that day, or before it.
       "gemma-4-31b": {
+        retires: { on: "2026-11-22", successor: "qwen/qwen3.8-27b" },
         slug: "google/gemma-4-31b",
         contextTokens: 131_072,
         prices: [{ since: "2026-09-23", input: "0.99", output: "1.49" }],

@@ -1,4 +1,4 @@
-// Groq: open models, fast, at the prices listed on 2026-08-21.
+// Groq: open models, fast, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
@@ -13,6 +13,7 @@ const gptOss = {
     messageFields: ["name", "reasoning"],
     developerRole: "system" as const,
     efforts: ["low", "medium", "high"],
+    refuses: ["n" as const],
   },
 };
 
@@ -33,8 +34,12 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    dropFields: ["metadata", "store", "cache_control", "thinking", "output_config"],
-    takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [] },
+    // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
+    dropFields: [
+      ...["metadata", "store", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
+      ...["output_config", "safetySettings", "top_k", "top_a", "min_p", "repetition_penalty"],
+    ],
+    takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [], refuses: ["n"] },
     usageAt: ["/usage", "/x_groq/usage"],
     models: {
       "llama-3.3-70b-versatile": {
@@ -64,6 +69,12 @@ export default defineAdapter({
       },
       "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
       "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.075", output: "0.3", cacheRead: "0.0375" }] },
+      "qwen/qwen3.8-27b": {
+        ...context,
+        outputTokensMax: 16_384,
+        takes: { ...gptOss.takes, efforts: ["none", "low", "medium", "high"] },
+        prices: [{ since: "2026-11-03", input: "0.8", output: "4" }],
+      },
       "qwen/qwen3-32b": {
         ...context,
         ...gone,

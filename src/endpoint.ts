@@ -1,7 +1,7 @@
 // The words of the edge: a request as it came, where its answer goes, and what is served at a path. Types and nothing else.
 import type { GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
-import type { Audience, Caller, Charge, Cost, Plan } from "./plan.ts";
+import type { Audience, Caller, Charge, Cost, OpenPlan, Plan } from "./plan.ts";
 import type { Candidate, FinalPart, Leg } from "./route.ts";
 
 /** A request as it came, free of any transport. Headers are lower-case; only those the edge reads are kept. */
@@ -18,6 +18,8 @@ export interface GatewayRequest {
   body: Buffer;
   /** The body of a request to an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
   readonly incoming?: IncomingBody;
+  /** Its body was read on only once its sender had been found good for it; false where it was there before that was known. */
+  readonly isScreened?: boolean;
   /** The client's address, as far as TRUST_PROXY lets us know it. */
   readonly address: string;
   /** `clock.elapsedMs()` when the request's head arrived. */
@@ -39,6 +41,8 @@ export interface Reply {
   readonly closed: boolean;
   /** Calls `listener` once if the client leaves before the end. */
   onGone(listener: () => void): void;
+  /** Says in whose name the answer's memory is counted while its client does not take it. */
+  belongTo(owner: string): void;
   /** Adds a header to whatever head is written later. */
   header(name: string, value: string): void;
   /** Writes the head of a streamed answer; of one whose length is known, exactly so many bytes must follow. */
@@ -66,9 +70,8 @@ export interface Frame {
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
 
-/** A plan, and how its answer looks where it was asked for. */
-export interface FramedPlan {
-  readonly plan: Plan;
+/** How the answer to a plan looks where it was asked for. */
+export interface Framing {
   readonly frame: Frame;
   /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
   readonly keepAliveMs: number | null;
@@ -76,6 +79,15 @@ export interface FramedPlan {
   readonly headers?: Readonly<Record<string, string>>;
   /** Called when the call has ended, however: what it kept for its attempts is no longer needed. */
   readonly ended?: () => void;
+}
+
+export interface FramedPlan extends Framing {
+  readonly plan: Plan;
+}
+
+/** The same before it is known who pays. */
+export interface FramedOpenPlan extends Framing {
+  readonly plan: Plan | OpenPlan;
 }
 
 /** What an endpoint that costs nothing answers. */
@@ -126,6 +138,8 @@ export interface EndpointShape {
   /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
+  /** It is free, but a long body is read for accounts alone that have something to pay with. */
+  readonly longWithCredit?: true;
   /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
   readonly upload?: true;
   readonly retires?: Retirement;
@@ -153,5 +167,5 @@ export type EndpointSpec = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
     | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }
-    | { readonly plan: (call: PlanCall) => FramedPlan | GatewayError | Promise<FramedPlan | GatewayError> }
+    | { readonly plan: (call: PlanCall) => FramedOpenPlan | GatewayError | Promise<FramedOpenPlan | GatewayError> }
   );

@@ -59,7 +59,9 @@ export const ERRORS = {
   context_length_exceeded: {
     status: 400,
     retry: false,
-    message: "The prompt is longer than every model that was asked can take.",
+    // Clients that go on with a model of a longer context know this by OpenAI's words alone.
+    message:
+      "This model's maximum context length is shorter than the prompt, and so is that of every other that was asked.",
     hint: "Shorten the messages or choose a model with a larger context_length.",
   },
   content_policy_violation: {
@@ -164,6 +166,8 @@ export const ERRORS = {
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
       path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
+      model_verb:
+        "Use a client of OpenAI's wire (POST /v1/chat/completions) or of Anthropic's (POST /v1/messages): every model answers in both.",
       admin_path:
         "This is the operator's listener; `tollgate help` lists what it can do. Callers' paths are on the other port.",
       file: "POST /api/run/files/list lists the account's files.",
@@ -268,6 +272,12 @@ export const ERRORS = {
     message: "{whose} request bodies take {limit_mib} MiB at once already.",
     hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
   },
+  answers_in_flight: {
+    status: 503,
+    retry: true,
+    message: "{whose} answers that wait to be read take {limit_mib} MiB already.",
+    hint: "Read the answers that were asked for, or close their connections; then wait for Retry-After. Nothing was charged.",
+  },
   no_summary: {
     status: 422,
     retry: false,
@@ -292,6 +302,12 @@ export const ERRORS = {
     message: "{limit} calls of this account are already in flight.",
     hint: "Wait for one of them to end.",
   },
+  too_many_streams: {
+    status: 429,
+    retry: true,
+    message: "{limit} event streams of this account are open here already.",
+    hint: "Close one of them, or poll: the same call without `Accept: text/event-stream` answers at once.",
+  },
   session_busy: {
     status: 429,
     retry: true,
@@ -308,8 +324,8 @@ export const ERRORS = {
     status: 429,
     retry: false,
     message:
-      "Today vendors took more from us for this account's free calls (misses, unreadable pages) than it may have.",
-    hint: "Wait for Retry-After (midnight UTC); actions whose price is due in any case, and models, go on. Or ask the operator to raise UNPAID_COST_CENTS.",
+      "Today this account's calls have cost more above what they were charged (misses, unreadable pages, refusals) than they may.",
+    hint: "Wait for Retry-After (midnight UTC), or ask the operator to raise UNPAID_COST_CENTS. What is free goes on.",
   },
   inference_cap: {
     status: 429,
@@ -394,6 +410,8 @@ export interface ErrorOptions {
   /** Replaces the table's `retry`, where only running calls are in the way. */
   readonly retry?: boolean;
   readonly retryAfterSeconds?: number;
+  /** Of the answer, by their names in lower case: a challenge that says how to pay or how to sign in. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The window that is full, where it is another than the one in which every request is counted. */
   readonly window?: { readonly limit: number; readonly windowSeconds: number; readonly resetSeconds: number };
   /** The store was not asked, or has done nothing: there is nothing to undo. */

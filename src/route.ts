@@ -55,16 +55,15 @@ export interface AttemptFailure {
   readonly spareKey?: boolean;
   /** What broke in the gateway itself, for its log. */
   readonly cause?: unknown;
-  /** It is an answer all the same, though an empty one: what the caller gets, and pays for, where no other candidate does better. */
+  /** A whole answer that says nothing: the caller gets it where no other route has a better one, and pays for the vendor's work. */
   readonly answer?: FinalPart;
 }
 
-/** An answer that gives the caller nothing. Its vendor has done its work. */
+/** A whole answer that says nothing. Its vendor has done its work. */
 export interface EmptyAnswer {
   readonly served: Candidate;
   readonly reading: Reading;
   readonly final: FinalPart;
-  readonly leg: Leg;
 }
 
 /** One vendor's part in a call: one attempt of one candidate. Trace, hops, metrics and the posting's legs are read from it. */
@@ -74,8 +73,8 @@ export interface Leg {
   /** The model or `service/action` that was asked for there. */
   readonly model: string;
   readonly status: number;
-  /** Why it did not answer; null where it did, be it with an empty answer that the caller has got. */
-  failure: FailureKind | null;
+  /** Why it did not answer; null where it did. */
+  readonly failure: FailureKind | null;
   readonly ms: number;
   readonly firstTokenMs: number | null;
   /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */

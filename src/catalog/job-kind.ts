@@ -81,7 +81,7 @@ export interface RunningJob extends InnerCalls {
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /** For pieces of work that run side by side, each saved when it is done. */
   part(): JobPart;
-  /** Keeps how far it has come; what `progress` has as `done` and `total` its payer may see. Rejects with LeaseLost where another process runs it by now. */
+  /** Keeps how far it has come; what `progress` has as `done`, `total` and `spentCents` its payer may see. Rejects with LeaseLost where another process runs it by now. */
   save(progress: unknown): Promise<void>;
   /** What the job needs of a store beside its record: where that is away, the job goes on from what was saved last once it is back. */
   stored<T>(work: () => Promise<T>): Promise<T>;

@@ -2,7 +2,7 @@
 import type { GatewayError } from "../errors.ts";
 import type { FailureKind } from "../failures.ts";
 import type { Nano } from "../money.ts";
-import type { KeptHoldSpec, Payer } from "../plan.ts";
+import type { Allowed, KeptHoldSpec, Payer } from "../plan.ts";
 import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
 
 /** An action and its params, as a function of ours asks for it. */
@@ -84,6 +84,8 @@ export interface LocalCall extends InnerCalls, InnerChat {
   /** Of the call itself. */
   readonly id: string;
   readonly payer: Payer;
+  /** What the key of the call may call. */
+  readonly allows: Allowed;
   /** Aborted when nobody wants the answer any more. */
   readonly signal: AbortSignal;
   /** What the inner calls may still spend. */
@@ -91,6 +93,25 @@ export interface LocalCall extends InnerCalls, InnerChat {
   /** The fault that a sandbox account asks its stand-ins for. */
   readonly sandboxFault: string | null;
 }
+
+/** An answer that is too long to be kept: its JSON, in parts that are asked for as fast as the caller takes them. */
+export class JsonInParts {
+  readonly parts: AsyncIterable<Uint8Array>;
+
+  constructor(parts: AsyncIterable<Uint8Array>) {
+    this.parts = parts;
+  }
+}
+
+/** What a caller is told while it waits, who has asked for events. */
+export interface ToldEvent {
+  readonly event: string;
+  /** A line of JSON. */
+  readonly json: string;
+}
+
+/** Null: there is nothing to tell, and the caller is shown that it is still heard. */
+export type ToldEvents = AsyncIterable<ToldEvent | null>;
 
 /** What the calls of an action leave behind. */
 export interface LaunchSpec<P = Params> {
@@ -112,14 +133,21 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   upstreamCentsMax?(params: P): number;
   /** Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. */
   readonly launches?: LaunchSpec<P>;
+  /** Every key may call it, whatever its list of services has. */
+  readonly anyKey?: true;
   /** Who is named as having served. Default: ourselves. */
   readonly provider?: string;
   /** Actions of which one must be served; null: it can do without any. Asked whenever the catalog is replaced. Default: null. */
   needs?(): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /** The `data` of the envelope, as JSON can write it; or what the caller is told instead, free of charge. */
+  /** The `data` of the envelope, as JSON can write it, or in parts; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
+  /**
+   * The same for a caller who asks for events: what happens, as it happens, until it is over. It ends when the signal of the call is
+   * aborted. Absent: such a caller is answered as any other.
+   */
+  events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }
 

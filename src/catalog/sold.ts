@@ -88,6 +88,7 @@ const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   toolsDialect: true,
   maxTokensField: true,
   dropFields: true,
+  sampling: true,
   extraFields: true,
   hidesReasoning: true,
   reasoning: true,
@@ -119,7 +120,7 @@ function sizesOf(specs: readonly ModelSpec[]) {
 }
 
 /** The last end of several; null where one of them has none. */
-function lastEnd(specs: readonly ModelSpec[]): ModelEnd | null {
+export function lastEnd(specs: readonly { readonly retires?: ModelEnd }[]): ModelEnd | null {
   const ends = specs.map(({ retires }) => retires).filter((end) => end !== undefined);
   return ends.length < specs.length ? null : (ends.toSorted((a, b) => (a.on < b.on ? -1 : 1)).at(-1) ?? null);
 }

@@ -76,8 +76,10 @@ const takes = z.strictObject({
   developerRole: z.literal("system").optional(),
   toolIds: z.enum(["nine", "none"]).optional(),
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
+  responsesForm: z.literal("plain").optional(),
   formats: z.enum(["json_object", "json_schema"]).optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
+  noThinking: z.record(z.string(), z.unknown()).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
   refuses: z.array(z.enum(["tools", "n"])).optional(),
   turns: z.literal("alternate").optional(),
@@ -100,6 +102,7 @@ const wire = {
     .optional(),
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   dropFields: z.array(z.string()).optional(),
+  sampling: z.enum(["unless-thinking", "without-thinking"]).optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
   reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
   reasoningSummary: z.enum(["auto", "concise", "detailed"]).optional(),
@@ -109,6 +112,7 @@ const parts = z.strictObject({
   imageTokensMax: count.optional(),
   audioTokensMax: count.optional(),
   fileTokensMax: count.optional(),
+  foundTokensMax: count.optional(),
 });
 const anyModel = {
   contextTokens: count,
@@ -175,6 +179,7 @@ const unitModel = z.strictObject({
     "openai-completion",
   ]),
   slug: slug.optional(),
+  retires: retires.optional(),
   prices: z
     .array(
       z.strictObject({

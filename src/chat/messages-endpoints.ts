@@ -3,6 +3,7 @@ import type { Endpoint, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { messagesErrors } from "../wires/messages/errors.ts";
 import { countTokens } from "./count-tokens.ts";
+import type { FreeCounts } from "./free-counts.ts";
 import { readMessages } from "./messages-body.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
@@ -25,14 +26,20 @@ const HELLO: Endpoint = {
 
 /** Checks a request and makes its plan, or says what is wrong with it. */
 function messagesPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
-  const read = readMessages(call, deps.seals(call.audience.payer?.id ?? "stranger"));
+  const read = readMessages(call, deps.seals(call.audience.payer));
   return read instanceof GatewayError ? read : modelPlan(call, read, deps);
 }
 
-export function messagesEndpoints(deps: ChatDeps): readonly Endpoint[] {
+export function messagesEndpoints(deps: ChatDeps, counts: FreeCounts): readonly Endpoint[] {
   return [
     { ...paid, ...at("/messages"), plan: (call) => messagesPlan(call, deps) },
-    { ...paid, ...at("/messages/count_tokens"), bodyBytesMax: COUNTED_BYTES_MAX, answer: countTokens(deps) },
+    {
+      ...paid,
+      ...at("/messages/count_tokens"),
+      bodyBytesMax: COUNTED_BYTES_MAX,
+      longWithCredit: true,
+      answer: countTokens(deps, counts),
+    },
     HELLO,
   ];
 }

@@ -51,7 +51,7 @@ function inEnvelope(frame: Frame): Frame {
 /** At most so much, and as actions fail. */
 function asAction({ plan, frame, headers = {} }: FramedPlan, most: Nano): FramedPlan {
   const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
-  const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500 };
+  const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500, limitedStatus: 500 };
   return { plan: capped, frame: inEnvelope(frame), keepAliveMs: null, headers };
 }
 
@@ -71,7 +71,7 @@ function preferencesFor(adapterId: string, { preferences }: ModelRequest): Prefe
 
 function readIn(wire: ModelWire, call: PlanCall, deps: ChatDeps) {
   if (wire === "chat-completions") return readChatBody(call.request.body);
-  return readMessages(call, deps.seals(call.audience.payer?.id ?? "stranger"));
+  return readMessages(call, deps.seals(call.audience.payer));
 }
 
 /** The output that a dollar pays for beside the prompt, by a count where the prompt's bytes would leave none of what was asked for. */

@@ -1,9 +1,9 @@
 // Makes the plan of a request in the responses wire: where it names an answer that is kept, that conversation goes before its own.
-import type { FramedPlan, PlanCall } from "../endpoint.ts";
+import type { FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { isRecord, type Json } from "../json.ts";
 import type { ThoughtSeal } from "../neutral.ts";
-import type { Plan } from "../plan.ts";
+import type { Payer, Plan } from "../plan.ts";
 import type { FinalPart } from "../route.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
 import { lastEvent } from "../wires/responses/answers.ts";
@@ -20,10 +20,6 @@ export interface ResponsesDeps extends ChatDeps {
 
 type Earlier = { readonly items: readonly unknown[]; readonly bytes: number };
 
-function payerOf({ audience }: PlanCall): string {
-  return audience.payer?.id ?? "stranger";
-}
-
 function bodyOf({ request }: PlanCall): Json | GatewayError {
   const sent = parseJson(request.body);
   if (sent instanceof GatewayError || isRecord(sent)) return sent;
@@ -35,21 +31,32 @@ type Read = ReadResponses | GatewayError;
 /** Reads a request; one that names items which are not in it when those have been looked for. */
 function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(deps.clock.epochMs() / 1000);
-  const payer = payerOf(call);
-  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal: deps.seals(payer), nowS, earlier, named });
+  const { payer } = call.audience;
+  const seal = deps.seals(payer);
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, earlier, named });
   const ids = namedItems(sent.input, earlier?.items ?? []);
-  return ids.length === 0 ? now(null) : deps.kept.findItems(payer, ids).then(now);
+  return ids.length === 0 ? now(null) : deps.kept.findItems(payer?.id ?? null, ids, seal).then(now);
+}
+
+/** The conversation up to an answer that is kept, and that answer. */
+export async function earlierOf(
+  id: string,
+  payer: string | null,
+  { kept }: ResponsesDeps,
+): Promise<Earlier | GatewayError> {
+  const found = await kept.find(payer, id);
+  if (found === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
+  const output = Array.isArray(found.response.output) ? found.response.output : [];
+  return { items: [...found.input, ...output], bytes: found.bytes };
 }
 
 /** Reads a request; one that names an earlier answer when that has been found. */
-export function readCall(sent: Json, call: PlanCall, deps: ResponsesDeps): Read | Promise<Read> {
+function readCall(sent: Json, call: PlanCall, deps: ResponsesDeps): Read | Promise<Read> {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, deps, null);
-  return deps.kept.find(payerOf(call), previous).then((kept) => {
-    if (kept === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
-    const output = Array.isArray(kept.response.output) ? kept.response.output : [];
-    return read(sent, call, deps, { items: [...kept.input, ...output], bytes: kept.bytes });
-  });
+  return earlierOf(previous, call.audience.payer?.id ?? null, deps).then((earlier) =>
+    earlier instanceof GatewayError ? earlier : read(sent, call, deps, earlier),
+  );
 }
 
 function responseIn(final: FinalPart): Json {
@@ -68,26 +75,46 @@ function notKept(final: FinalPart): FinalPart {
 }
 
 /** Keeps an answer before its last byte goes out: the next request may come at once. */
-function keeping({ body }: ReadResponses, call: PlanCall, { kept }: ResponsesDeps): NonNullable<Plan["prepare"]> {
+function keeping({ body }: ReadResponses, payer: Payer, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
   const input = typeof body.input === "string" ? [{ type: "message", role: "user", content: body.input }] : body.input;
   return async (final, _served, { usage }) => {
     const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
-    return (await kept.keep(payerOf(call), input, response)) ? final : notKept(final);
+    return (await deps.kept.keep(payer.id, input, response, deps.seals(payer))) ? final : notKept(final);
   };
 }
 
-function planOf(one: Read, call: PlanCall, deps: ResponsesDeps): FramedPlan | GatewayError {
+/**
+ * Keeps the items of an answer whose request does not speak of storing. The answer does not wait for that: the store takes what it is
+ * asked in order, so the items are there before the charge is, and nobody was promised that they are.
+ */
+function keepingItems(payer: Payer, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
+  return async (final) => {
+    void deps.kept.keepItems(payer.id, responseIn(final), deps.seals(payer));
+    return final;
+  };
+}
+
+function planOf(one: Read, call: PlanCall, deps: ResponsesDeps): FramedOpenPlan | GatewayError {
   if (one instanceof GatewayError) return one;
   const framed = modelPlan(call, one.request, deps);
-  if (framed instanceof GatewayError || !one.store) return framed;
-  return { ...framed, plan: { ...framed.plan, prepare: keeping(one, call, deps) } };
+  if (framed instanceof GatewayError || one.keeps === "nothing") return framed;
+  return preparedFor(framed, (payer) =>
+    one.keeps === "answer" ? keeping(one, payer, deps) : keepingItems(payer, deps),
+  );
+}
+
+/** The plan with a last step that needs to know the payer. */
+function preparedFor(framed: FramedPlan, prepareFor: (payer: Payer) => NonNullable<Plan["prepare"]>): FramedOpenPlan {
+  const { plan } = framed;
+  const forPayer = (payer: Payer): Plan => ({ ...plan, prepare: prepareFor(payer) });
+  return { ...framed, plan: { ...plan, forPayer } };
 }
 
 /** Checks a request and makes its plan, or says what is wrong with it. */
 export function responsesPlan(
   call: PlanCall,
   deps: ResponsesDeps,
-): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError> {
+): FramedOpenPlan | GatewayError | Promise<FramedOpenPlan | GatewayError> {
   const sent = bodyOf(call);
   if (sent instanceof GatewayError) return sent;
   const one = readCall(sent, call, deps);
@@ -95,14 +122,13 @@ export function responsesPlan(
 }
 
 /** A call of the same model that sums the conversation up. */
-export async function compactPlan(call: PlanCall, deps: ResponsesDeps): Promise<FramedPlan | GatewayError> {
+export async function compactPlan(call: PlanCall, deps: ResponsesDeps): Promise<FramedOpenPlan | GatewayError> {
   const sent = bodyOf(call);
   if (sent instanceof GatewayError) return sent;
   const one = await readCall(summarizing(sent), call, deps);
-  const framed = planOf(one, call, deps);
+  const framed = one instanceof GatewayError ? one : modelPlan(call, one.request, deps);
   if (framed instanceof GatewayError) return framed;
-  const seal = deps.seals(payerOf(call));
-  return { ...framed, plan: { ...framed.plan, prepare: async (final) => summarized(final, seal) } };
+  return preparedFor(framed, (payer) => async (final) => summarized(final, deps.seals(payer)));
 }
 
 /** The vendor has done its work: where no summary came of it, the caller is told that, and is charged. */

@@ -74,6 +74,9 @@ function openedBy(
   return null;
 }
 
+/** Before the payer is known nothing is sealed, and no seal is opened: it would be one for all strangers. */
+export const NO_SEAL: ThoughtSeal = { seal: () => null, open: () => null };
+
 /**
  * The seal of one payer's thoughts: AES-256-GCM (NIST SP 800-38D) under keys derived by HKDF-SHA256 (RFC 5869) from the first
  * secret; what was sealed under any other of them is opened still. The payer is part of the key, the maker is authenticated.

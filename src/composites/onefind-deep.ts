@@ -237,7 +237,7 @@ class PeopleJob {
 
   async #save(changes: Partial<Progress>): Promise<void> {
     this.#progress = { ...this.#progress, ...changes };
-    await this.#job.save(this.#progress);
+    await this.#job.save({ ...this.#progress, spentCents: this.#chargedCents() });
   }
 
   #chargedCents(): number {

@@ -1,6 +1,7 @@
 // Files as the rest of the gateway knows them: announce, receive, keep, look up, list, delete, and links to them.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import { type FileRow, fileRows } from "./file-rows.ts";
@@ -23,6 +24,8 @@ import { signedPath } from "./signed-links.ts";
 const SWEEP_MS = 60_000;
 /** Pages of the store that one list looks through for what it was asked for. */
 const PAGES_MAX = 20;
+/** A list is free, and a store in a cloud takes money for each look: so many uploads that are awaited are looked for in a payer's lists. */
+const LOOKS_PER_MINUTE_MAX = 600;
 
 export interface FilesParts {
   readonly records: Records;
@@ -108,13 +111,21 @@ export function createFiles(parts: FilesParts) {
     return lookAgain(deps, row);
   }
 
+  const looks = createRequestWindows({ clock: parts.clock });
+
+  /** The row as it is now, for a list; where the payer's lists have looked for too many uploads, as it was. */
+  function lookForList(row: FileRow): Promise<FileRow | null> | FileRow {
+    if (row.state === "pending" && !looks.take(row.payer, LOOKS_PER_MINUTE_MAX).allowed) return row;
+    return lookAgain(deps, row);
+  }
+
   /** A page of a payer's files that are there. It may be shorter than `limit`; `next` says whether there is more. */
   async function list(payer: string, filter: FileFilter, limit: number, from: string | null) {
     const files: FileView[] = [];
     let next = from;
     for (let pages = 0; pages < PAGES_MAX && files.length < limit; pages++) {
       const page = await rows.list(payer, limit - files.length, next);
-      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map((row) => lookAgain(deps, row)));
+      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map(lookForList));
       for (const row of now) if (row?.state === "stored") files.push(view(row));
       next = page.next;
       if (next === null) break;

@@ -4,13 +4,21 @@ import { createAuthenticator } from "../accounts/authenticate.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
+import { createAnswerBytes } from "../limits/answer-bytes.ts";
 import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
 import type { Stores } from "../stores.ts";
 
-type Doors = "authenticate" | "isAdmin" | "takeWindow" | "peekWindow" | "addressRequestsPerMinute" | "countsPaidCalls";
+type Doors =
+  | "authenticate"
+  | "isAdmin"
+  | "takeWindow"
+  | "peekWindow"
+  | "addressRequestsPerMinute"
+  | "countsPaidCalls"
+  | "answers";
 
 export interface OpenCallers {
   readonly adminToken: string;
@@ -43,6 +51,7 @@ export async function openCallers(config: Config, stores: Stores): Promise<OpenC
     doors: {
       authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
+      answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

@@ -1,16 +1,19 @@
 // Jobs, and the running of actions that they are made of.
+import { randomUUID } from "node:crypto";
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
-import type { LocalAction } from "../catalog/local-action.ts";
+import { JsonInParts, type LocalAction } from "../catalog/local-action.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
+import { createJobEvents } from "../jobs/job-events.ts";
 import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
+import type { CallWindows } from "../kernel/windows.ts";
+import type { Observer } from "../observe/observer.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
@@ -30,7 +33,8 @@ const RUNNER_LEASE_MS = 20_000;
 export interface OpenJobsParts {
   readonly keptBytesMax: number;
   readonly stores: Stores;
-  readonly unpaid: UnpaidCosts;
+  readonly windows: CallWindows;
+  readonly observer: Pick<Observer, "unpaid">;
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;
@@ -56,17 +60,49 @@ export interface JobActionsParts {
   readonly catalog: () => Catalog;
   /** Asked at each call: the jobs are made after the actions that they run. */
   readonly jobs: () => Jobs;
+  readonly draining: () => boolean;
 }
 
 /** What is told of a job that is over, with the rows that are kept apart; null: they have left. */
-async function withRows(view: JobView, names: readonly string[] | undefined, rows: JobRows): Promise<JobView | null> {
+async function withRows(
+  view: JobView,
+  names: readonly string[] | undefined,
+  rows: JobRows,
+): Promise<JobView | JsonInParts | null> {
   if (names === undefined || typeof view.result !== "object") return view;
-  const read = await rows.read(names);
-  return read === null ? null : { ...view, result: { ...view.result, rows: read } };
+  const texts = await rows.texts(names);
+  if (texts === null) return null;
+  const place = randomUUID();
+  const json = JSON.stringify({ ...view, result: { ...view.result, rows: place } });
+  const [before = "", after = ""] = json.split(`"${place}"`);
+  return new JsonInParts(around(before, texts, after));
+}
+
+/** An answer as JSON; null: there is none, or it is longer than that. */
+async function textOf(answer: JobView | JsonInParts | null, charsMax: number): Promise<string | null> {
+  if (answer === null) return null;
+  const kept: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of answer instanceof JsonInParts ? answer.parts : [Buffer.from(JSON.stringify(answer))]) {
+    length += part.length;
+    if (length > charsMax) return null;
+    kept.push(part);
+  }
+  return Buffer.concat(kept).toString("utf8");
+}
+
+async function* around(before: string, rows: AsyncIterable<Uint8Array>, after: string): AsyncGenerator<Uint8Array> {
+  let between = `${before}[`;
+  for await (const row of rows) {
+    yield Buffer.from(between);
+    yield row;
+    between = ",";
+  }
+  yield Buffer.from(`${between === "," ? "" : between}]${after}`);
 }
 
 /** The actions on jobs: core/result and core/cancel. */
-export function jobActions({ records, rows, catalog, jobs }: JobActionsParts): readonly LocalAction[] {
+export function jobActions({ records, rows, catalog, jobs, draining }: JobActionsParts): readonly LocalAction[] {
   const result = resultAction({
     records,
     clock: systemClock,
@@ -75,6 +111,12 @@ export function jobActions({ records, rows, catalog, jobs }: JobActionsParts): r
       const job = await jobs().find(id, payer);
       return job === null ? null : withRows(jobView(job), job.end?.rows, rows);
     },
+    ownEvents: createJobEvents({
+      jobs,
+      clock: systemClock,
+      draining,
+      ended: async (job, charsMax) => textOf(await withRows(jobView(job), job.end?.rows, rows), charsMax),
+    }),
   });
   return [result, cancelAction(jobs)];
 }
@@ -92,14 +134,16 @@ export function jobsEndpoint(jobs: Jobs): EndpointSpec {
 
 /** Nothing runs before `jobs.start`. */
 export function openJobs(parts: OpenJobsParts): OpenJobs {
-  const { stores, unpaid, kinds, owner, catalog, actionCatalog, upstream, chat, onBroken, keptBytesMax } = parts;
+  const { stores, windows, observer, kinds, owner, catalog, actionCatalog, upstream, chat, onBroken, keptBytesMax } =
+    parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
   const innerCalls: RunDeps["innerCalls"] = (outer) => run.innerCalls(outer);
   const jobs = createJobs({
     ledger,
-    unpaid,
+    windows,
+    observer,
     records,
     clock,
     kinds,

@@ -28,12 +28,16 @@ export const STREAM_HEADERS = ["range", "if-range"] as const;
 
 /** Those kept of requests that can have a body. */
 export const BODY_HEADERS = [
+  "accept",
   "content-type",
   "content-length",
   "content-encoding",
   "transfer-encoding",
   "x-tollgate-tags",
   "anthropic-beta",
+  // A payment without an account: x402's second version, and its first.
+  "payment-signature",
+  "x-payment",
   // What clients name a conversation by.
   "x-session-id",
   "session_id",
@@ -79,6 +83,7 @@ export class EdgeRequest implements GatewayRequest {
   incoming?: IncomingBody;
   /** What its body takes of memory; null where it came with the head. */
   share: BodyShare | null = null;
+  isScreened = false;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
@@ -277,6 +282,7 @@ export class BodyReader implements SlowClient {
   goOn(refusal: GatewayError | null): void {
     if (this.#over) return;
     this.#letGo();
+    this.#options.request.isScreened = refusal === null;
     const rest = this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore";
     if (refusal !== null) this.#end({ error: refusal, rest });
   }

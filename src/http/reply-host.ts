@@ -1,5 +1,6 @@
 // What an answer has around it: what all answers of a listener share, and the body that may still be coming in.
 import type { Clock } from "../clock.ts";
+import type { AnswerBytes } from "../limits/answer-bytes.ts";
 import type { SlowClients } from "./slow-clients.ts";
 import type { Due } from "./tick-end.ts";
 
@@ -7,6 +8,8 @@ import type { Due } from "./tick-end.ts";
 export interface ReplyHost {
   readonly clock: Clock;
   readonly slowClients: SlowClients;
+  /** What answers may take of memory that wait for their clients. */
+  readonly answers: AnswerBytes;
   /** How long a client may read nothing before its connection is closed. */
   readonly stalledMsMax: number;
   /** Whether connections end with the answer, because the listener is going away. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError, type HintOf } from "../errors.ts";
+import type { AnswerBytes } from "../limits/answer-bytes.ts";
 import type { BodyBytes, BodyShare } from "../limits/body-bytes.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
@@ -45,6 +46,8 @@ export interface HttpOptions {
   readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
   /** What long bodies may take of memory, at all listeners together. */
   readonly bodies: BodyBytes;
+  /** What answers that wait for their clients may take of it. */
+  readonly answers: AnswerBytes;
   /** How many proxies in front are believed for the client's address. */
   readonly trustProxy: number;
   /**
@@ -157,6 +160,7 @@ class Edge implements ReplyHost, StreamLimits {
   readonly spillFolder: string;
   readonly clock: Clock;
   readonly slowClients: SlowClients;
+  readonly answers: AnswerBytes;
   readonly stalledMsMax: number;
   readonly atTickEnd = tickEnd();
   draining = false;
@@ -175,6 +179,7 @@ class Edge implements ReplyHost, StreamLimits {
   constructor(options: HttpOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.answers = options.answers;
     this.#newId = requestIds(options.clock);
     this.bodyMsMax = options.bodyMsMax ?? 30_000;
     this.stalledMsMax = options.stalledMsMax ?? 60_000;

@@ -2,10 +2,11 @@
 import type { HttpResponse } from "uWebSockets.js";
 import type { Reply } from "../endpoint.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
-import { beginLast } from "./last-answer.ts";
+import { HeldParts } from "./held-parts.ts";
 import type { OpenBody, ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import { type Due, Gathered } from "./tick-end.ts";
+import { beginLast, beginWhole } from "./whole-answers.ts";
 
 /**
  * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More would
@@ -14,8 +15,6 @@ import { type Due, Gathered } from "./tick-end.ts";
 const SLICE_BYTES = 14 * 1024;
 /** After a client had no room: a write of this size tells whether all earlier bytes have left, and adds but so many if not. */
 const PROBE_BYTES = 4 * 1024;
-/** Enough for a caller who stops when told to, and who may have a last part to send. */
-const HELD_BYTES_MAX = 64 * 1024 * 1024;
 /** Answers that have no body, and so nothing to say about one (RFC 9110, 15.3.5 and 15.4.5). */
 const BODILESS = [204, 304];
 
@@ -40,9 +39,10 @@ export class UwsReply implements Reply, SlowClient, Due {
   #blocked = false;
   /** It had none before that, and nothing has shown yet that all has left. */
   #probing = false;
-  /** What the client has no room for yet, and its size. */
-  #held: Uint8Array[] | null = null;
-  #heldBytes = 0;
+  /** Whose memory it is that the client has no room for. */
+  #owner = "";
+  /** What the client has no room for yet. */
+  #held: HeldParts | null = null;
   /** Small parts of this turn of the event loop. Streams that write theirs one after the other at its end cost less each. */
   #gathered: Gathered | null = null;
   #body: OpenBody | null = null;
@@ -85,6 +85,10 @@ export class UwsReply implements Reply, SlowClient, Due {
   header(name: string, value: string): void {
     this.#headers += headerLine(name, value);
     if (name.length === 12 && name.toLowerCase() === "content-type") this.#hasContentType = true;
+  }
+
+  belongTo(owner: string): void {
+    this.#owner = owner;
   }
 
   /** The address of the other end; empty once the answer has left. */
@@ -171,15 +175,22 @@ export class UwsReply implements Reply, SlowClient, Due {
     const ends = this.#endsConnection();
     if (bytes.length === 0 || BODILESS.includes(status)) this.#sendBare(res, status);
     else if (ends) this.#sendLast(res, status, this.#withBody ? bytes : "", Buffer.byteLength(bytes));
-    else this.#sendInParts(res, status, bytes);
+    else this.#deliver(res, bytes, beginWhole(res, this.#headText(status), bytes));
   }
 
   cut(): void {
     if (this.#res === null || this.#gone) return;
-    this.#ended = true;
     this.#goneListener = null;
-    // Closing inside uWebSockets' own parser would free what it is still working on. What was gathered goes out first: it
-    // waits for the same moment, and has waited longer.
+    this.#breakOff();
+  }
+
+  /**
+   * Nothing is written any more, and whoever still listens hears that the client has gone when it has. Closing inside uWebSockets' own
+   * parser would free what it is still working on. What was gathered goes out first: it waits for the same moment, and has waited longer.
+   */
+  #breakOff(): void {
+    this.#gone = true;
+    this.#held?.close();
     setImmediate(() => this.#res?.close());
   }
 
@@ -244,12 +255,12 @@ export class UwsReply implements Reply, SlowClient, Due {
       res.cork(write);
       from = to;
     }
-    if (from < whole.length) this.#holdFirst(whole.subarray(from));
+    if (from < whole.length) this.#holding().unshift(whole.subarray(from));
   }
 
-  #holdFirst(rest: Uint8Array): void {
-    this.#held = [rest, ...(this.#held ?? [])];
-    this.#heldBytes += rest.length;
+  #holding(): HeldParts {
+    this.#held ??= new HeldParts(this.#host.answers, this.#owner, () => this.#breakOff());
+    return this.#held;
   }
 
   /** The next bytes of an answer of known length: uWebSockets tells how many it took, and ends the answer with the last of them. */
@@ -268,7 +279,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     if (done) {
       this.#ended = true;
       this.#finish();
-    } else if (rest.length > 0) this.#holdFirst(rest);
+    } else if (rest.length > 0) this.#holding().unshift(rest);
   }
 
   /** Called corked. What this writes is taken in any case; the answer says whether what was written before it has left. */
@@ -292,28 +303,23 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   #hold(bytes: Uint8Array | string): false {
-    const held = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
-    this.#held ??= [];
-    this.#held.push(held);
-    this.#heldBytes += held.length;
-    if (this.#heldBytes > HELD_BYTES_MAX) this.cut();
+    this.#holding().push(typeof bytes === "string" ? Buffer.from(bytes) : bytes);
     return false;
   }
 
   /** The client has room. uWebSockets leaves it to us to flush what it holds; an empty cork does that. */
   #writable(): boolean {
     const res = this.#res;
-    if (res === null) return true;
+    if (res === null || this.#gone) return true;
     this.#probing ||= this.#blocked;
     this.#blocked = false;
     res.cork(() => {});
     while (!this.#blocked) {
       const next = this.#held?.shift();
       if (next === undefined) break;
-      this.#heldBytes -= next.length;
       this.#put(next);
     }
-    if (this.#res === null) return true;
+    if (this.#res === null || this.#gone) return true;
     if (this.#blocked) this.#waitForClient();
     else if (this.#ended) this.#endStream(res, "");
     else {
@@ -333,47 +339,33 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   /**
-   * Sends as much as the client takes, and the rest as it reads; uWebSockets remembers how far it has come and keeps no copy.
-   * Small answers go this way too: while one waits for its client, uWebSockets ends the connection at the next request, so
-   * that somebody who asks and never reads cannot fill our memory with answers.
+   * Delivers a whole answer as its client reads; `goOn` tells whether all of it has left. Small ones go this way too: while one waits for
+   * its client, uWebSockets ends the connection at the next request, so that a client who asks and never reads cannot fill our memory.
    */
-  #sendInParts(res: HttpResponse, status: number, body: Uint8Array | string): void {
-    const length = Buffer.byteLength(body);
-    let rest: Uint8Array | string = body;
-    const attempt = (): void => {
-      this.#writeHead(res);
-      this.#blocked = !res.tryEnd(rest, length)[0];
+  #deliver(res: HttpResponse, body: Uint8Array | string, goOn: () => boolean): void {
+    const attempt = (): boolean => {
+      if (this.#gone) return true;
+      const done = goOn();
+      if (done) this.#finish();
+      else this.#waitForClient();
+      return done;
     };
-    this.#head = this.#headText(status);
-    res.cork(attempt);
-    if (!this.#blocked) {
-      this.#finish();
-      return;
-    }
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    this.#waitForClient();
-    res.onWritable(() => {
-      rest = bytes.subarray(res.getWriteOffset());
-      res.cork(attempt);
-      if (this.#blocked) this.#waitForClient();
-      else this.#finish();
-      return !this.#blocked;
-    });
+    if (attempt()) return;
+    this.#hold(body);
+    res.onWritable(attempt);
   }
 
   #sendLast(res: HttpResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
     const goOn = beginLast(res, this.#headText(status), body, bytesTotal);
-    const attempt = (): boolean => {
-      if (goOn()) {
-        this.#finish();
-        setImmediate(() => this.#gone || res.close());
-      } else this.#waitForClient();
-      return this.#res === null;
-    };
-    if (!attempt()) res.onWritable(attempt);
+    this.#deliver(res, body, () => {
+      const done = goOn();
+      if (done) setImmediate(() => this.#gone || res.close());
+      return done;
+    });
   }
 
   #waitForClient(): void {
+    this.#held?.moved();
     this.deadlineMs = this.#host.clock.elapsedMs() + this.#host.stalledMsMax;
     this.#host.slowClients.watch(this);
   }
@@ -389,6 +381,7 @@ export class UwsReply implements Reply, SlowClient, Due {
 
   #finish(): void {
     this.#res = null;
+    this.#held?.close();
     this.#held = null;
     this.#gathered = null;
     this.#body = null;

@@ -17,6 +17,8 @@ export type JobState = "launching" | "queued" | "running" | "ending" | "succeede
 export interface JobRecord {
   readonly id: string;
   readonly kind: string;
+  /** The action that launched it; jobs of earlier releases say nothing. */
+  readonly action?: string;
   readonly state: JobState;
   /** Its hold, and whose money that is. */
   readonly hold: { readonly accountId: string; readonly holdId: string };
@@ -47,6 +49,10 @@ export interface JobRecord {
   readonly succeeding?: Succession | null;
   /** No other hold could be placed: it holds nothing. */
   readonly isUnheld?: true;
+}
+
+export function isOver({ state }: JobRecord): boolean {
+  return state === "succeeded" || state === "failed";
 }
 
 /** From one hold to the next. */

@@ -22,6 +22,12 @@ function progressOf(saved: unknown): Progress | null {
   return typeof done === "number" && typeof total === "number" ? { done, total } : null;
 }
 
+/** What a job has cost its payer so far, where what its kind saves says so. */
+export function spentSoFar(saved: unknown): number | null {
+  const { spentCents } = (typeof saved === "object" && saved !== null ? saved : {}) as { spentCents?: unknown };
+  return typeof spentCents === "number" ? spentCents : null;
+}
+
 export interface JobView {
   readonly job_id: string;
   readonly status: "queued" | "running" | "succeeded" | "failed";

@@ -2,15 +2,18 @@
 
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
+import { centsUp } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import { heard, keepCancelled, toldTo } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
-import { findJob, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
+import { findJob, isOver, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
+import { spentSoFar } from "./job-view.ts";
+import { JobWatches, type WatchedJob } from "./job-watches.ts";
 import { Launches } from "./launches.ts";
 import { Runners } from "./runners.ts";
 
-export interface JobsOptions extends JobsDeps {
+export interface JobsOptions extends Omit<JobsDeps, "onWritten"> {
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly self: string;
@@ -32,6 +35,10 @@ export interface Jobs {
   find(id: string, payer: Payer): Promise<JobRecord | null>;
   /** Has a job of this payer's end with what it has, wherever it runs; one that is over stays as it is. Null: there is none. */
   cancel(id: string, payer: Payer): Promise<JobRecord | null>;
+  /** Follows a job that is read by `find`, in whichever process it runs. */
+  watch(job: JobRecord): WatchedJob;
+  /** What it has cost its payer so far; null: its kind tells that at the end. */
+  spentCents(job: JobRecord): number | null;
   /** The jobs of all processes that are not over, at most so many. */
   open(countMax: number): Promise<readonly JobRecord[]>;
   /** Here; of one kind, or of all. */
@@ -59,10 +66,6 @@ const ADOPTED_AT_ONCE = 32;
 const STOP_MS_MAX = 1_000;
 const AGAIN_MS = 1_000;
 
-function isOver({ state }: JobRecord): boolean {
-  return state === "succeeded" || state === "failed";
-}
-
 class RunningJobs implements Jobs {
   readonly keeper: Launches;
   readonly #options: JobsOptions;
@@ -76,6 +79,7 @@ class RunningJobs implements Jobs {
   /** What has a dead runner and could not be adopted, and since when, on `clock.elapsedMs()`. */
   readonly #stranded = new Map<string, number>();
   readonly #ended = new Map<string, { readonly kind: string; readonly status: string; count: number }>();
+  readonly #watches: JobWatches;
   #adopted = 0;
   readonly #timers: NodeJS.Timeout[] = [];
   #adopting: Promise<void> | null = null;
@@ -86,6 +90,12 @@ class RunningJobs implements Jobs {
     const { records, clock, self, shared, runnerLeaseMs: leaseMs } = options;
     this.#runners = new Runners({ records, clock, self, shared, leaseMs });
     this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
+    this.#watches = new JobWatches({
+      clock,
+      find: async (id) => (await findJob(records, id))?.job ?? null,
+      isHere: (id) => this.#active.has(id),
+      onBroken: options.onBroken,
+    });
     this.keeper = new Launches({
       records,
       clock,
@@ -118,6 +128,7 @@ class RunningJobs implements Jobs {
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
+    this.#watches.stop();
     for (const { run } of this.#runs.values()) run.leave();
     const ended = Promise.all([...this.#runs.values()].map(({ over }) => over));
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, STOP_MS_MAX).unref())]);
@@ -138,6 +149,14 @@ class RunningJobs implements Jobs {
     await keepCancelled(this.#options.records, { jobId: id, atMs }, job.runner);
     this.#runs.get(id)?.run.cancel(atMs);
     return job;
+  }
+
+  watch(job: JobRecord): WatchedJob {
+    return this.#watches.watch(job);
+  }
+
+  spentCents({ kind, spentNano, progress }: JobRecord): number | null {
+    return this.#kinds.get(kind)?.counted === "price" ? centsUp(spentNano) : spentSoFar(progress);
   }
 
   async open(countMax: number): Promise<readonly JobRecord[]> {
@@ -195,7 +214,7 @@ class RunningJobs implements Jobs {
     if (kind === undefined || this.#isStopped || this.#active.has(id)) return;
     this.#active.add(id);
     const { onBroken } = this.#options;
-    const run = new JobRun(stored, kind, this.#options);
+    const run = new JobRun(stored, kind, { ...this.#options, onWritten: (job) => this.#watches.changed(job) });
     const over = run
       .run()
       .finally(() => this.#active.delete(id))

@@ -11,6 +11,8 @@ export interface ProvenJobParts {
   readonly legs: () => readonly Leg[];
   /** The job is no longer this process's to end. */
   readonly onLost: () => void;
+  /** It has been written. */
+  readonly onWritten: (job: JobRecord) => void;
 }
 
 export class ProvenJob {
@@ -78,7 +80,7 @@ export class ProvenJob {
   }
 
   async #put(): Promise<void> {
-    const { records, legs } = this.#parts;
+    const { records, legs, onWritten } = this.#parts;
     if (this.#isLost) throw new LeaseLost();
     const state = this.#job.state === "queued" ? "running" : this.#job.state;
     const job = { ...this.#job, state, legs: legs() };
@@ -96,5 +98,6 @@ export class ProvenJob {
       throw new LeaseLost();
     }
     this.#version = version;
+    onWritten(job);
   }
 }

@@ -126,8 +126,7 @@ class Dispatch {
     }
     const { readOnMsMax } = attempt.served();
     if (this.#tries.committedMs === null) {
-      const running = attempt.accepted() ? { served: attempt.served(), reading: attempt.reading() } : null;
-      const accepted = running ?? this.#tries.empty;
+      const accepted = attempt.accepted() ? { served: attempt.served(), reading: attempt.reading() } : null;
       attempt.abort("caller_cancelled");
       return this.#end({ outcome: "left_before_content", accepted });
     }
@@ -145,8 +144,7 @@ class Dispatch {
   }
 
   /** No other candidate did better: the empty answer is what the caller gets. */
-  #endEmpty({ served, reading, final, leg }: EmptyAnswer): void {
-    leg.failure = null;
+  #endEmpty({ served, reading, final }: EmptyAnswer): void {
     this.#end({ outcome: "success", served, reading, final });
   }
 

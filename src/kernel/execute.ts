@@ -1,7 +1,16 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
 import { centsUp, least, type Nano, usdText, ZERO } from "../money.ts";
-import type { AnswerReader, Ended, Funds, Held, Payer, Plan } from "../plan.ts";
+import {
+  type AnswerReader,
+  type Ended,
+  type Funds,
+  type Held,
+  isAccountPayer,
+  type OpenPlan,
+  type Payer,
+  type Plan,
+} from "../plan.ts";
 import type { AttemptFailure, Tries } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 import { type Dispatched, dispatch } from "./dispatch.ts";
@@ -25,19 +34,27 @@ export interface Execution {
   readonly reader: AnswerReader;
 }
 
+const NEEDS_ACCOUNT = new GatewayError("invalid_token", {
+  detail: { detail: "What goes on after its request needs a key." },
+});
+
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
 /**
  * Runs a plan to its end. Never rejects: whatever breaks is told as an error, and every path after the hold ends in exactly one
  * capture, release or hand-over.
  */
-export async function execute(wanted: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
-  const { id, funds, parent } = execution;
+export async function execute(wanted: Plan | OpenPlan, execution: Execution, deps: KernelDeps): Promise<Ended> {
+  const { id, funds, parent, payer } = execution;
   try {
-    const plan = wanted.maxCostNano === null ? wanted : await withinMaxCost(wanted, wanted.maxCostNano);
+    const owned = "forPayer" in wanted ? await wanted.forPayer(payer) : wanted;
+    if (owned instanceof GatewayError) return refused(id, owned);
+    const plan = owned.maxCostNano === null ? owned : await withinMaxCost(owned, owned.maxCostNano);
     if (plan instanceof GatewayError) return refused(id, plan);
     if (plan.hold.kind === "none") return await run(null, plan, execution, deps);
-    if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, execution.payer);
+    // Work that goes on is renewed and charged by the account's ledger: a payment that was made once has nothing to renew.
+    if (plan.hold.kind === "kept" && !isAccountPayer(payer)) return refused(id, NEEDS_ACCOUNT);
+    if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, payer);
     const reserved = await funds.reserve(plan, id, parent);
     if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
     if (reserved instanceof GatewayError) return refused(id, reserved);

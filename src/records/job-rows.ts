@@ -19,10 +19,15 @@ export interface JobRows {
   put(payer: string, row: unknown): Promise<string>;
   /** The rows of these names, in this order; null: one of them is there no more. */
   read(names: readonly string[]): Promise<readonly unknown[] | null>;
+  /**
+   * The same as JSON, read one by one as they are asked for; readers of one row at the same time have it in the same memory. Null: one of
+   * them is there no more.
+   */
+  texts(names: readonly string[]): Promise<AsyncIterable<Uint8Array> | null>;
 }
 
 export interface JobRowsOptions {
-  readonly records: Pick<Records, "get" | "put">;
+  readonly records: Pick<Records, "get" | "put" | "size">;
   /** What all rows of a payer may have together; beyond it the oldest leave. */
   readonly bytesMax: number;
 }
@@ -33,14 +38,53 @@ async function written(row: unknown): Promise<string> {
   return `gzip ${(await promisify(gzip)(json)).toString("base64")}`;
 }
 
-async function read(value: string): Promise<unknown> {
-  if (!value.startsWith("gzip ")) return JSON.parse(value);
-  const bytes = await promisify(gunzip)(Buffer.from(value.slice(5), "base64"), { maxOutputLength: ROW_BYTES_MAX });
-  return JSON.parse(bytes.toString("utf8"));
+/** The JSON of a row, in memory of its own. */
+async function textOf(value: string): Promise<Uint8Array<ArrayBuffer>> {
+  if (!value.startsWith("gzip ")) return new TextEncoder().encode(value);
+  return new Uint8Array(
+    await promisify(gunzip)(Buffer.from(value.slice(5), "base64"), { maxOutputLength: ROW_BYTES_MAX }),
+  );
+}
+
+/** Finds what is being read already, or is still in the hands of an earlier reader; what no reader has any more is not kept here. */
+class SharedTexts {
+  readonly #read: (name: string) => Promise<Uint8Array<ArrayBuffer>>;
+  readonly #coming = new Map<string, Promise<Uint8Array>>();
+  readonly #kept = new Map<string, WeakRef<ArrayBuffer>>();
+  readonly #left = new FinalizationRegistry<string>((name) => {
+    if (this.#kept.get(name)?.deref() === undefined) this.#kept.delete(name);
+  });
+
+  constructor(read: (name: string) => Promise<Uint8Array<ArrayBuffer>>) {
+    this.#read = read;
+  }
+
+  async get(name: string): Promise<Uint8Array> {
+    const kept = this.#kept.get(name)?.deref();
+    if (kept !== undefined) return new Uint8Array(kept);
+    const coming = this.#coming.get(name) ?? this.#fetch(name).finally(() => this.#coming.delete(name));
+    this.#coming.set(name, coming);
+    return coming;
+  }
+
+  async #fetch(name: string): Promise<Uint8Array> {
+    const text = await this.#read(name);
+    this.#kept.set(name, new WeakRef(text.buffer));
+    this.#left.register(text.buffer, name);
+    return text;
+  }
 }
 
 export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
   const share = { bytesMax, full: "oldest_leave" } as const;
+  const shared = new SharedTexts(async (name) => {
+    const found = await records.get(JOB_ROW, name);
+    if (found === null) throw new Error(`the row ${name} has left while its result was read`);
+    return textOf(found.value);
+  });
+  async function* inOrder(names: readonly string[]): AsyncGenerator<Uint8Array> {
+    for (const name of names) yield await shared.get(name);
+  }
   return {
     async put(payer, row) {
       const id = randomBytes(12).toString("hex");
@@ -51,7 +95,13 @@ export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
     async read(names) {
       const found = await Promise.all(names.map((id) => records.get(JOB_ROW, id)));
       const there = found.filter((record) => record !== null);
-      return there.length < names.length ? null : Promise.all(there.map(({ value }) => read(value)));
+      if (there.length < names.length) return null;
+      const texts = await Promise.all(there.map(({ value }) => textOf(value)));
+      return texts.map((text) => JSON.parse(Buffer.from(text).toString("utf8")));
+    },
+    async texts(names) {
+      const sizes = await Promise.all(names.map((name) => records.size(JOB_ROW, name)));
+      return sizes.includes(null) ? null : inOrder(names);
     },
   };
 }

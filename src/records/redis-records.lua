@@ -98,6 +98,13 @@ function ops.get(K, A)
   return row
 end
 
+-- KEYS: record. ARGV: given time. Answers how many bytes its value has; -1 where it is not there.
+function ops.size(K, A)
+  local row = redis.call('HMGET', K[1], 'entry', 'expires')
+  if not row[1] or not is_live(row[2], clock(A[1])) then return -1 end
+  return redis.call('HSTRLEN', K[1], 'value')
+end
+
 -- KEYS: record, expiry index, this delete's own key. ARGV: given time
 function ops.delete(K, A)
   if redis.call('EXISTS', K[3]) == 1 then return 1 end

@@ -21,7 +21,7 @@ export const UNSWEPT_MS = 600_000;
 const TOKEN_BYTES = 9;
 
 const SOURCE = readFileSync(new URL("./redis-records.lua", import.meta.url), "utf8");
-const OPERATIONS = ["put", "list_line", "get", "delete", "due", "bury", "share"] as const;
+const OPERATIONS = ["put", "list_line", "get", "size", "delete", "due", "bury", "share"] as const;
 const LIBRARY = libraryOf(SOURCE, OPERATIONS);
 
 /** What names a record: FNV-1a over kind and id spreads them evenly. */
@@ -67,6 +67,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     put: operation("put"),
     listLine: operation("list_line"),
     get: operation("get"),
+    size: operation("size"),
     delete: operation("delete"),
     due: operation("due"),
     bury: operation("bury"),
@@ -146,6 +147,11 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
 
   return {
     get: recordOf,
+
+    async size(kind, id) {
+      const bytes = (await scripts.size.run([recordKey(kind, id)], [given()])) as number;
+      return bytes < 0 ? null : bytes;
+    },
 
     async put(record) {
       const { kind, id, payer, value, ttlMs, share } = record;

@@ -11,6 +11,7 @@ export function sqliteRecords(thread: SqliteThread): Records {
   const call = thread.unit<RecordsOperations>("records");
   return {
     get: (kind, id) => call("get", { kind, id }),
+    size: (kind, id) => call("size", { kind, id }),
     put: (record) => call("put", record),
     delete: (kind, id) => call("delete", { kind, id }),
     list: (kind, payer, limit, cursor) => call("list", { kind, payer, limit, cursor }),

@@ -77,6 +77,11 @@ function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime) {
     get: ({ kind, id }: { kind: string; id: string }) =>
       (sql.get.get(kind, id, time.epochMs) as unknown as StoredRecord | undefined) ?? null,
 
+    size({ kind, id }: { kind: string; id: string }): number | null {
+      const row = sql.size.get(kind, id, time.epochMs);
+      return row === undefined ? null : Number(row.bytes);
+    },
+
     put({ kind, id, payer, value, ttlMs, ifVersion, share }: PutRecord): number | null {
       const nowMs = time.epochMs;
       sql.deleteExpired.run(kind, id, nowMs);
@@ -109,6 +114,7 @@ function prepare(database: DatabaseSync) {
   const live = "(expires_at IS NULL OR expires_at > ?)";
   return {
     get: database.prepare(`SELECT ${COLUMNS} FROM record WHERE kind = ? AND id = ? AND ${live}`),
+    size: database.prepare(`SELECT octet_length(value) AS bytes FROM record WHERE kind = ? AND id = ? AND ${live}`),
     version: database.prepare("SELECT version FROM record WHERE kind = ? AND id = ?"),
     deleteExpired: database.prepare("DELETE FROM record WHERE kind = ? AND id = ? AND expires_at <= ?"),
     put: database.prepare(

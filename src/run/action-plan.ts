@@ -7,7 +7,7 @@ import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { add, callsAffordable, least, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import { type Audience, type HoldSpec, isAccountPayer, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
+import { type HoldSpec, isAccountPayer, type OpenPlan, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
 import type { CatalogAction } from "./action-catalog.ts";
@@ -22,6 +22,8 @@ import { foreignId, keepIssued } from "./vendor-ids.ts";
 
 const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
+/** A little more than events go on. */
+const EVENTS_MS_MAX = 3_660_000;
 /** Whoever goes on with a kept hold renews it several times in this time. */
 export const KEPT_LEASE_MS = 1_800_000;
 /** The whole may take a little longer than its attempts: they end by themselves, and say more than a deadline. */
@@ -115,14 +117,15 @@ async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps
 function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
-  const { msMax = LOCAL_MS_MAX } = local;
+  const { msMax = LOCAL_MS_MAX } = order.eventBytes === undefined ? local : { msMax: EVENTS_MS_MAX };
   const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
   return {
     candidates: [candidate],
     offeredBy: () => null,
     route: retrying(candidate),
     wholeMsMax: msMax + WHOLE_MS_MORE,
-    whenCallerLeaves: "finish",
+    // What is free and changes nothing is done for whoever waits for it.
+    whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
   };
@@ -151,6 +154,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
     leaseMs: KEPT_LEASE_MS,
     onExpire,
     job: launches.job,
+    action: action.id,
     start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
@@ -160,27 +164,44 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
   };
 }
 
-/** Whether it can come to an end that is not charged, having asked vendors well: a miss, a wall, a job that found nothing. */
-function endsFree({ facts, local }: CatalogAction): boolean {
-  return facts.price.freeOnMiss === true || local !== null;
-}
-
 function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
   const launches = local?.launches;
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
 }
 
+/** The most that the call may cost its payer, which follows from its params alone. */
+function quoteNanoOf({ action, params, row }: CheckedCall, { maxCostNano }: ActionOrder): Nano {
+  const { price } = action.facts;
+  const mostNano = nanoFromCents(quoteCents(price, params, row));
+  return price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
+}
+
+/** A call that has been checked, with its price, for whichever payer it turns out to have. */
+export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunDeps): OpenPlan {
+  const { action } = call;
+  return {
+    operation: "run",
+    asked: action.id,
+    streamed: order.eventBytes !== undefined,
+    quote: quoteOf(quoteNanoOf(call, order), () => ZERO),
+    whilePaused: isFree(action.facts.price),
+    tags: order.tags ?? [],
+    async forPayer(payer) {
+      const made = await actionPlan(call, payer, order, deps);
+      return made instanceof GatewayError ? made : made.plan;
+    },
+  };
+}
+
 /** The plan of a call that has been checked, or why there is none. */
 export async function actionPlan(
   call: CheckedCall,
-  { payer }: Audience,
+  payer: Payer,
   order: ActionOrder,
   deps: RunDeps,
 ): Promise<ActionPlan | GatewayError> {
   const { action, params, row } = call;
   const { price, effect } = action.facts;
-  // What is owned, or done by us, has an owner that is known before it begins.
-  if (payer === null) return new GatewayError("invalid_token", { detail: { detail: "This action needs a key." } });
   const serving =
     action.sold === null
       ? servedHere(call, payer, order, deps)
@@ -192,19 +213,17 @@ export async function actionPlan(
   if (price.needsMaxCost === true && maxCostNano === null) {
     return new GatewayError("max_cost_required", { detail: { asked: action.id }, param: "max_cost_cents" });
   }
-  const mostNano = nanoFromCents(cents);
-  const quoteNano = price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
+  const quoteNano = quoteNanoOf(call, order);
   const free = isFree(price);
   const plan: Plan = {
     operation: "run",
     asked: action.id,
-    streamed: false,
+    streamed: order.eventBytes !== undefined,
     effect,
     quote: quoteOf(quoteNano, upstreamNanoMax),
     hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano,
-    mayBeFree: !free && endsFree(action) && (action.local?.launches !== undefined || upstreamNanoMax() > 0),
     slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,

@@ -1,10 +1,10 @@
 // What running actions needs, and the words its files share.
-import type { WantedChat } from "../catalog/local-action.ts";
+import type { ToldEvent, WantedChat } from "../catalog/local-action.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
-import type { Audience, Plan } from "../plan.ts";
+import type { Allowed, Audience, Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -44,8 +44,12 @@ export interface ActionOrder {
   readonly sandboxFault: string | null;
   /** What goes out before an answer that is passed on as it comes; null: answers are always read whole. */
   readonly preamble: Buffer | null;
+  /** How events are written to a caller who asks for them; absent: it asks for none. */
+  readonly eventBytes?: (told: ToldEvent | null) => Uint8Array;
   readonly maxCostNano: Nano | null;
   readonly idempotency: Plan["idempotency"];
+  /** What the key of the call may call. */
+  readonly allows: Allowed;
   /** What the caller has called it; absent: nothing. */
   readonly tags?: readonly string[];
 }

@@ -174,8 +174,16 @@ class Calls implements CountedCalls {
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);
     const { requestId, sandboxFault } = this.#outer;
-    const order = { id: innerId, requestId, sandboxFault, preamble: null, maxCostNano: null, idempotency: null };
-    return actionPlan({ action, ...read }, this.#audience, order, this.#deps);
+    const order = {
+      id: innerId,
+      requestId,
+      sandboxFault,
+      preamble: null,
+      maxCostNano: null,
+      idempotency: null,
+      allows: EVERYTHING,
+    };
+    return actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
   }
 
   #refused(at: number, id: string, error: GatewayError) {

@@ -1,26 +1,34 @@
 // The candidate of an action that we serve ourselves: a function in the place of a vendor, which may make calls of its own.
 import type { Params } from "../catalog/action.ts";
-import type { LocalAction, LocalCall } from "../catalog/local-action.ts";
+import { JsonInParts, type LocalAction, type LocalCall, type ToldEvents } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
-import type { Payer } from "../plan.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Candidate, Reading } from "../route.ts";
+import type { Allowed, Payer } from "../plan.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
-import type { RunDeps } from "./deps.ts";
+import type { ActionOrder, RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */
 export const OURSELVES = "tollgate";
 
 const NOTHING = { usage: null, delivered: { text: "", bytes: 0 }, upstreamCostNano: null, skippedEvents: 0 };
 
+/** What comes in parts goes out as it comes once it is longer than this; what ends before is answered whole. */
+const WHOLE_BYTES_MAX = 256 * 1024;
+const NO_MORE = new Uint8Array(0);
+
 export interface LocalOrder {
   readonly id: string;
   readonly requestId: string;
   readonly sandboxFault: string | null;
   readonly payer: Payer;
+  readonly allows: Allowed;
   readonly msMax: number;
+  /** What goes out before an answer that is passed on as it comes; null: every answer is wanted whole. */
+  readonly preamble: Buffer | null;
+  readonly eventBytes?: ActionOrder["eventBytes"];
 }
 
 function refusal(told: GatewayError): AttemptFailure {
@@ -34,16 +42,31 @@ function refusal(told: GatewayError): AttemptFailure {
   };
 }
 
+/** Events, as they go out. */
+class EventParts {
+  readonly parts: AsyncIterable<Uint8Array>;
+
+  constructor(told: ToldEvents, eventBytes: NonNullable<LocalOrder["eventBytes"]>) {
+    this.parts = (async function* () {
+      for await (const one of told) yield eventBytes(one);
+    })();
+  }
+}
+
 /** One run of the function. What it throws is our own failure and is told as `internal_error`. */
 class LocalAttempt implements Attempt {
   readonly #sink: AnswerSink;
   readonly #stop = new AbortController();
   readonly #calls: CountedCalls;
+  readonly #preamble: Buffer | null;
   #over = false;
   #answer: unknown;
+  /** The caller takes no more for now; resolved when it does. */
+  #full: PromiseWithResolvers<void> | null = null;
 
-  constructor(sink: AnswerSink, calls: (signal: AbortSignal) => CountedCalls) {
+  constructor(sink: AnswerSink, preamble: Buffer | null, calls: (signal: AbortSignal) => CountedCalls) {
     this.#sink = sink;
+    this.#preamble = preamble;
     this.#calls = calls(this.#stop.signal);
   }
 
@@ -53,6 +76,8 @@ class LocalAttempt implements Attempt {
   ): Promise<void> {
     try {
       this.#answer = await serve(this.#calls, this.#stop.signal);
+      if (this.#answer instanceof JsonInParts) return await this.#pass(this.#answer.parts, this.#preamble);
+      if (this.#answer instanceof EventParts) return await this.#pass(this.#answer.parts, this.#preamble, 0);
       this.#end(this.#answer instanceof GatewayError ? refusal(this.#answer) : null);
     } catch (error) {
       // A vendor whose whole answer this is has failed as vendors do.
@@ -63,13 +88,19 @@ class LocalAttempt implements Attempt {
     }
   }
 
-  pause(): void {}
+  pause(): void {
+    this.#full ??= Promise.withResolvers<void>();
+  }
 
-  resume(): void {}
+  resume(): void {
+    this.#full?.resolve();
+    this.#full = null;
+  }
 
   abort(): void {
     this.#over = true;
     this.#stop.abort();
+    this.resume();
   }
 
   accepted(): boolean {
@@ -84,20 +115,58 @@ class LocalAttempt implements Attempt {
     return this.#calls.ended();
   }
 
-  #end(failure: AttemptFailure | null): void {
+  /** Passes an answer in parts on as fast as the caller takes it; a short one, or one that is wanted whole, is kept to its end. */
+  async #pass(
+    parts: AsyncIterable<Uint8Array>,
+    preamble: Buffer | null,
+    wholeBytesMax = WHOLE_BYTES_MAX,
+  ): Promise<void> {
+    const kept: Uint8Array[] = [];
+    let keptBytes = 0;
+    let isBegun = false;
+    for await (const part of parts) {
+      if (this.#over) return;
+      if (isBegun) this.#sink.content(part);
+      else {
+        kept.push(part);
+        keptBytes += part.length;
+        if (preamble === null || keptBytes <= wholeBytesMax) continue;
+        isBegun = true;
+        for (const one of [preamble, ...kept.splice(0)]) this.#sink.content(one);
+      }
+      await this.#full?.promise;
+    }
+    if (isBegun) return this.#end(null, { kind: "stream", tail: NO_MORE });
+    const json = Buffer.concat(kept).toString("utf8");
+    // Nobody but a call of our own reads the value.
+    if (preamble === null) this.#answer = JSON.parse(json);
+    this.#end(null, { kind: "body", body: { json } });
+  }
+
+  #end(failure: AttemptFailure | null, final: FinalPart | null = null): void {
     if (this.#over) return;
     this.#over = true;
     // Whatever it has not waited for ends with it.
     this.#stop.abort();
     if (failure !== null) return this.#sink.failed(failure);
-    this.#sink.done({ kind: "body", body: { json: JSON.stringify(this.#answer ?? null) } });
+    this.#sink.done(final ?? { kind: "body", body: { json: JSON.stringify(this.#answer ?? null) } });
   }
+}
+
+async function tell(
+  local: LocalAction,
+  params: Params,
+  call: LocalCall,
+  eventBytes: NonNullable<LocalOrder["eventBytes"]>,
+): Promise<unknown> {
+  const told = (await local.events?.(params, call)) ?? null;
+  return told === null || told instanceof GatewayError ? told : new EventParts(told, eventBytes);
 }
 
 /** Runs the function once for each attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
-  const { id, payer, msMax, sandboxFault } = order;
+  const { id, payer, allows, msMax, sandboxFault } = order;
   const { clock, onBroken } = deps.kernel;
   const { provider = OURSELVES } = local;
   return {
@@ -111,13 +180,14 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
     open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
       const spend = new Spend(nanoFromCents(local.upstreamCentsMax?.(params) ?? 0), "upstream_cost");
       const deadlineMs = clock.elapsedMs() + firstTokenMsMax;
-      const attempt = new LocalAttempt(sink, (signal) =>
+      const attempt = new LocalAttempt(sink, order.preamble, (signal) =>
         deps.innerCalls({ ...order, signal, deadlineMs, spend, legs: [] }),
       );
       const serve = (calls: CountedCalls, signal: AbortSignal) => {
         const call: LocalCall = {
           id,
           payer,
+          allows,
           signal,
           spend,
           sandboxFault,
@@ -127,7 +197,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           own: (work) => calls.own(work),
           chat: (wanted) => calls.chat(wanted),
         };
-        return local.run(params, call);
+        return order.eventBytes === undefined ? local.run(params, call) : tell(local, params, call, order.eventBytes);
       };
       void attempt.run(serve, (error) => onBroken(error, order.requestId));
       return attempt;

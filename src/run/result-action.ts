@@ -1,13 +1,15 @@
 // The free action core/result: how work stands that outlives its launch, ours and the vendors'.
 import { z } from "zod";
-import { type LocalAction, localAction } from "../catalog/local-action.ts";
+import { type LocalAction, localAction, type ToldEvents } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import { type VendorJobsDeps, vendorJob } from "./vendor-jobs.ts";
 
 export interface ResultDeps extends VendorJobsDeps {
-  /** A job of ours as callers read it; null: this payer has none of that id. */
+  /** A job of ours as callers read it, in parts where it may be long; null: this payer has none of that id. */
   ownJob(id: string, payer: Payer): Promise<object | null>;
+  /** What happens to it until it is over, or until nobody listens any more. */
+  ownEvents(id: string, payer: Payer, signal: AbortSignal): Promise<ToldEvents | GatewayError | null>;
 }
 
 export const jobIdParam = z
@@ -27,7 +29,7 @@ export function resultAction(deps: ResultDeps): LocalAction {
     service: "core",
     action: "result",
     description:
-      "Tells how a job stands and, once it is over, its result: a deep action's of core, or a vendor's crawl, extraction, research or lookup. Free; ask every 3 to 5 seconds.",
+      "Tells how a job stands and, once it is over, its result: a deep action's of core, or a vendor's crawl, extraction, research or lookup. Free; ask every 3 to 5 seconds, or once with `Accept: text/event-stream` for the progress of a deep action as events.",
     category: "core",
     keywords: ["poll", "job status", "is the job done", "result of a crawl", "async"],
     effect: "read",
@@ -35,6 +37,15 @@ export function resultAction(deps: ResultDeps): LocalAction {
     price: { mode: "fixed", cents: 0 },
     async run({ job_id: id }, { payer, call }) {
       return (await deps.ownJob(id, payer)) ?? (await vendorJob(id, { payer, call }, deps)) ?? noSuchJob(id);
+    },
+    async events({ job_id: id }, { payer, call, signal }) {
+      const own = await deps.ownEvents(id, payer, signal);
+      if (own !== null) return own;
+      const known = (await vendorJob(id, { payer, call }, deps)) ?? noSuchJob(id);
+      if (known instanceof GatewayError) return known;
+      const detail =
+        "job_id: names work that a vendor runs, of which it tells no events: ask without Accept: text/event-stream.";
+      return new GatewayError("bad_request", { detail: { detail }, param: "job_id" });
     },
     example: { params: { job_id: "job_4dHNJZmUtq8Lw2cYxQe7R" } },
   });

@@ -1,5 +1,5 @@
 // The one endpoint that runs actions.
-import type { Endpoint, FramedPlan, PlanCall } from "../endpoint.ts";
+import type { Endpoint, FramedOpenPlan, PlanCall } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import { callErrors } from "../wires/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";
@@ -12,7 +12,7 @@ export type ModelCall = (
   call: PlanCall,
   service: string,
   action: string,
-) => Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError | null;
+) => Promise<FramedOpenPlan | GatewayError> | FramedOpenPlan | GatewayError | null;
 
 export function runEndpoints(deps: RunDeps, modelCall: ModelCall): readonly Endpoint[] {
   return [

@@ -3,15 +3,17 @@
 import type { GatewayRequest } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
+import type { Paying } from "../kernel/key-pays.ts";
 import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
+import type { AnswerBytes } from "../limits/answer-bytes.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
-import type { Caller, Funds, Payer, Plan } from "../plan.ts";
+import type { Caller, OpenPlan, Plan } from "../plan.ts";
 
-/** How somebody without a key pays: asked once the plan has its price. */
+/** How a caller without a key pays: asked once the plan has its price. */
 export interface StrangerDoor {
-  /** Who pays and what with, or the challenge that says how to. */
-  pay(plan: Plan, request: GatewayRequest): Promise<{ readonly payer: Payer; readonly funds: Funds } | GatewayError>;
+  /** The payer and the funds, or the challenge that says how to pay. */
+  pay(plan: Plan | OpenPlan, request: GatewayRequest): Promise<Paying | GatewayError>;
 }
 
 export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
@@ -28,6 +30,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   /** The same without counting it. */
   peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
+  /** What answers take of memory that wait for their clients. */
+  readonly answers: AnswerBytes;
   /** Null: whoever calls needs a key. */
   readonly stranger: StrangerDoor | null;
   draining(): boolean;

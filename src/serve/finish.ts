@@ -1,5 +1,5 @@
 // The end of a paid answer: its last bytes, or what tells that there are none.
-import type { FramedPlan, Reply } from "../endpoint.ts";
+import type { Framing, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Ended } from "../plan.ts";
 import type { Candidate } from "../route.ts";
@@ -9,7 +9,7 @@ import type { ReplyReader } from "./reply-reader.ts";
 /** Writes the last bytes, which acknowledge what the funds have committed. An error comes back where no head is out yet. */
 export function finish(
   ended: Ended,
-  framed: FramedPlan,
+  framed: Framing,
   reader: ReplyReader,
   { reply, record }: Answering,
 ): GatewayError | null {
@@ -53,7 +53,7 @@ export function finish(
 
 function sendWhole(
   reply: Reply,
-  { frame }: FramedPlan,
+  { frame }: Framing,
   { served, ended, last }: { served: Candidate; ended: Ended; last: Uint8Array | string },
 ): void {
   frame.head(reply, served, ended.legs, ended.charge);

@@ -1,19 +1,18 @@
-// A plan over HTTP: who pays is found, the kernel executes it, and what came of it is noted and written.
-import type { FramedPlan, GatewayRequest } from "../endpoint.ts";
+// A plan over HTTP: the payer is found, the kernel executes the plan, and what came of it is noted and written.
+import type { FramedOpenPlan, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
-import { LedgerFunds } from "../kernel/ledger-funds.ts";
-import type { Caller, Funds, Payer, Plan } from "../plan.ts";
+import { keyPays, type Paying } from "../kernel/key-pays.ts";
+import type { Caller, OpenPlan, Plan } from "../plan.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
 import { note } from "./note.ts";
 import { ReplyReader } from "./reply-reader.ts";
-import type { ToldWindow } from "./told-window.ts";
 
 /** Has the plan executed with what the caller pays with, and writes what came of it. */
 export async function pay(
-  framed: FramedPlan,
+  framed: FramedOpenPlan,
   request: GatewayRequest,
   caller: Caller | null,
   answering: Answering,
@@ -23,7 +22,9 @@ export async function pay(
   const { reply, window, record } = answering;
   addHeaders(reply, framed.headers);
   const paying =
-    caller === null ? await strangerPays(plan, request, deps) : keyPays(plan, request, caller, window, deps);
+    caller === null
+      ? await strangerPays(plan, request, deps)
+      : keyPays(plan, caller, { requestId: request.id, onWindow: (state) => void window.learn(state) }, deps);
   if (paying instanceof GatewayError) return paying;
   record.operation = plan.operation;
   record.asked = plan.asked;
@@ -60,25 +61,11 @@ export async function pay(
   }
 }
 
-interface Paying {
-  readonly payer: Payer;
-  readonly funds: Funds;
-}
-
-function keyPays(
-  plan: Plan,
+async function strangerPays(
+  plan: Plan | OpenPlan,
   request: GatewayRequest,
-  caller: Caller,
-  window: ToldWindow,
   deps: ServeDeps,
-): Paying | GatewayError {
-  if (caller.frozen) return new GatewayError("account_frozen");
-  if (caller.paused && !plan.whilePaused) return new GatewayError("key_paused");
-  const onWindow = (state: Parameters<ToldWindow["learn"]>[0]) => void window.learn(state);
-  return { payer: caller.payer, funds: new LedgerFunds(deps, caller, { requestId: request.id, onWindow }) };
-}
-
-async function strangerPays(plan: Plan, request: GatewayRequest, deps: ServeDeps): Promise<Paying | GatewayError> {
+): Promise<Paying | GatewayError> {
   if (deps.stranger !== null) return deps.stranger.pay(plan, request);
   return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
 }

@@ -9,6 +9,9 @@ export function tellRequestId(reply: Reply, requestId: string, { requestIdHeader
   if (requestIdHeader !== undefined) reply.header(requestIdHeader, requestId);
 }
 
+/** Every 401 names a way to authenticate (RFC 9110, 15.5.2); one that knows a better way says so itself. */
+const BEARER = { "www-authenticate": 'Bearer realm="tollgate"' };
+
 /** Of the request that is refused. */
 export interface Refused {
   readonly requestId: string;
@@ -19,11 +22,10 @@ export interface Refused {
 
 /** Sends an error and tells its length. SDKs read `x-should-retry` before any rule of their own. */
 export function sendError(reply: Reply, error: GatewayError, { requestId, errors, balance }: Refused): number {
-  const { retryAfterSeconds } = error.options;
+  const { retryAfterSeconds, headers = error.status === 401 ? BEARER : {} } = error.options;
   reply.header("content-type", "application/json");
   reply.header("x-should-retry", String(error.retry));
-  // Every 401 names the way to authenticate (RFC 9110, 15.5.2).
-  if (error.status === 401) reply.header("www-authenticate", 'Bearer realm="tollgate"');
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value);
   if (retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.max(1, Math.ceil(retryAfterSeconds))));
   const body = JSON.stringify(errors.body(error, balance, requestId));
   reply.send(error.status, body);

@@ -1,18 +1,18 @@
 // The reader of an HTTP answer: writes head and content to the reply, and shows a waiting client that we are alive.
-import type { FramedPlan, Reply } from "../endpoint.ts";
+import type { FramedOpenPlan, Reply } from "../endpoint.ts";
 import type { AnswerReader } from "../plan.ts";
 import type { Candidate, Leg } from "../route.ts";
 import type { ToldWindow } from "./told-window.ts";
 
 export class ReplyReader implements AnswerReader {
-  readonly #framed: FramedPlan;
+  readonly #framed: FramedOpenPlan;
   readonly #reply: Reply;
   readonly #window: ToldWindow;
   #begun = false;
   #keepAlive: NodeJS.Timeout | null = null;
   #bytes = 0;
 
-  constructor(framed: FramedPlan, reply: Reply, window: ToldWindow) {
+  constructor(framed: FramedOpenPlan, reply: Reply, window: ToldWindow) {
     this.#framed = framed;
     this.#reply = reply;
     this.#window = window;

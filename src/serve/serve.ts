@@ -2,6 +2,7 @@
 import { goneError, isGone, retirementHeaders, retirementOf } from "../catalog/retirement.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
 import { type Answering, addHeaders } from "./answering.ts";
@@ -9,7 +10,7 @@ import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellRequestId } from "./render-error.ts";
-import { withoutCredit } from "./screen.ts";
+import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
@@ -64,7 +65,13 @@ async function answer(
     record.keyId = caller.payer.keyId;
     record.sandbox = caller.sandbox;
     if (caller.sandbox) reply.header("x-tollgate-sandbox", "1");
+    if (isLong(request)) {
+      const unpaid = await screenLate(endpoint, caller.payer.accountId, deps);
+      if (unpaid !== null) return unpaid;
+    }
   }
+  const noRoom = answerFor(caller, request, endpoint, answering, deps);
+  if (noRoom !== null) return noRoom;
   if ("plan" in endpoint) {
     const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
     if (unfit !== null) return unfit;
@@ -81,6 +88,19 @@ async function answer(
   const answered = await ("stream" in endpoint ? endpoint.stream : endpoint.answer)({ request, caller });
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
+}
+
+/** From here on the answer's memory is counted as the caller's. Not null: too many of its answers wait for their clients already. */
+function answerFor(
+  caller: Caller | null,
+  { address }: GatewayRequest,
+  { auth, watch }: Endpoint,
+  { reply }: Answering,
+  { answers }: ServeDeps,
+): GatewayError | null {
+  const owner = caller === null ? addressWindowKey(address) : caller.payer.id;
+  reply.belongTo(owner);
+  return auth === "admin" || watch === true ? null : answers.refusal(owner);
 }
 
 /** Megabytes are taken of nobody who could not go on to pay for them. */

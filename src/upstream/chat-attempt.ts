@@ -2,20 +2,18 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../route.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import { classify } from "./classify.ts";
-import type { ToldUsage } from "./dialects/dialect.ts";
+import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream, type Framing, framingOf } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
-import { failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
+import { emptyAnswer, failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
-/** Of an answer that could not be read, so much is counted; the rest counts alike. */
-const COUNTED_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
 const GOODBYE_MS_MAX = 5_000;
 
@@ -49,7 +47,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   #stream: EventStream | HeldBytes | null = null;
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
-  #unary: (ToldUsage & { readonly text: string }) | null = null;
+  #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
   #isError = false;
   #status = 0;
   #retryAfterMs: number | null = null;
@@ -98,16 +96,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   reading(): Reading {
     if (this.#stream !== null) return this.#stream.reading();
-    if (this.#unary === null) return this.#readSoFar();
+    if (this.#unary === null) return NOTHING_READ;
     const { usage, text, upstreamCostNano, counts } = this.#unary;
     const reading = { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
     return counts == null ? reading : { ...reading, counts };
-  }
-
-  /** Of a whole answer that is not whole yet, or never came to be one: the vendor has written what is there of it. */
-  #readSoFar(): Reading {
-    if (this.#body === null || this.#isError) return NOTHING_READ;
-    return { ...NOTHING_READ, delivered: { text: this.#body.head(COUNTED_BYTES_MAX), bytes: this.#body.length } };
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
@@ -179,17 +171,16 @@ class ChatAttempt implements Attempt, ExchangeListener {
     const { lane, stream } = this.#options;
     const answer = lane.answer(json);
     if ("kind" in answer) {
-      const told = lane.told(json);
-      // What says how much it used is known; of what does not, all that came counts.
-      if (told.usage !== null || told.upstreamCostNano !== null || told.counts != null)
-        this.#unary = { ...told, text: "" };
+      // What the vendor has used it takes its price for, whatever it has answered.
+      const usage = lane.usage?.(json) ?? null;
+      if (usage !== null) this.#unary = { body: {}, usage, text: "", upstreamCostNano: null };
       return this.#fail(answer);
     }
     this.#unary = answer;
     if (stream) return this.#fail(malformed("a whole answer came where a stream was asked for"));
+    const final = { kind: "body", body: answer.body } as const;
+    if (answer.empty !== undefined) return this.#fail(emptyAnswer(answer.empty, final));
     if (this.#over) return;
-    const final: FinalPart = { kind: "body", body: answer.body };
-    if (answer.empty != null) return this.#fail({ ...answer.empty, answer: final });
     this.#over = true;
     this.#sink.done(final);
   }

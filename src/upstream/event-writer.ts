@@ -64,12 +64,12 @@ export class EventWriter implements EventOut {
     this.#held.upstreamCost(nano);
   }
 
-  fail(failure: AttemptFailure): void {
-    this.#held.fail(failure);
+  empty(message: string): void {
+    this.#held.empty(message);
   }
 
-  empty(failure: AttemptFailure): void {
-    this.#held.empty(failure);
+  fail(failure: AttemptFailure): void {
+    this.#held.fail(failure);
   }
 
   end(): void {

@@ -1,9 +1,10 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
 import type { Nano } from "../money.ts";
 import { Pieces } from "../pieces.ts";
-import type { AnswerSink, AttemptFailure, Counts, FinalPart, Reading, TokenUsage } from "../route.ts";
+import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
+import { emptyAnswer } from "./vendor-failure.ts";
 
 /**
  * The most that is held back before content and after a finish: a vendor that sends more does not mean to answer. The largest
@@ -33,11 +34,12 @@ export class HeldStream implements BytesOut {
   /** How many of them have not. */
   #running = 0;
   #over = false;
+  /** Why the answer says nothing, where its reader has found that at its finish. */
+  #empty: string | null = null;
   #skipped = 0;
   #usage: TokenUsage | null = null;
   #counts: Counts | null = null;
   #upstreamCostNano: Nano | null = null;
-  #empty: AttemptFailure | null = null;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
@@ -97,16 +99,15 @@ export class HeldStream implements BytesOut {
     this.#upstreamCostNano = nano;
   }
 
+  empty(message: string): void {
+    this.#empty ??= message;
+  }
+
   fail(failure: AttemptFailure): void {
     if (this.#over) return;
     this.flush();
     this.#over = true;
     this.#sink.failed(failure);
-  }
-
-  /** The answer has come to its end and has given nothing. What it used may still be told. */
-  empty(failure: AttemptFailure): void {
-    this.#empty = failure;
   }
 
   /** The vendor, or the end of its body, ends the stream: whole if it finished, cut if it did not. */
@@ -119,9 +120,9 @@ export class HeldStream implements BytesOut {
       return;
     }
     this.#over = true;
-    const final: FinalPart = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) };
-    if (this.#empty === null || this.#committed) this.#sink.done(final);
-    else this.#sink.failed({ ...this.#empty, answer: final });
+    const answer = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) } as const;
+    if (this.#empty === null || this.#committed) this.#sink.done(answer);
+    else this.#sink.failed(emptyAnswer(this.#empty, answer));
   }
 
   /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */

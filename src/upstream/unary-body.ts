@@ -22,17 +22,6 @@ export class UnaryBody {
     return true;
   }
 
-  get length(): number {
-    return this.#length;
-  }
-
-  /** Its beginning: what has come of it so far, as far as it is wanted. */
-  head(bytesMax: number): string {
-    const [first] = this.#chunks;
-    if (first === undefined || first.length >= bytesMax) return first?.toString("utf8", 0, bytesMax) ?? "";
-    return Buffer.concat(this.#chunks).toString("utf8", 0, bytesMax);
-  }
-
   text(): string {
     const [only] = this.#chunks;
     if (this.#chunks.length === 1 && only !== undefined) return only.toString("utf8");

@@ -1,6 +1,4 @@
 // The way between a caller and a vendor's model that is sold by units: its dialect's request, answer and events, as an attempt reads them.
-import { isRecord } from "../json.ts";
-import type { Counts } from "../route.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
@@ -29,8 +27,7 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
       out.fail(read.failed);
       return true;
     }
-    const counts = counted(read.counts ?? null);
-    if (counts !== null) out.counts(counts);
+    if (read.counts !== undefined) out.counts(read.counts);
     if (read.kind === "usage") return true;
     bore ||= read.kind === "content" || read.bears === true;
     if (read.kind === "finish" && !bore) {
@@ -55,12 +52,6 @@ function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
 }
 
-/** Where all that is counted is nothing, the vendor has not said what it used. */
-function counted(counts: Counts | null): Counts | null {
-  const all = Object.values(counts ?? {});
-  return all.length > 0 && all.every((count) => count === 0) ? null : counts;
-}
-
 /** The lane of one offer's dialect. */
 export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitContext): Lane {
   return {
@@ -70,11 +61,7 @@ export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitCo
       const read = dialect.answer(json, asked, context);
       return "kind" in read
         ? read
-        : { body: read.body, usage: null, upstreamCostNano: null, text: read.text ?? "", counts: counted(read.counts) };
-    },
-    told(json) {
-      const counts = isRecord(json) ? (dialect.told?.(json, context) ?? null) : null;
-      return { usage: null, upstreamCostNano: null, counts: counted(counts) };
+        : { body: read.body, usage: null, upstreamCostNano: null, text: read.text ?? "", counts: read.counts };
     },
     error: (body) => dialect.error(body),
     passesBytes: dialect.passesBytes === true && !asked.stream,

@@ -122,6 +122,7 @@ it("each of the vendors refuses what another's clients send", () => {
     model: "m",
     messages: [{ role: "developer", content: "x" }, said, { role: "tool", tool_call_id: call.id, content: "x" }],
     reasoning: { effort: "low" },
+    presence_penalty: 0.5,
     cache_control: { type: "ephemeral" },
   };
   const address = new URL("http://x/chat/completions");
@@ -205,14 +206,9 @@ it.each([
   ["cohere", "/chat/completions", /'strict'/, { messages: [], tools: [{ function: { name: "f", strict: true } }] }],
   [
     "perplexity",
-    "/chat/completions",
-    /should be alternating/,
-    {
-      messages: [
-        { role: "user", content: "x" },
-        { role: "user", content: "y" },
-      ],
-    },
+    "/agent",
+    /is no message/,
+    { input: [{ role: "user", content: [{ type: "input_text", text: "x" }] }] },
   ],
 ])("%s at %s refuses what was sent to it before: %s", (vendor, path, reason, body) => {
   const refusal = STRICT_CLOUDS[vendor]?.(body, new URL(`http://x${path}`));

@@ -49,6 +49,28 @@ async function room(files: Files, payer = PAYER): Promise<number> {
   return ids.length;
 }
 
+describe("a list of uploads that are awaited", () => {
+  test("asks a store that takes money for it at most 600 times a minute", async () => {
+    let looks = 0;
+    const { files, clock } = await opened(async (folder) => {
+      const store = await openDiskStore(folder);
+      const links = { put: async () => "put", get: async () => "get", lateMsMax: 0 };
+      const sizeOf = async (id: string) => {
+        looks += 1;
+        return store.sizeOf(id);
+      };
+      return { ...store, links, sizeOf };
+    });
+    for (let file = 0; file < 3; file++) await announce(files, 4);
+    const list = () => files.list(PAYER, { tags: [], query: "" }, 100, null);
+    for (let call = 0; call < 250; call++) await list();
+    expect(looks).toBe(600);
+    clock.advance(60_000);
+    await list();
+    expect(looks).toBe(603);
+  });
+});
+
 describe("an upload that never comes", () => {
   test("keeps its room for an hour, and then is forgotten", async () => {
     const { files, clock } = await opened();

@@ -5,6 +5,7 @@ import { systemClock } from "../../src/clock.ts";
 import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import type { GatewayError } from "../../src/errors.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../src/http/server.ts";
+import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
 import { createBodyBytes } from "../../src/limits/body-bytes.ts";
 import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
@@ -55,6 +56,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     endpoints: ENDPOINTS,
     screen: async () => null,
     bodies: createBodyBytes({ bytesMax: 1e9, accountBytesMax: 1e9 }),
+    answers: createAnswerBytes({ bytesMax: 64 * 1_048_576, ownerBytesMax: 64 * 1_048_576 }),
     handle: echo,
     refuse,
     trustProxy: 0,

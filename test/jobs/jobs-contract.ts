@@ -1,6 +1,11 @@
 // What jobs promise in either store: one end, paid once, whoever dies.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { JobKind } from "../../src/catalog/job-kind.ts";
+import type { ToldEvent } from "../../src/catalog/local-action.ts";
+import { manualClock, systemClock } from "../../src/clock.ts";
+import { createJobEvents } from "../../src/jobs/job-events.ts";
+import type { JobRecord } from "../../src/jobs/job-record.ts";
+import { jobView } from "../../src/jobs/job-view.ts";
 import { nano } from "../../src/money.ts";
 import type { Stores } from "../../src/stores.ts";
 import { CENT, newAccount, newKey } from "../ledger/requests.ts";
@@ -8,6 +13,11 @@ import { eventually } from "../support/gateway.ts";
 import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping } from "./stage.ts";
 
 const STEPS = 3;
+const EVENTS = {
+  clock: systemClock,
+  draining: () => false,
+  ended: async (job: JobRecord) => JSON.stringify(jobView(job)),
+};
 const forever = () => new Promise<never>(() => {});
 
 export function jobsContract(name: string, open: () => Promise<Stores>): void {
@@ -284,6 +294,66 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect((await moneyOf(stores)).held).toBe(0);
       expect(await first.jobs.find(`job_${name}`, PAYER)).toBeNull();
     });
+
+    it("is followed in the process that runs it and in any other, to its end", async () => {
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+      const first = await process(stepping(STEPS, (_, step) => (step === 1 ? held : undefined)));
+      // Another process that serves callers and runs nothing yet.
+      const other = openJobs(stores, `process-${++number}`, [stepping(STEPS, () => {})]);
+      opened.push(other);
+      const id = await first.launch(nameOf());
+      const streams = [first, other].map(({ jobs }) => eventsOf(jobs, id));
+      for (const stream of streams) expect((await (await stream).next()).event).toBe("progress");
+      letGo();
+      for (const stream of streams) {
+        let told = await (await stream).next();
+        while (told.event === "progress") told = await (await stream).next();
+        expect(told).toMatchObject({ event: "result", json: expect.stringContaining(`"charged_cents":${STEPS}`) });
+        expect(await (await stream).next()).toEqual({ event: "none" });
+      }
+    });
+
+    it("is not followed by a caller who has left, nor by anybody else's key", async () => {
+      const first = await process(stepping(STEPS, () => forever()));
+      const id = await first.launch(nameOf());
+      const leaving = new AbortController();
+      const stream = await eventsOf(first.jobs, id, leaving.signal);
+      expect((await stream.next()).event).toBe("progress");
+      leaving.abort();
+      expect(await stream.next()).toEqual({ event: "none" });
+      const open = createJobEvents({ ...EVENTS, jobs: () => first.jobs });
+      expect(await open(id, { ...PAYER, id: "acct:eve" }, new AbortController().signal)).toBeNull();
+    });
+
+    it("that stands still is shown to be alive every fifteen seconds", async () => {
+      const first = await process(stepping(STEPS, () => forever()));
+      const id = await first.launch(nameOf());
+      const clock = manualClock(0);
+      const open = createJobEvents({ ...EVENTS, clock, jobs: () => first.jobs });
+      const leaving = new AbortController();
+      const told = await open(id, PAYER, leaving.signal);
+      if (told === null || told instanceof Error) throw new Error("no stream");
+      const events = told[Symbol.asyncIterator]();
+      expect((await events.next()).value?.event).toBe("progress");
+      // The launch may be told before the first step.
+      let beat: IteratorResult<ToldEvent | null> = { value: { event: "progress", json: "" } };
+      while (beat.done !== true && beat.value !== null) {
+        const next = events.next();
+        clock.advance(15_000);
+        beat = await next;
+      }
+      expect(beat).toEqual({ value: null, done: false });
+      leaving.abort();
+      expect(await events.next()).toEqual({ value: undefined, done: true });
+    });
+
+    /** What is told of a job to its payer. */
+    async function eventsOf(jobs: JobsStage["jobs"], id: string, signal = new AbortController().signal) {
+      const told = await createJobEvents({ ...EVENTS, jobs: () => jobs })(id, PAYER, signal);
+      if (told === null || told instanceof Error) throw new Error(`no events of ${id}`);
+      const events = told[Symbol.asyncIterator]();
+      return { next: async () => (await events.next()).value ?? { event: "none" } };
+    }
 
     /** Every put of a job but its first fails, as if the process died there. */
     function onlyTheFirst(put: Stores["records"]["put"]): Stores["records"]["put"] {

@@ -17,7 +17,14 @@ import { CALLER, planOver, scriptedDeps } from "../support/scripted-plan.ts";
 const CALLS = 20;
 const UNAVAILABLE = Array.from({ length: CALLS }, () => "ledger_unavailable");
 const unasked = () => Promise.reject(new Error("a hold needs no records"));
-const NO_RECORDS: Records = { get: unasked, put: unasked, delete: unasked, list: unasked, sweep: unasked };
+const NO_RECORDS: Records = {
+  get: unasked,
+  size: unasked,
+  put: unasked,
+  delete: unasked,
+  list: unasked,
+  sweep: unasked,
+};
 let made = 0;
 
 /** What becomes of calls at this ledger, and how many voids they leave. */

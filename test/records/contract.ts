@@ -34,6 +34,16 @@ export function recordsContract(name: string, open: () => Promise<TestRecords>):
       expect(await store.records.get("job", "none")).toBeNull();
     });
 
+    test("the size of a record is that of its value in bytes, as long as it is there", async () => {
+      await put("sized", { value: "é💶 and more", ttlMs: 1_000 });
+      expect(await store.records.size("job", "sized")).toBe(Buffer.byteLength("é💶 and more"));
+      expect(await store.records.size("file", "sized")).toBeNull();
+      store.clock.advance(1_000);
+      expect(await store.records.size("job", "sized")).toBeNull();
+      await put("emptied", { value: "" });
+      expect(await store.records.size("job", "emptied")).toBe(0);
+    });
+
     test("of many who put on the same version, one wins", async () => {
       expect(await put("raced", { ifVersion: 1 })).toBeNull();
       const first = await Promise.all([1, 2, 3].map((at) => put("raced", { ifVersion: 0, value: String(at) })));

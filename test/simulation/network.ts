@@ -119,9 +119,9 @@ export class Network {
       standing: (hold) => send("standing", operations.standing(hold)),
       renew: (holds, leaseMs) => send("renew", operations.renew(holds, leaseMs)),
       post: (request) => send("post", operations.post(request)),
-      void: (hold, _reason, fate = "free") => send("void", operations.void(hold, fate)),
+      void: (hold, _reason, end = {}) => send("void", operations.void(hold, end)),
       settleOrphan: (request, origin, why) => send("settleOrphan", operations.settleOrphan(request, origin, why)),
-      voidOrphan: (hold, fate, origin) => send("voidOrphan", operations.voidOrphan(hold, fate, origin)),
+      voidOrphan: (hold, end, origin) => send("voidOrphan", operations.voidOrphan(hold, end, origin)),
       sweep: () => send("sweep", operations.sweep()),
       holdState: (hold) => send("holdState", operations.holdState(hold)),
       transaction: (account, id) => send("transaction", operations.transaction(account ?? "", id)),
@@ -132,9 +132,11 @@ export class Network {
   }
 
   records(gateway: number, owner: Owner): Records {
+    const get: Records["get"] = (kind, id) => this.send(gateway, owner, "get", operations.get(kind, id));
     return {
       put: (record) => this.send(gateway, owner, "put", operations.put(record)),
-      get: (kind, id) => this.send(gateway, owner, "get", operations.get(kind, id)),
+      get,
+      size: async (kind, id) => Buffer.byteLength((await get(kind, id))?.value ?? "") || null,
       delete: (kind, id) => this.send(gateway, owner, "delete", operations.delete(kind, id)),
       list: (kind, payer) => this.send(gateway, owner, "list", operations.list(kind, payer)),
       sweep: () => Promise.resolve(0),

@@ -1,12 +1,15 @@
 // One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
+
 import type { Clock } from "../../src/clock.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { createJobs } from "../../src/jobs/jobs.ts";
 import type { HoldKeeper } from "../../src/kernel/deps.ts";
+import { type CallWindows, createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/ledger/sweep.ts";
+import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
 import type { Nano } from "../../src/money.ts";
 import type { Observer } from "../../src/observe/observer.ts";
 import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
@@ -87,14 +90,16 @@ export class GatewayProcess {
   readonly #accounts: readonly AccountPlan[];
   readonly #calls: readonly CallPlan[];
   readonly #jobs: JobParts | null;
+  readonly #windows: CallWindows;
 
   constructor(
     number: number,
     parts: { world: World; network: Network; heard: Heard; jobs: JobParts | null } & Pick<
       Scenario,
-      "accounts" | "calls"
+      "accounts" | "calls" | "unpaidNano"
     >,
   ) {
+    this.#windows = createWindows((parts.unpaidNano ?? null) as Nano | null);
     this.#jobs = parts.jobs;
     this.#number = number;
     this.#world = parts.world;
@@ -167,6 +172,7 @@ export class GatewayProcess {
     const records = this.#network.records(this.#number, owner);
     this.#deps = {
       clock,
+      answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
       observer: this.#observer(),
       ledger: {
         ...metered,
@@ -187,6 +193,7 @@ export class GatewayProcess {
           return outcome;
         },
       },
+      windows: this.#windows,
       records,
       keptBytesMax: 16 * 1024 * 1024,
       leases,
@@ -222,6 +229,8 @@ export class GatewayProcess {
     const jobs = createJobs({
       ledger: mortalLedger(ledger, mortal),
       records: mortalRecords(network.records(this.#number, owner), mortal),
+      windows: this.#windows,
+      observer: this.#observer(),
       clock,
       kinds: [STEPPING],
       self: name,
@@ -250,6 +259,7 @@ export class GatewayProcess {
       begin: (start) => newRecord(start),
       end: (record) => void this.#heard.records.set(record.requestId, record),
       ledgerTook() {},
+      unpaid() {},
     } satisfies Partial<Observer>;
     return part as unknown as Observer;
   }

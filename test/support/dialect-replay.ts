@@ -49,8 +49,8 @@ export class RecordedStream implements EventOut {
   readonly finishes: { index: number; reason: FinishReason; native: string }[] = [];
   readonly usages: TokenUsage[] = [];
   failure: AttemptFailure | null = null;
-  /** Why the answer gives the caller nothing, though it has come to its end. */
-  emptied: AttemptFailure | null = null;
+  /** Why the answer says nothing; null: it says something. */
+  emptiness: string | null = null;
   ended = false;
 
   event(event: NeutralEvent): void {
@@ -65,11 +65,11 @@ export class RecordedStream implements EventOut {
   usage(usage: TokenUsage): void {
     this.usages.push(usage);
   }
+  empty(message: string): void {
+    this.emptiness ??= message;
+  }
   fail(failure: AttemptFailure): void {
     this.failure ??= failure;
-  }
-  empty(failure: AttemptFailure): void {
-    this.emptied ??= failure;
   }
   end(): void {
     this.ended = true;

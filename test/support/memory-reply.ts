@@ -42,6 +42,8 @@ class KeptReply implements MemoryReply {
     this.#onRoom = listener;
   }
 
+  belongTo(): void {}
+
   header(name: string, value: string): void {
     this.headers.set(name, value);
   }

@@ -1,4 +1,5 @@
 // The pipeline over a real store in a temporary folder, with an upstream that says what a test tells it to.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,9 @@ import type { Endpoint, Frame, FramedPlan } from "../../src/endpoint.ts";
 import type { FailureKind } from "../../src/failures.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
+import { createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
+import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
 import { nano, ZERO } from "../../src/money.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createObserver } from "../../src/observe/observer.ts";
@@ -188,9 +191,11 @@ export function scriptedDeps({
     clock: systemClock,
     observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
     ledger: stores.ledger,
+    windows: createWindows(null),
     records: stores.records,
     keptBytesMax: 16 * 1024 * 1024,
     leases: { keep() {}, release() {} },
+    answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
     health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
     keeper: {
       announce: () => Promise.reject(new Error("nothing is kept here")),
@@ -236,9 +241,9 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         moves.push(`post ${posting.amountNano}`);
         return ledger.post(posting);
       },
-      void: (hold, reason, keyFate) => {
+      void: (hold, reason, end) => {
         moves.push(`void ${reason}`);
-        return ledger.void(hold, reason, keyFate);
+        return ledger.void(hold, reason, end);
       },
     };
   }

@@ -1,90 +1,88 @@
-// How long a FLAC file sounds (RFC 9639): by its frames, because silence takes a few bytes a frame, and its head may say anything.
+// How long FLAC sound lasts, by its frames (RFC 9639, 9.1): what its head says of its length is its sender's word, and silence takes a few bytes a block.
 
-const MARK = "fLaC";
-/** The four bytes that every frame begins with, a number of one to seven, two fields of at most two, and a check of one. */
+/** Whatever stands in a frame's header: two bytes of sync, two of codes, a number of at most seven, two sizes of at most two, a checksum. */
 const HEADER_BYTES_MAX = 16;
-const RATES = [0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
+const CRC8_POLYNOMIAL = 0x07;
+/** Where the metadata says how many samples a second has, in twenty bits. */
 const RATE_AT = 18;
-const POLYNOMIAL = 0x07;
+const LOWEST_HERTZ = 8_000;
+const HERTZ: readonly number[] = [
+  0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000,
+];
 
-const CRC8 = Uint8Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 0x80 ? ((crc << 1) ^ POLYNOMIAL) & 0xff : crc << 1;
+const CRC8 = Uint8Array.from({ length: 256 }, (_, start) => {
+  let crc = start;
+  for (let bit = 0; bit < 8; bit++) crc = ((crc << 1) ^ (crc & 0x80 ? CRC8_POLYNOMIAL : 0)) & 0xff;
   return crc;
 });
 
-/** How many bytes the number of a frame takes, by its first. */
-function numberBytes(first: number): number {
-  const ones = Math.clz32(~(first << 24));
-  return ones === 0 ? 1 : Math.min(7, ones);
-}
-
-/** Of a code that has the number behind the header, so many bytes; else none. */
-function sizeBytes(code: number): number {
-  return code === 6 ? 1 : code === 7 ? 2 : 0;
-}
-
-function rateBytes(code: number): number {
-  return code === 12 ? 1 : code === 13 || code === 14 ? 2 : 0;
-}
-
-function numberAt(bytes: Buffer, at: number, length: number): number {
-  return length === 0 ? 0 : bytes.readUIntBE(at, length);
-}
-
-function samplesOf(code: number, told: number): number {
-  if (code === 1) return 192;
-  if (code <= 5) return 576 * 2 ** (code - 2);
-  return code <= 7 ? told + 1 : 256 * 2 ** (code - 8);
-}
-
-function hertzOf(code: number, told: number, fileHertz: number): number {
-  if (code === 0) return fileHertz;
-  if (code === 12) return told * 1_000;
-  return code === 13 ? told : code === 14 ? told * 10 : (RATES[code] ?? 0);
-}
-
-/** How long the frame sounds whose header is at `at`; 0: none is. */
-function frameSeconds(bytes: Buffer, at: number, fileHertz: number): number {
-  const [second = 0, third = 0] = [bytes[at + 1], bytes[at + 2]];
-  const [sizeCode, rateCode] = [third >> 4, third & 15];
-  if ((second & 0xfe) !== 0xf8 || sizeCode === 0 || rateCode === 15) return 0;
-  const sizeAt = at + 4 + numberBytes(bytes[at + 4] ?? 0);
-  const rateAt = sizeAt + sizeBytes(sizeCode);
-  const end = rateAt + rateBytes(rateCode);
-  if (end >= bytes.length) return 0;
-  let crc = 0;
-  for (let place = at; place < end; place++) crc = CRC8[crc ^ (bytes[place] ?? 0)] ?? 0;
-  if (crc !== bytes[end]) return 0;
-  const hertz = hertzOf(rateCode, numberAt(bytes, rateAt, rateBytes(rateCode)), fileHertz);
-  return samplesOf(sizeCode, numberAt(bytes, sizeAt, sizeBytes(sizeCode))) / Math.max(1, hertz);
-}
-
-/** Whether a file that begins like this is FLAC. */
+/** Whether a file's first bytes are FLAC's. */
 export function isFlac(head: Buffer): boolean {
-  return head.toString("latin1", 0, MARK.length) === MARK;
+  return head.toString("latin1", 0, 4) === "fLaC";
+}
+
+/** How many bytes a frame's number takes, by its first; 0: it begins none. */
+function numberBytes(first: number): number {
+  if (first < 0x80) return 1;
+  const ones = Math.clz32(~(first << 24));
+  return ones >= 2 && ones <= 7 ? ones : 0;
+}
+
+/** The samples of a block, by its code; `more` is what stands behind the number where the code says so. */
+function blockSamples(code: number, more: number): number {
+  if (code === 1) return 192;
+  if (code <= 5) return 576 << (code - 2);
+  return code <= 7 ? more + 1 : 256 << (code - 8);
+}
+
+/** Samples a second, by its code; the metadata's where the code says so. */
+function hertzOf(code: number, more: number, usual: number): number {
+  if (code === 0) return usual;
+  if (code <= 11) return HERTZ[code] ?? usual;
+  return code === 12 ? more * 1_000 : code === 13 ? more : more * 10;
+}
+
+/** The seconds of the frame whose header begins at `at`; 0: none does. */
+function frameSeconds(bytes: Buffer, at: number, usualHertz: number): number {
+  const codes = bytes[at + 2] ?? 0;
+  const shape = bytes[at + 3] ?? 0;
+  const [sizeCode, rateCode] = [codes >> 4, codes & 15];
+  if (sizeCode === 0 || rateCode === 15 || shape >> 4 > 10 || ((shape >> 1) & 7) === 3 || (shape & 1) === 1) return 0;
+  const number = numberBytes(bytes[at + 4] ?? 0xff);
+  if (number === 0) return 0;
+  let end = at + 4 + number;
+  const sized = (bytesOf: number): number => {
+    const value = bytesOf === 0 || end + bytesOf > bytes.length ? 0 : bytes.readUIntBE(end, bytesOf);
+    end += bytesOf;
+    return value;
+  };
+  const samples = blockSamples(sizeCode, sized(sizeCode === 6 ? 1 : sizeCode === 7 ? 2 : 0));
+  const hertz = hertzOf(rateCode, sized(rateCode === 12 ? 1 : rateCode > 12 ? 2 : 0), usualHertz);
+  let crc = 0;
+  for (let each = at; each < end; each++) crc = CRC8[crc ^ (bytes[each] ?? 0)] ?? 0;
+  return end < bytes.length && crc === bytes[end] ? samples / Math.max(1, hertz) : 0;
 }
 
 /**
- * Every header of a frame counts, wherever it stands: a reader finds none that is not looked at here, and what looks like one by chance,
- * once in millions of bytes, counts as well.
+ * The seconds of all frames whose headers stand anywhere in the file, each byte looked at as a beginning: more than there are where
+ * content looks like a header (once in some ten million bytes), never less.
  */
-export async function flacSeconds(head: Buffer, blocks: AsyncIterable<Uint8Array>): Promise<number> {
-  const fileHertz = head.length < RATE_AT + 3 ? 0 : head.readUIntBE(RATE_AT, 3) >> 4;
+export async function flacSecondsMax(head: Buffer, blocks: AsyncIterable<Uint8Array>): Promise<number> {
+  const said = head.length >= RATE_AT + 3 ? head.readUIntBE(RATE_AT, 3) >> 4 : 0;
+  const usualHertz = said === 0 ? LOWEST_HERTZ : said;
   let seconds = 0;
-  let kept: Buffer = Buffer.alloc(0);
-  const count = (bytes: Buffer, until: number) => {
+  let rest: Buffer = Buffer.alloc(0);
+  const count = (bytes: Buffer, until: number): void => {
     for (let at = bytes.indexOf(0xff); at >= 0 && at < until; at = bytes.indexOf(0xff, at + 1)) {
-      seconds += frameSeconds(bytes, at, fileHertz);
+      if (((bytes[at + 1] ?? 0) & 0xfe) === 0xf8) seconds += frameSeconds(bytes, at, usualHertz);
     }
   };
   for await (const block of blocks) {
-    const bytes = Buffer.concat([kept, block]);
+    const bytes = Buffer.concat([rest, block]);
     const until = Math.max(0, bytes.length - HEADER_BYTES_MAX);
     count(bytes, until);
-    kept = bytes.subarray(until);
+    rest = bytes.subarray(until);
   }
-  count(kept, kept.length);
-  // What sums of fractions leave behind the microsecond is no sound.
-  return Math.round(seconds * 1e6) / 1e6;
+  count(rest, rest.length);
+  return seconds;
 }

@@ -4,7 +4,7 @@
 /** Asks for so many bytes, and is given as many, or fewer at the end; a negative number leaves that many out. */
 type Walk = Generator<number, number, Uint8Array>;
 
-/** What is not known for what it is, in a container or for a file, is no shorter than what could be hidden in it. */
+/** Of a container whose walk has come to something that it does not know: no less than what could be hidden in it. */
 export const HIDDEN_BYTES_PER_SECOND = 16;
 /** Of a packet of a codec that is not known. */
 const UNKNOWN_PACKET_MS = 1_000;

@@ -1,8 +1,10 @@
 // The most seconds that a sound file can last, found out before anybody is asked to listen to it.
 import type { UploadedFile } from "../../upstream/form-body.ts";
-import { flacSeconds, isFlac } from "./flac-seconds.ts";
+import { flacSecondsMax, isFlac } from "./flac-seconds.ts";
 import { HIDDEN_BYTES_PER_SECOND, packetSecondsMax } from "./sound-packets.ts";
 
+/** MP4 at the lowest that its coders offer; its samples are not walked yet. */
+const MP4_BYTES_PER_SECOND_MIN = 750;
 /** MPEG layer III at its lowest, for bytes between frames. */
 const MP3_BYTES_PER_SECOND_MIN = 1_000;
 const HEAD_BYTES = 4_096;
@@ -126,12 +128,6 @@ async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, HEAD_BYTES);
 }
 
-/** Whether the first bytes that are not nothing begin a frame. */
-function beginsMp3(start: Buffer): boolean {
-  const at = start.findIndex((byte) => byte !== 0);
-  return at >= 0 && start.length >= at + 4 && mp3Frame(start.readUInt32BE(at)) !== null;
-}
-
 /** By its bytes alone, whatever they are: for accounts whose holds have been too low too often. */
 export function soundSecondsOfBytes({ size }: UploadedFile): number {
   return Math.ceil(size / HIDDEN_BYTES_PER_SECOND);
@@ -145,10 +141,13 @@ export async function soundSecondsMax(file: UploadedFile): Promise<number> {
   // Readers leave a tag out in front of whatever format.
   const skip = id3Bytes(head);
   const start = skip === 0 ? head : await headOf(behind(file, skip));
+  if (isFlac(start)) return Math.ceil(await flacSecondsMax(start, behind(file, skip)));
   const packets = await packetSecondsMax(start, behind(file, skip));
   if (packets !== null) return Math.ceil(packets);
-  if (isFlac(start)) return Math.ceil(await flacSeconds(start, behind(file, skip)));
-  if (!beginsMp3(start)) return soundSecondsOfBytes(file);
+  const isMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
+  // What cannot be read here a vendor may read: as much is counted as can be hidden in it.
+  const isMp4 = start.toString("latin1", 4, 8) === "ftyp";
+  if (!isMp3) return Math.ceil(file.size / (isMp4 ? MP4_BYTES_PER_SECOND_MIN : HIDDEN_BYTES_PER_SECOND));
   const clock = new Mp3Clock(skip);
   for await (const block of file.bytes()) clock.take(block);
   return Math.ceil(clock.secondsMax);

@@ -40,18 +40,15 @@ function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): 
 
 /** What a vendor has answered with was of no use: it is paid, and so is the one that is asked in its place, and no third. */
 const PAID_IN_VAIN_MAX = 1;
-
-function isInVain({ kind }: AttemptFailure): boolean {
-  return kind === "provider_malformed";
-}
+const IN_VAIN: readonly AttemptFailure["kind"][] = ["provider_malformed", "provider_empty"];
 
 /** Whether anything may be tried after a failure. A write that may have happened is never sent twice, whatever its answer was. */
 export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   if (tries.committedMs !== null || tries.attemptsLeft <= 0) return false;
   if (tries.effect === "write" && failure.mayHaveRun !== false) return false;
   const { nextRoute } = FAILURES[failure.kind];
-  if (tries.taken.filter(({ accepted }) => accepted).length > PAID_IN_VAIN_MAX && tries.failures.some(isInVain))
-    return false;
+  const paid = tries.taken.filter(({ accepted }) => accepted).length;
+  if (paid > PAID_IN_VAIN_MAX && tries.failures.some(({ kind }) => IN_VAIN.includes(kind))) return false;
   return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
 }
 
@@ -158,8 +155,8 @@ class Retrying implements RouteAttempt {
     tries.failed = this.#candidate;
     tries.skippedEvents += this.#attempt?.reading().skippedEvents ?? 0;
     const { answer } = failure;
-    const leg = this.#leg(failure.kind, failure.status, answer === undefined ? "left" : "whole");
-    if (answer !== undefined) tries.empty = { served: this.#candidate, reading: this.reading(), final: answer, leg };
+    this.#leg(failure.kind, failure.status, answer === undefined ? "left" : "whole");
+    if (answer !== undefined) tries.empty = { served: this.#candidate, reading: this.reading(), final: answer };
     const againMs = mayTryOn(failure, tries) ? againAfterMs(failure, this.#count, this.#isLast) : null;
     if (againMs === null || tries.clock.elapsedMs() + againMs >= tries.deadlineMs) {
       this.#over = true;
@@ -174,7 +171,7 @@ class Retrying implements RouteAttempt {
   }
 
   /** The one place where an attempt becomes a leg. What it cost us is counted from its reading when the call has ended. */
-  #leg(failure: AttemptFailure["kind"] | null, status: number, ended: "whole" | "left"): Leg {
+  #leg(failure: AttemptFailure["kind"] | null, status: number, ended: "whole" | "left"): void {
     const { clock, committedMs, legs, taken } = this.#tries;
     const candidate = this.#candidate;
     const { provider, model } = candidate;
@@ -191,7 +188,6 @@ class Retrying implements RouteAttempt {
     legs.push(leg);
     const inner = attempt?.innerLegs?.() ?? null;
     taken.push({ leg, candidate, reading: this.reading(), ended, accepted: attempt?.accepted() ?? false, inner });
-    return leg;
   }
 }
 

@@ -5,7 +5,7 @@ import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
 import {
   contentText,
-  emptyAnswer,
+  EMPTY,
   finishOf,
   imageUrl,
   readError,
@@ -79,5 +79,5 @@ export function chatCompletionsAnswer(json: unknown, context: ChatContext): Read
   const empty = choices.every(({ blocks, reason }) => reason === "stop" && blocks.length === 0);
   const { usage, upstreamCostNano } = readUsage(json, context);
   const answer = { choices, usage };
-  return { answer, upstreamCostNano, empty: empty && context.mayBeEmpty !== true ? emptyAnswer() : null };
+  return { answer, upstreamCostNano, ...(empty && context.mayBeEmpty !== true ? { empty: EMPTY } : {}) };
 }

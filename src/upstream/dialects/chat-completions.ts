@@ -12,7 +12,7 @@ export const chatCompletions: Dialect = {
   request: chatCompletionsRequest,
   reader: chatCompletionsEvents,
   answer: chatCompletionsAnswer,
-  told: readUsage,
+  usage: (json, context) => readUsage(json, context).usage,
   error: readError,
   unsupported: chatCompletionsUnsupported,
 };

@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
-import { emptyAnswer, failureOf, finishOf, formatOf, toldUsage } from "./converse-wire.ts";
+import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";
 
@@ -35,9 +35,8 @@ export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const gives = blocks.some((block) => block.kind === "tool-call" || ("text" in block && block.text !== ""));
   const failure = failureOf(native);
   if (failure !== null) return failure;
-  const empty = gives ? null : emptyAnswer(native);
-  // Whoever runs the calls of an answer must find one in it.
-  const choice = { index: 0, blocks, reason: empty === null ? finishOf(native) : ("stop" as const), native };
-  const { usage, upstreamCostNano } = toldUsage(json);
-  return { answer: { choices: [choice], usage }, upstreamCostNano, empty };
+  const empty = gives ? null : emptiness(native);
+  const choice = { index: 0, blocks, reason: finishOf(native), native };
+  const answer = { choices: [choice], usage: usageOf(json.usage) };
+  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

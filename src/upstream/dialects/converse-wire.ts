@@ -1,10 +1,11 @@
 // What the converse wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+
 import { isRecord, stringOf } from "../../json.ts";
 import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { countOf } from "../json-pointer.ts";
 import { malformed } from "../vendor-failure.ts";
-import type { ChatContext, ToldUsage, VendorError } from "./dialect.ts";
+import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -52,14 +53,9 @@ export function failureOf(native: string): AttemptFailure | null {
   return BROKEN.includes(native) ? malformed(`the model's answer cannot be read (${native})`) : null;
 }
 
-/** What an answer that gave the caller nothing lacks; null where a refusal, its bound on output or a stop of the caller's explains it. */
-export function emptyAnswer(native: string): AttemptFailure | null {
+/** Why an answer gave the caller nothing; null where a filter, its bound on output or a stop of the caller's explains it. */
+export function emptiness(native: string): string | null {
   const finish = finishOf(native);
-  if (finish === "length" || finish === "content_filter" || native === "stop_sequence") return null;
-  return malformed(`the answer is empty (${native})`);
-}
-
-/** What an answer says that it used. */
-export function toldUsage(json: unknown): ToldUsage {
-  return { usage: isRecord(json) ? usageOf(json.usage) : null, upstreamCostNano: null };
+  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
+  return isExplained ? null : `the answer is empty (${native})`;
 }

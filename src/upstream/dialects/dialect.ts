@@ -68,20 +68,12 @@ interface StreamOut {
   /** The newest cumulative counts; the last call counts, never a sum. */
   usage(usage: TokenUsage): void;
   upstreamCost(nano: Nano): void;
+  /** The answer finishes without having said anything, for no reason of the caller's. Said before its finish. */
+  empty(message: string): void;
   /** The vendor said that it failed. Nothing after it is read. */
   fail(failure: AttemptFailure): void;
-  /** The answer has finished and has given the caller nothing, as `failure` says; its end follows all the same. */
-  empty(failure: AttemptFailure): void;
   /** The vendor said that the stream is complete. */
   end(): void;
-}
-
-/** What an answer says that it used, whatever else is wrong with it. */
-export interface ToldUsage {
-  readonly usage: TokenUsage | null;
-  readonly upstreamCostNano: Nano | null;
-  /** What a model that is sold by units has used. */
-  readonly counts?: Counts | null;
 }
 
 /** Takes an answer in nobody's format. */
@@ -111,13 +103,17 @@ export interface StreamReader {
 
 /** A whole answer in the caller's wire, or why it is none. */
 export type UnaryAnswer =
-  | (ToldUsage & {
+  | {
       readonly body: Json;
+      readonly usage: TokenUsage | null;
+      readonly upstreamCostNano: Nano | null;
       /** The text that a token count needs where no usage came. */
       readonly text: string;
-      /** It gives the caller nothing, as this says; absent: it does. */
-      readonly empty?: AttemptFailure | null;
-    })
+      /** What a model that is sold by units has used. */
+      readonly counts?: Counts | null;
+      /** Why it says nothing; absent: it says something. */
+      readonly empty?: string;
+    }
   | AttemptFailure;
 
 /** A whole answer in nobody's format, or why it is none. */
@@ -125,8 +121,8 @@ export type ReadAnswer =
   | {
       readonly answer: NeutralAnswer;
       readonly upstreamCostNano: Nano | null;
-      /** It gives the caller nothing, as this says; absent: it does. */
-      readonly empty?: AttemptFailure | null;
+      /** Why it says nothing; absent: it says something. */
+      readonly empty?: string;
     }
   | AttemptFailure;
 
@@ -150,8 +146,6 @@ export interface Passing {
   withMedia?(body: Json, media: FetchedMedia): Json;
   reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
-  /** What a body that is no answer says that it used. */
-  told(json: unknown, context: ChatContext): ToldUsage;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
 }
@@ -166,8 +160,8 @@ export interface Dialect {
   request(request: NeutralRequest, context: ChatContext): UpstreamBody;
   reader(context: ChatContext, out: EventOut): StreamReader;
   answer(json: unknown, context: ChatContext): ReadAnswer;
-  /** What a body that is no answer says that it used. */
-  told(json: unknown, context: ChatContext): ToldUsage;
+  /** What a body says was used, whatever else is wrong with it: the vendor takes its price for that. */
+  usage(json: Json, context: ChatContext): TokenUsage | null;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
   /**

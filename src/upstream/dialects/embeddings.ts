@@ -20,7 +20,6 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
 export const embeddings: Passing = {
   request,
   answer,
-  told: readUsage,
   error: readError,
   reader: () => ({ event: () => false }),
 };

@@ -6,12 +6,12 @@ import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
 import {
   blockedPrompt,
+  emptiness,
   endingOf,
   failureInside,
   finishReasonOf,
   malformed,
-  refusalText,
-  toldUsage,
+  usageOf,
 } from "./generate-content-wire.ts";
 
 function blocksOf({ text, reasoning, image, call, signed }: ReadAnswerPart): AnswerBlock[] {
@@ -35,28 +35,23 @@ function choiceOf(
   at: number,
   parts: readonly ReadAnswerPart[],
   given: { readonly anything: boolean; readonly mayBeEmpty: boolean },
-): { readonly choice: NeutralChoice; readonly empty: AttemptFailure | null } | AttemptFailure {
+): NeutralChoice | AttemptFailure {
   const native = finishReasonOf(candidate);
   if (native === null) return malformed("the answer has no finishReason");
-  const ending = endingOf(native, candidate, { ...given, calls: parts.some(({ call }) => call !== null) });
-  if ("kind" in ending) return ending;
-  const { reason, empty } = ending;
+  const reason = endingOf(native, candidate, { ...given, calls: parts.some(({ call }) => call !== null) });
+  if (typeof reason !== "string") return reason;
   const index = Number.isInteger(candidate.index) ? Number(candidate.index) : at;
-  const blocks = parts.flatMap(blocksOf);
-  const text = refusalText(ending, candidate);
-  if (text !== "") blocks.push({ kind: "refusal", text, citations: [] });
-  return { choice: { index, blocks, reason, native }, empty };
+  return { index, blocks: parts.flatMap(blocksOf), reason, native };
 }
 
 /** The answer, or why it is none. */
 export function generateContentAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.error) return failureInside(json);
-  const told = toldUsage(json);
-  const native = blockedPrompt(json);
-  if (native !== null) {
-    const choice = { index: 0, blocks: [], reason: "content_filter", native } as const;
-    return { answer: { choices: [choice], usage: told.usage }, upstreamCostNano: told.upstreamCostNano };
+  const blocked = blockedPrompt(json);
+  if (blocked !== null) {
+    const choice = { index: 0, blocks: [], reason: "content_filter", native: blocked } as const;
+    return { answer: { choices: [choice], usage: usageOf(json.usageMetadata) }, upstreamCostNano: null };
   }
   const candidates = Array.isArray(json.candidates) ? json.candidates.filter(isRecord) : [];
   if (candidates.length === 0) return malformed("the answer has no candidates");
@@ -64,12 +59,13 @@ export function generateContentAnswer(json: unknown, context: ChatContext): Read
   const read = candidates.map((candidate) => parts.partsOf(candidate));
   const given = { anything: read.flat().some(gives), mayBeEmpty: context.mayBeEmpty === true };
   const choices: NeutralChoice[] = [];
-  let empty: AttemptFailure | null = null;
   for (const [at, candidate] of candidates.entries()) {
-    const made = choiceOf(candidate, at, read[at] ?? [], given);
-    if ("kind" in made) return made;
-    choices.push(made.choice);
-    empty ??= made.empty;
+    const choice = choiceOf(candidate, at, read[at] ?? [], given);
+    if ("kind" in choice) return choice;
+    choices.push(choice);
   }
-  return { answer: { choices, usage: told.usage }, upstreamCostNano: told.upstreamCostNano, empty };
+  const [first] = choices;
+  const empty = first === undefined ? null : emptiness(first.reason, first.native, { ...given, calls: false });
+  const answer = { choices, usage: usageOf(json.usageMetadata) };
+  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

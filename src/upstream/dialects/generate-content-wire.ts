@@ -4,7 +4,7 @@ import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
 import { countOf } from "../json-pointer.ts";
-import type { ChatContext, ToldUsage, VendorError } from "./dialect.ts";
+import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -45,13 +45,12 @@ const BROKEN = [
   "MISSING_THOUGHT_SIGNATURE",
 ];
 
-export function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
+function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure {
+  return { kind, status: 200, message, retryAfterMs: null };
 }
 
-/** What an answer says that it used. */
-export function toldUsage(json: unknown): ToldUsage {
-  return { usage: isRecord(json) ? usageOf(json.usageMetadata) : null, upstreamCostNano: null };
+export function malformed(message: string): AttemptFailure {
+  return failure("provider_malformed", message);
 }
 
 /** The wire's reason to finish, or null while there is none. */
@@ -60,40 +59,35 @@ export function finishReasonOf(candidate: Json): string | null {
   return typeof native === "string" && native !== "" && native !== "FINISH_REASON_UNSPECIFIED" ? native : null;
 }
 
-/** How a candidate ended, in OpenAI's words, and what its answer lacks where it gave the caller nothing. */
-export interface Ending {
-  readonly reason: FinishReason;
-  readonly empty: AttemptFailure | null;
+/** What a candidate has given by its end. */
+interface Given {
+  readonly anything: boolean;
+  readonly calls: boolean;
+  readonly mayBeEmpty: boolean;
 }
 
 /**
- * How a candidate ended, or why its answer is none. A reason that we do not know, such as `OTHER`, is an answer cut short: the caller is
- * told that it is not whole.
+ * How a candidate ended, in OpenAI's words, or why its answer is none. A reason that we do not know, such as `OTHER`,
+ * is an answer cut short: the caller is told that it is not whole.
  */
-export function endingOf(
-  native: string,
-  candidate: Json,
-  given: { readonly anything: boolean; readonly calls: boolean; readonly mayBeEmpty: boolean },
-): Ending | AttemptFailure {
+export function endingOf(native: string, candidate: Json, given: Given): FinishReason | AttemptFailure {
   const why = [native, stringOf(candidate.finishMessage)].filter(Boolean).join(": ");
   if (BROKEN.includes(native)) return malformed(`the model's answer could not be read (${why})`);
   const finish = FINISH.get(native);
-  if (finish === "stop" && given.calls) return { reason: "tool_calls", empty: null };
-  const reason = finish ?? "content_filter";
-  const isExplained = finish === "length" || finish === "content_filter" || (finish === "stop" && given.mayBeEmpty);
-  return { reason, empty: given.anything || isExplained ? null : malformed(`the answer is empty (${why})`) };
+  if (finish === "stop" && given.calls) return "tool_calls";
+  return finish ?? "content_filter";
 }
 
-/** The vendor's words for why it has blocked an answer; empty: it has none, or has not. */
-export function refusalText({ reason }: Ending, candidate: Json): string {
-  return reason === "content_filter" ? (stringOf(candidate.finishMessage) ?? "") : "";
+/** Why an answer that ended so gave the caller nothing; null where its ending, or the caller, explains it. */
+export function emptiness(reason: FinishReason, native: string, given: Given): string | null {
+  return reason !== "stop" || given.anything || given.mayBeEmpty ? null : `the answer is empty (${native})`;
 }
 
-/** Why the prompt of an event or a body without candidates was blocked; null where it was not. */
+/** Why the prompt of an event or a body without candidates was blocked; null where it was not. The vendor counts its tokens. */
 export function blockedPrompt(json: Json): string | null {
   if (Array.isArray(json.candidates) && json.candidates.length > 0) return null;
   const reason = isRecord(json.promptFeedback) ? json.promptFeedback.blockReason : undefined;
-  return typeof reason === "string" && reason !== "" ? reason : null;
+  return typeof reason !== "string" || reason === "" ? null : reason;
 }
 
 /** The same sentence comes with every limit, also with one that lifts in seconds. */

@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
-import { emptyAnswer, failureInside, finishOf, formatOf, refusalText, toldUsage } from "./messages-wire.ts";
+import { emptiness, explanationOf, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
 
 /** A thought as its vendor takes it back: readable and signed, or sealed. */
 export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
@@ -42,11 +42,11 @@ export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const format = formatOf(context);
   const read = json.content.filter(isRecord).map((block) => blockOf(block, format));
   const blocks = read.filter((block) => block !== null);
-  const empty = blocks.some(gives) ? null : emptyAnswer(finishOf(native), native);
-  // Whoever runs the calls of an answer must find one in it.
-  const reason = empty === null ? finishOf(native) : "stop";
-  const refusal = refusalText(reason, json.stop_details);
-  if (refusal !== "") blocks.push({ kind: "refusal", text: refusal, citations: [] });
-  const { usage, upstreamCostNano } = toldUsage(json);
-  return { answer: { choices: [{ index: 0, blocks, reason, native }], usage }, upstreamCostNano, empty };
+  const reason = finishOf(native);
+  const explanation = reason === "content_filter" && !blocks.some(gives) ? explanationOf(json) : undefined;
+  if (explanation !== undefined) blocks.push({ kind: "refusal", text: explanation, citations: [] });
+  const empty = blocks.some(gives) ? null : emptiness(reason, native);
+  const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
+  const answer = { choices: [{ index: 0, blocks, reason, native }], usage };
+  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

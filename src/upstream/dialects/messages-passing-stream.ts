@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
-import { COUNTS, emptyAnswer, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
+import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
 
 /** The text of a delta that a token count needs. */
 function textOf(delta: Json): string {
@@ -120,7 +120,7 @@ class MessagesPassingReader implements StreamReader {
     const delta = isRecord(data.delta) ? data.delta : {};
     const native = delta.stop_reason;
     if (typeof native !== "string") return;
-    const empty = this.#bore ? null : emptyAnswer(finishOf(native), native);
+    const empty = this.#bore ? null : emptiness(finishOf(native), native);
     if (empty !== null) this.#out.empty(empty);
     this.#finished = true;
     tellUnpriced(this.#usage, this.#context);

@@ -4,7 +4,7 @@ import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
-import type { ChatContext, ToldUsage, VendorError } from "./dialect.ts";
+import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -117,19 +117,13 @@ export function failureInside(body: unknown): AttemptFailure {
   return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
 }
 
-/** What an answer that gave the caller nothing lacks; null where a refusal, its bound on output or a stop of the caller's explains it. */
-export function emptyAnswer(finish: FinishReason, native: string): AttemptFailure | null {
-  if (finish === "length" || finish === "content_filter" || native === "stop_sequence") return null;
-  return { kind: "provider_malformed", status: 200, message: `the answer is empty (${native})`, retryAfterMs: null };
+/** The vendor's reason for a refusal, in its own words; undefined: it gave none. */
+export function explanationOf(json: Json): string | undefined {
+  return isRecord(json.stop_details) ? stringOf(json.stop_details.explanation) : undefined;
 }
 
-/** The vendor's words for why it refused; empty: it has none, or has not refused. */
-export function refusalText(finish: FinishReason, details: unknown): string {
-  return finish === "content_filter" && isRecord(details) ? (stringOf(details.explanation) ?? "") : "";
-}
-
-/** What a message says that it used. */
-export function toldUsage(json: unknown): ToldUsage {
-  const usage = isRecord(json) && isRecord(json.usage) ? usageOf(json.usage) : null;
-  return { usage, upstreamCostNano: null };
+/** Why an answer gave the caller nothing; null where a refusal, its bound on output or a stop of the caller's explains it. */
+export function emptiness(finish: FinishReason, native: string): string | null {
+  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
+  return isExplained ? null : `the answer is empty (${native})`;
 }

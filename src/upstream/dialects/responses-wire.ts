@@ -5,7 +5,7 @@ import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
 import { readError } from "./chat-completions-wire.ts";
-import type { ChatContext, ToldUsage } from "./dialect.ts";
+import type { ChatContext } from "./dialect.ts";
 
 /** The `format` under which this vendor's sealed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -20,8 +20,9 @@ export function usageOf(usage: unknown): TokenUsage | null {
   const prompt = countOf(usage.input_tokens);
   const outputTokens = countOf(usage.output_tokens);
   if (prompt + outputTokens === 0) return null;
-  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens));
-  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(input.cache_write_tokens));
+  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens ?? input.cache_read_input_tokens));
+  const written = countOf(input.cache_write_tokens ?? input.cache_creation_input_tokens);
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, written);
   return {
     inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
     cacheReadTokens,
@@ -65,15 +66,9 @@ export function failureInside(error: unknown): AttemptFailure {
   return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
 }
 
-/** What an answer that gave the caller nothing lacks; null where a refusal or its bound on output explains it. */
-export function emptyAnswer(reason: FinishReason, native: string): AttemptFailure | null {
-  if (reason === "length" || reason === "content_filter") return null;
-  return { kind: "provider_malformed", status: 200, message: `the answer is empty (${native})`, retryAfterMs: null };
-}
-
-/** What a response says that it used. */
-export function toldUsage(response: unknown): ToldUsage {
-  return { usage: isRecord(response) ? usageOf(response.usage) : null, upstreamCostNano: null };
+/** Why an answer gave the caller nothing; null where a refusal or its bound on output explains it. */
+export function emptiness(reason: FinishReason, native: string): string | null {
+  return reason === "length" || reason === "content_filter" ? null : `the answer is empty (${native})`;
 }
 
 /** Ends a reasoning item's id where both go to the client as one word; ids have none. */

@@ -46,6 +46,5 @@ export const openaiAudio: UnitDialect = {
     const event = { kind: isDone ? "finish" : "content", bytes: eventBytes(json), bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },
-  told: countsOf,
   error: readError,
 };

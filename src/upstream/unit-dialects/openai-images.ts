@@ -8,10 +8,7 @@ import { eventBytes, failureIn, malformed, type UnitAsked, type UnitDialect, typ
 
 /** What the vendor says of tokens, or how many pictures there are where it charges by those. */
 function countsOf(usage: unknown, images: number, { unit }: UnitAsked): Counts | null {
-  return unit === undefined ? tokensOf(usage) : { [unit]: images };
-}
-
-function tokensOf(usage: unknown): Counts | null {
+  if (unit !== undefined) return { [unit]: images };
   if (!isRecord(usage)) return null;
   const input = countOf(usage.input_tokens);
   const imageIn = Math.min(input, countOf(atPointer(usage, "/input_tokens_details/image_tokens")));
@@ -59,6 +56,5 @@ export const openaiImages: UnitDialect = {
     return { body: { created: createdS, ...json, data }, counts: countsOf(json.usage, data.length, asked) };
   },
   event,
-  told: (json) => tokensOf(json.usage),
   error: readError,
 };

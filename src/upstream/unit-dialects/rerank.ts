@@ -66,10 +66,6 @@ export const cohereRerank: UnitDialect = {
   error: readError,
 };
 
-function tokensIn(json: Json): number {
-  return countOf(atPointer(json, "/usage/total_tokens"));
-}
-
 /** Jina's and Voyage's: billed by tokens. */
 export const dataRerank: UnitDialect = {
   request({ body }, { upstreamModel, spec }) {
@@ -83,11 +79,10 @@ export const dataRerank: UnitDialect = {
   answer(json, asked, context) {
     const failure = failureIn(json);
     if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
-    const tokens = tokensIn(json);
+    const tokens = countOf(atPointer(json, "/usage/total_tokens"));
     if (tokens === 0) return malformed("the answer does not say what it used");
     const usage = { counts: { textIn: tokens }, meta: { tokens: { input_tokens: tokens } } };
     return told(json.results ?? json.data, asked, context, usage);
   },
-  told: (json) => ({ textIn: tokensIn(json) }),
   error: readError,
 };

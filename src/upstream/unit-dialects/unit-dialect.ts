@@ -60,8 +60,6 @@ export interface UnitDialect {
   answer(json: unknown, asked: UnitAsked, context: UnitContext): UnitAnswer;
   /** Null: the event says nothing. Without it, the wire has no events. */
   event?(json: unknown, asked: UnitAsked, context: UnitContext): UnitEvent | null;
-  /** What a body that is no answer says that it used; null: it does not say. Without it, none ever does. */
-  told?(json: Json, context: UnitContext): Counts | null;
   error(body: unknown): VendorError;
   /** An answer that is not asked for in events is bytes. */
   readonly passesBytes?: true;

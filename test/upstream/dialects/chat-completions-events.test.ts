@@ -24,8 +24,8 @@ function told(chunks: readonly object[], isEachItsOwn: boolean): (NeutralEvent |
     event: (event) => void heard.push(event),
     usage: () => void heard.push("usage"),
     upstreamCost: () => void heard.push("cost"),
+    empty: () => void heard.push("empty"),
     fail: ({ kind }) => void heard.push(kind),
-    empty: ({ message }) => void heard.push(message),
     end: () => void heard.push("end"),
   };
   const reader = chatCompletionsEvents(context, out);

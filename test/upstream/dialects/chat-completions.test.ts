@@ -239,7 +239,6 @@ describe("a whole answer in OpenAI's wire", () => {
       usage: { inputTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
       upstreamCostNano: 12_500,
       text: "",
-      empty: null,
     });
   });
 

@@ -88,11 +88,10 @@ describe("a stream", () => {
   it.each([
     ["blocked-prompt", "PROHIBITED_CONTENT"],
     ["safety-at-once", "SAFETY"],
-  ])("%s is an answer that was refused, with what it used", (name, native) => {
+  ])("%s is an answer that was filtered", (name, native) => {
     const out = replay(generateContent, `generate-content/${name}.sse`);
-    expect([out.failure, out.emptied]).toEqual([null, null]);
+    expect(out.failure).toBeNull();
     expect(out.finishes).toEqual([{ index: 0, reason: "content_filter", native }]);
-    expect(out.usages.at(-1)?.inputTokens).toBeGreaterThan(0);
   });
 
   it("that was stopped half way says so", () => {
@@ -188,7 +187,6 @@ describe("a whole answer", () => {
       usage: { inputTokens: 34, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 856, reasoningTokens: 438 },
       upstreamCostNano: null,
       text: "Hm.Yes.",
-      empty: null,
     });
   });
 
@@ -208,27 +206,19 @@ describe("a whole answer", () => {
     expect(answerOf(generateContent, json, chatContext())).toMatchObject({ kind });
   });
 
-  it("of nothing is one that another may do better", () => {
-    const usageMetadata = { promptTokenCount: 34 };
-    expect(answerOf(generateContent, { ...ended("STOP"), usageMetadata }, chatContext())).toMatchObject({
-      empty: { kind: "provider_malformed", message: "the answer is empty (STOP)" },
-      body: { choices: [{ message: { content: "" }, finish_reason: "stop" }] },
-      usage: { inputTokens: 34 },
+  it.each([ended("SAFETY"), { promptFeedback: { blockReason: "SAFETY" } }])("%j was filtered", (json) => {
+    const usageMetadata = { promptTokenCount: 7, totalTokenCount: 7 };
+    const answer = answerOf(generateContent, { ...json, usageMetadata }, chatContext());
+    expect(answer).toMatchObject({
+      body: { choices: [{ finish_reason: "content_filter" }] },
+      usage: { inputTokens: 7 },
     });
   });
 
-  it.each([
-    [ended("SAFETY"), null],
-    [{ candidates: [{ finishReason: "SAFETY", finishMessage: "Not this." }] }, "Not this."],
-    [{ promptFeedback: { blockReason: "SAFETY" } }, null],
-  ])("%j is refused, in the vendor's words where it has some", (json, refusal) => {
-    expect(answerOf(generateContent, { ...json, usageMetadata: { promptTokenCount: 9 } }, chatContext())).toMatchObject(
-      {
-        empty: null,
-        body: { choices: [{ message: { refusal }, finish_reason: "content_filter", native_finish_reason: "SAFETY" }] },
-        usage: { inputTokens: 9 },
-      },
-    );
+  it("without a word says that it is empty", () => {
+    expect(answerOf(generateContent, ended("STOP"), chatContext())).toMatchObject({
+      empty: "the answer is empty (STOP)",
+    });
   });
 
   it("names calls that have no id, each in its own way", () => {

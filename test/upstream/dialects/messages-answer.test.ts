@@ -97,13 +97,15 @@ describe("a stream", () => {
     expect(out.list("reasoning_details")).toMatchObject([{ format: "maker-v1" }, { format: "maker-v1" }]);
   });
 
-  it("tells a refusal after content from one before it", () => {
+  it("says a refusal before any content in the vendor's words", () => {
     const late = replay(messages, "messages/refusal.sse");
     expect(late.failure).toBeNull();
     expect(late.finishes).toEqual([{ index: 0, reason: "content_filter", native: "refusal" }]);
     const early = replay(messages, "messages/refusal-at-once.sse");
-    expect([early.failure, early.emptied]).toEqual([null, null]);
-    expect([early.text("refusal"), early.finishes]).toEqual(["This could be harmful.", late.finishes]);
+    expect(early.failure).toBeNull();
+    expect(early.text("refusal")).toBe("This could be harmful.");
+    expect(early.finishes).toEqual([{ index: 0, reason: "content_filter", native: "refusal" }]);
+    expect(early.usages.length).toBeGreaterThan(0);
   });
 
   it("says that a call was cut off by the bound on output", () => {
@@ -125,12 +127,13 @@ describe("a stream", () => {
     expect(out.finishes).toEqual([{ index: 0, reason: "stop", native: "pause_turn" }]);
   });
 
-  it("an empty answer is one that another may do better", () => {
+  it("an empty answer says so, and keeps its usage", () => {
     const out = new RecordedStream();
     const events = eventsOf(fixture("messages/refusal-at-once.sse").replace('"refusal"', '"end_turn"'));
     feed(messages, context, events, out);
-    expect([out.failure, out.emptied?.kind]).toEqual([null, "provider_malformed"]);
-    expect(out.finishes).toEqual([{ index: 0, reason: "stop", native: "end_turn" }]);
+    expect(out.failure).toBeNull();
+    expect(out.emptiness).toBe("the answer is empty (end_turn)");
+    expect(out.usages.length).toBeGreaterThan(0);
   });
 
   it("skips data that cannot be parsed", () => {
@@ -196,7 +199,6 @@ describe("a whole answer", () => {
       usage: { inputTokens: 5, cacheReadTokens: 7, cacheWriteTokens: 0, outputTokens: 11, reasoningTokens: 0 },
       upstreamCostNano: null,
       text: 'Look it up.One moment.find{"q":"x"}',
-      empty: null,
     });
   });
 
@@ -217,24 +219,18 @@ describe("a whole answer", () => {
     expect(answerOf(messages, json, chatContext())).toMatchObject({ kind });
   });
 
-  it("of nothing is one that another may do better, and promises no call", () => {
-    expect(answerOf(messages, { ...whole, content: [] }, chatContext())).toMatchObject({
-      empty: { kind: "provider_malformed" },
-      body: { choices: [{ message: { content: "" }, finish_reason: "stop" }] },
-      usage: { inputTokens: 5 },
+  it("that refuses is an answer, with its usage and the vendor's reason", () => {
+    const refused = { ...whole, content: [], stop_reason: "refusal", stop_details: { explanation: "Harmful." } };
+    const answer = answerOf(messages, refused, chatContext());
+    expect(answer).toMatchObject({
+      body: { choices: [{ finish_reason: "content_filter", message: { refusal: "Harmful." } }] },
     });
+    expect("kind" in answer ? null : answer.usage?.inputTokens).toBe(5);
   });
 
-  it.each([
-    [{}, null],
-    [{ stop_details: { explanation: "Harmful." } }, "Harmful."],
-  ])("that was refused says so, with %j in the vendor's words", (more, refusal) => {
-    const refused = { ...whole, content: [], stop_reason: "refusal", ...more };
-    expect(answerOf(messages, refused, chatContext())).toMatchObject({
-      empty: null,
-      body: { choices: [{ message: { refusal }, finish_reason: "content_filter" }] },
-      usage: { inputTokens: 5 },
-    });
+  it("without a word says that it is empty, with its usage", () => {
+    const answer = answerOf(messages, { ...whole, content: [], stop_reason: "tool_use" }, chatContext());
+    expect(answer).toMatchObject({ empty: "the answer is empty (tool_use)", usage: { inputTokens: 5 } });
   });
 
   it.each([-5, 1.5, "12", Number.NaN, null, undefined, {}])("counts %s tokens safely", (count) => {

@@ -132,7 +132,7 @@ function read(...chunks: unknown[]) {
   const said = {
     usage: null as TokenUsage | null,
     failure: null as AttemptFailure | null,
-    emptied: null as AttemptFailure | null,
+    empty: null as string | null,
     ended: false,
   };
   const out: EventOut = {
@@ -141,11 +141,11 @@ function read(...chunks: unknown[]) {
       said.usage = usage;
     },
     upstreamCost() {},
+    empty(message) {
+      said.empty ??= message;
+    },
     fail: (failure) => {
       said.failure ??= failure;
-    },
-    empty: (failure) => {
-      said.emptied ??= failure;
     },
     end: () => {
       said.ended = true;
@@ -206,9 +206,10 @@ describe("a stream", () => {
     expect(read(...chunks).failure?.kind).toBe(kind);
   });
 
-  test("of nothing is one that another may do better", () => {
-    const { failure, emptied, events } = read(delta({ role: "assistant", content: "" }), delta({}, "stop"));
-    expect([failure, emptied?.kind, events.at(-1)?.kind]).toEqual([null, "provider_malformed", "finish"]);
+  test("of nothing says that it is empty", () => {
+    const { failure, empty } = read(delta({ role: "assistant", content: "" }), delta({}, "stop"));
+    expect(failure).toBeNull();
+    expect(empty).toBe("the answer is empty");
   });
 });
 
