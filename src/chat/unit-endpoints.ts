@@ -14,7 +14,7 @@ import { completions } from "./units/completions.ts";
 import { imageEdits, imageGenerations } from "./units/images.ts";
 import { moderations } from "./units/moderations.ts";
 import { rerank } from "./units/rerank.ts";
-import { soundSecondsMax, soundSecondsOfBytes } from "./units/sound-seconds.ts";
+import { soundSecondsMax } from "./units/sound-seconds.ts";
 import { spoken } from "./units/spoken.ts";
 import { transcriptions, translations } from "./units/transcriptions.ts";
 
@@ -76,8 +76,7 @@ function form<Body extends Modelled>(
       const { fields, files } = came;
       try {
         const [sound] = endpoint.kind === "transcription" ? files : [];
-        const secondsMax = audience.strictBounds ? soundSecondsOfBytes : soundSecondsMax;
-        const heard = sound === undefined ? {} : { secondsMax: await secondsMax(sound) };
+        const heard = sound === undefined ? {} : { secondsMax: await soundSecondsMax(sound, audience.strictBounds) };
         const fingerprinted = { ...fields, files: files.map(({ field, sha256 }) => [field, sha256]) };
         const made = unitPlan(
           endpoint,

@@ -128,13 +128,11 @@ async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, HEAD_BYTES);
 }
 
-/** By its bytes alone, whatever they are: for accounts whose holds have been too low too often. */
-export function soundSecondsOfBytes({ size }: UploadedFile): number {
-  return Math.ceil(size / HIDDEN_BYTES_PER_SECOND);
-}
-
-/** Never less than what a vendor can find in it, whatever its head pretends. */
-export async function soundSecondsMax(file: UploadedFile): Promise<number> {
+/**
+ * Never less than what a vendor can find in it, whatever its head pretends. `isStrict`: the account's calls have cost more than they held
+ * too often, so that what is not walked counts as all that could be hidden in it.
+ */
+export async function soundSecondsMax(file: UploadedFile, isStrict = false): Promise<number> {
   const head = await headOf(file.bytes());
   const rate = wavRate(head);
   if (rate !== null) return Math.ceil(file.size / rate);
@@ -146,7 +144,7 @@ export async function soundSecondsMax(file: UploadedFile): Promise<number> {
   if (packets !== null) return Math.ceil(packets);
   const isMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
   // What cannot be read here a vendor may read: as much is counted as can be hidden in it.
-  const isMp4 = start.toString("latin1", 4, 8) === "ftyp";
+  const isMp4 = !isStrict && start.toString("latin1", 4, 8) === "ftyp";
   if (!isMp3) return Math.ceil(file.size / (isMp4 ? MP4_BYTES_PER_SECOND_MIN : HIDDEN_BYTES_PER_SECOND));
   const clock = new Mp3Clock(skip);
   for await (const block of file.bytes()) clock.take(block);
