@@ -1,4 +1,5 @@
 // 2Captcha: captchas solved by people and programs; a task is created, then asked for until it is ready.
+// Unsure: whether it still solves hCaptcha, of which its page says nothing more.
 import { action, defineAdapter, neededWhen, z } from "#adapter";
 
 /** It costs the vendor's callers up to 5 cents; all the others the usual price. */

@@ -1,8 +1,9 @@
-// Anthropic, first-hand, at the prices listed on 2026-09-23; writes are those of the five-minute cache.
+// Anthropic, first-hand, at the prices listed on 2026-11-23; writes are those of the five-minute cache.
 import { defineAdapter, keyHeader } from "#adapter";
 
 const since = "2026-08-21";
 const lately = "2026-09-23";
+const autumn = "2026-11-03";
 
 // An image counts for about 1,600 tokens at its largest, from opus 4.7 on for 4,784. A document can fill the context.
 const sees = (contextTokens: number, imageTokensMax: number) => ({
@@ -17,6 +18,8 @@ const newer = {
   dropFields: ["temperature", "top_p", "top_k"],
   reasoning: "effort",
 } as const;
+/** They think in any case. */
+const always = { ...newer, reasoning: "effort-always" } as const;
 const older = { ...sees(200_000, 1_600), outputTokensMax: 64_000 };
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
@@ -25,6 +28,15 @@ const sonnetLong = { promptTokens: 200_000, input: "6", output: "22.5", cacheRea
 // Meant for the introduction, and made permanent.
 const sonnet5 = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
+/** Above 100,000 tokens of prompt the whole call costs five times as much. */
+const haiku55 = {
+  since: autumn,
+  input: "0.1",
+  output: "0.5",
+  cacheRead: "0.01",
+  cacheWrite: "0.125",
+  steps: [{ promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" }],
+};
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
 export default defineAdapter({
@@ -39,22 +51,38 @@ export default defineAdapter({
     dialect: "messages",
     reasoningFormat: "anthropic-claude-v1",
     models: {
+      "claude-fable-5-2": {
+        ...always,
+        slug: "anthropic/claude-fable-5.2",
+        prices: [{ since: autumn, input: "8", output: "40", cacheRead: "0.2", cacheWrite: "10" }],
+      },
+      "claude-sonnet-5-5": {
+        ...always,
+        slug: "anthropic/claude-sonnet-5.5",
+        prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
+      },
+      "claude-haiku-5-5": { ...newer, slug: "anthropic/claude-haiku-5.5", prices: [haiku55] },
       "claude-fable-5-1": {
-        ...newer,
+        ...always,
         slug: "anthropic/claude-fable-5.1",
-        reasoning: "effort-always",
         prices: [{ since: lately, input: "10", output: "50", cacheRead: "0.25", cacheWrite: "12.5" }],
       },
       "claude-opus-5-5": {
-        ...newer,
+        ...always,
         slug: "anthropic/claude-opus-5.5",
         prices: [{ since: lately, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
       },
-      "claude-fable-5": { ...newer, reasoning: "effort-always", prices: fable },
+      "claude-fable-5": { ...always, prices: fable },
       "claude-opus-5": { ...newer, prices: opus },
       "claude-opus-4-8": { ...newer, slug: "anthropic/claude-opus-4.8", prices: opus },
       "claude-opus-4-7": { ...newer, slug: "anthropic/claude-opus-4.7", prices: opus },
-      "claude-opus-4-6": { ...older, slug: "anthropic/claude-opus-4.6", outputTokensMax: 128_000, prices: opus },
+      "claude-opus-4-6": {
+        ...older,
+        ...sees(1_000_000, 1_600),
+        slug: "anthropic/claude-opus-4.6",
+        outputTokensMax: 128_000,
+        prices: opus,
+      },
       "claude-opus-4-5": { ...older, slug: "anthropic/claude-opus-4.5", prices: opus },
       "claude-sonnet-5": {
         ...newer,

@@ -25,13 +25,13 @@ const dropFields = [
 
 const older: NonNullable<AdapterSpec["chat"]>["models"] = {
   "gpt-5.2": {
-    ...sized(400_000, 128_000, 1_445),
+    ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high", "xhigh"),
     slug: "openai/gpt-5.2",
     ...price("1.75", "14", "0.175"),
   },
   "gpt-5.1": {
-    ...sized(400_000, 128_000, 1_445),
+    ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high"),
     slug: "openai/gpt-5.1",
     ...price("1.25", "10", "0.125"),
@@ -104,18 +104,18 @@ export default defineAdapters({
               input: "2.5",
               output: "15",
               cacheRead: "0.25",
-              steps: [{ promptTokens: 271_999, input: "5", output: "22.5", cacheRead: "0.5" }],
+              steps: [{ promptTokens: 272_000, input: "5", output: "22.5", cacheRead: "0.5" }],
             },
           ],
         },
         "gpt-5.4-mini": {
-          ...sized(400_000, 128_000, 16_200),
+          ...sized(272_000, 128_000, 16_200),
           ...newer,
           slug: "openai/gpt-5.4-mini",
           ...price("0.75", "4.5", "0.075"),
         },
         "gpt-5.4-nano": {
-          ...sized(400_000, 128_000, 24_600),
+          ...sized(272_000, 128_000, 24_600),
           ...newer,
           slug: "openai/gpt-5.4-nano",
           ...price("0.2", "1.25", "0.02"),

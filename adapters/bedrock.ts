@@ -1,9 +1,10 @@
 // Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. BEDROCK_REGION turns it on, together
 // with AWS's keys (and the token of a session, where there is one) or an API key of Bedrock. Of Claude the global profiles are asked,
-// because regional ones cost a tenth more. Unsure: which regions have which models, and the most tokens of an image (twice the most in its list).
+// because regional ones cost a tenth more; from opus 4.7 on their ids have no version behind them. Unsure: which regions have which models, and the most tokens of an image (twice the most in its list).
 import { type AdapterSpec, bearer, defineAdapters } from "#adapter";
 
 const since = "2026-09-23";
+const autumn = "2026-11-03";
 
 const aws = {
   origin: "https://bedrock-runtime.{region}.amazonaws.com",
@@ -63,6 +64,18 @@ const older = {
 };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
+/** Above 100,000 tokens of prompt the whole call costs five times as much. */
+const haiku55 = [
+  {
+    since: autumn,
+    input: "0.1",
+    output: "0.5",
+    cacheRead: "0.01",
+    cacheWrite: "0.125",
+    steps: [{ promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" }],
+  },
+];
+
 export default defineAdapters({
   bedrock: {
     ...aws,
@@ -112,9 +125,22 @@ export default defineAdapters({
         without: ["model", "stream"],
       },
       models: {
+        "global.anthropic.claude-opus-5-5": {
+          ...claude,
+          reasoning: "effort-always",
+          slug: "anthropic/claude-opus-5.5",
+          prices: [{ since, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
+        },
+        "global.anthropic.claude-sonnet-5-5": {
+          ...claude,
+          reasoning: "effort-always",
+          slug: "anthropic/claude-sonnet-5.5",
+          prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
+        },
+        "global.anthropic.claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", prices: haiku55 },
         "global.anthropic.claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
-        "global.anthropic.claude-opus-4-8-v1:0": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
-        "global.anthropic.claude-sonnet-5-v1:0": {
+        "global.anthropic.claude-opus-4-8": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
+        "global.anthropic.claude-sonnet-5": {
           ...claude,
           slug: "anthropic/claude-sonnet-5",
           prices: [{ since, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" }],

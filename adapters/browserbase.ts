@@ -155,7 +155,10 @@ export default defineAdapter({
       upstreamCents: (params) => centsFor(params),
       prepaid: { does: "extends", id: "session_id", minutes: "estimatedMinutes" },
       async run({ ask, params, end }) {
-        const { json } = await ask({ method: "GET", path: "/v1/sessions/{session_id}" }, { values: params });
+        const { json } = await ask(
+          { method: "GET", path: "/v1/sessions/{session_id}", send: "none" },
+          { values: params },
+        );
         const { id: sessionId, status } = session.parse(json);
         if (!isAlive(status)) end("caller_invalid", { message: `the session has ended: ${status}` });
         return { sessionId };
@@ -172,7 +175,10 @@ export default defineAdapter({
       params: z.strictObject({ session_id }),
       prepaid: { does: "tells", id: "session_id" },
       async run({ ask, params }) {
-        const { json } = await ask({ method: "GET", path: "/v1/sessions/{session_id}" }, { values: params });
+        const { json } = await ask(
+          { method: "GET", path: "/v1/sessions/{session_id}", send: "none" },
+          { values: params },
+        );
         const { id: sessionId, status } = session.parse(json);
         return { sessionId, status, alive: isAlive(status) };
       },

@@ -1,4 +1,4 @@
-// Cerebras: open models, fastest of all, at the prices listed on 2026-08-21.
+// Cerebras: open models, fastest of all, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
@@ -22,7 +22,16 @@ export default defineAdapter({
         tokenizer: "o200k",
         prices: [{ since, input: "0.35", output: "0.75" }],
       },
+      // Unsure: its longest prompt, which others say is half of this.
+      "qwen-3.8-27b": {
+        slug: "qwen/qwen3.8-27b",
+        contextTokens: 131_072,
+        takes: { messageFields: ["name"], developerRole: "system", efforts: ["none", "low", "medium", "high"] },
+        prices: [{ since: "2026-11-03", input: "0.99", output: "1.49" }],
+      },
+      // Gone since that day, or before it.
       "gemma-4-31b": {
+        retires: { on: "2026-11-22", successor: "qwen/qwen3.8-27b" },
         slug: "google/gemma-4-31b",
         contextTokens: 131_072,
         prices: [{ since: "2026-09-23", input: "0.99", output: "1.49" }],

@@ -1,4 +1,4 @@
-// DeepSeek, first-hand, at the prices listed on 2026-09-23: twice as much at its peak hours, which the weekend in Beijing has none of.
+// DeepSeek, first-hand, at the prices listed on 2026-11-23: twice as much at its peak hours, which the weekend in Beijing has none of.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-09-23";
@@ -10,7 +10,13 @@ const peak = (input: string, output: string, cacheRead: string) => [
   { from: "06:00", until: "10:00", weekdaysOnly: true, input, output, cacheRead },
 ];
 const pro = { since, input: "0.66", output: "1.98", cacheRead: "0.022", hours: peak("1.32", "3.96", "0.044") };
-const flash = { since, input: "0.22", output: "0.66", cacheRead: "0.007", hours: peak("0.44", "1.32", "0.014") };
+const flash = {
+  since: "2026-09-10",
+  input: "0.15",
+  output: "0.6",
+  cacheRead: "0.003",
+  hours: peak("0.3", "1.2", "0.006"),
+};
 const completes = {
   kind: "completion",
   dialect: "openai-completion",
@@ -41,6 +47,8 @@ export default defineAdapter({
     cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
     models: {
       "deepseek-v4-pro": { ...sizes, prices: [pro] },
+      // The newest of its fast models, V4.1 today, which the older name leads to as well.
+      "deepseek-flash": { ...sizes, prices: [flash] },
       "deepseek-v4-flash": { ...sizes, prices: [flash] },
     },
   },
@@ -52,7 +60,7 @@ export default defineAdapter({
     },
     "deepseek-v4-flash": {
       ...completes,
-      prices: [{ since, textIn: "0.44", cachedIn: "0.014", textOut: "1.32" }],
+      prices: [{ since, textIn: "0.3", cachedIn: "0.006", textOut: "1.2" }],
     },
   },
 });

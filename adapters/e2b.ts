@@ -135,7 +135,6 @@ const newSandbox = z.strictObject({
   timeout: z.int().min(0).max(86_400),
   envVars: z.record(z.string(), z.string()).optional(),
   metadata: z.record(z.string(), z.string()).optional(),
-  secure: z.boolean().optional(),
 });
 const start = z.strictObject({
   process: z.strictObject({ cmd: z.string(), args: z.array(z.string()) }),
@@ -205,7 +204,7 @@ function daemon({ method, path, headers, body, json }: StandInRequest, machines:
 function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
   if (request.origin === "sandbox") return daemon(request, machines);
   const { method, path, json, query } = request;
-  if (method === "POST" && path === "/sandboxes") {
+  if (method === "POST" && path === "/v2/sandboxes") {
     const asked = newSandbox.safeParse(json);
     if (!asked.success) return refusal(400, `error validating the body: ${asked.error.issues[0]?.message}`);
     const { templateID, envVars = {}, metadata = {} } = asked.data;
@@ -261,8 +260,8 @@ export default defineAdapter({
     templates: TEMPLATES,
     languages: ["python", "javascript", "bash"],
     async create({ ask, end }, { template, envs, minutes, label }) {
-      const values = { templateID: template, timeout: minutes * 60, envVars: envs, metadata: { label }, secure: true };
-      const { json } = await ask({ method: "POST", path: "/sandboxes" }, { values });
+      const values = { templateID: template, timeout: minutes * 60, envVars: envs, metadata: { label } };
+      const { json } = await ask({ method: "POST", path: "/v2/sandboxes" }, { values });
       const made = z.object({ sandboxID: z.string(), envdAccessToken: z.string() }).safeParse(json);
       if (!made.success) return end("provider_malformed", { message: "the new machine has no id or no token" });
       return { id: made.data.sandboxID, token: made.data.envdAccessToken };

@@ -26,8 +26,8 @@ const KINDS = [
   "github",
   "people",
   "company",
+  "publication",
   "research paper",
-  "pdf",
   "financial report",
   "personal site",
 ];
@@ -71,11 +71,17 @@ const searchCents = ({ type, numResults, contents: of }: Search) =>
   ((TENTHS[type] ?? 7) + Math.max(0, numResults - 10) + (of?.summary ? numResults : 0)) / 10;
 /** A summary is an object or nothing, where text and highlights may be true. */
 const summaryWire = (of: z.infer<typeof summary>) => (typeof of === "boolean" ? (of ? {} : undefined) : of);
+/** What it calls a kind now; code it knows by where it is. */
+const kindWire = (category: Search["category"], { include_domains, includeDomains }: Partial<Search>) => {
+  if (category === "research" || category === "research paper") return { category: "publication" };
+  if (category !== "github") return { category };
+  return (include_domains ?? includeDomains) === undefined ? { includeDomains: ["github.com"] } : {};
+};
 const searchWire = ({ type, category, contents: of, ...rest }: Search) => ({
   ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [camel(name), value])),
   ...(of === undefined ? null : { contents: { ...of, summary: summaryWire(of.summary) } }),
   type: type === "keyword" ? "auto" : type,
-  category: category === "research" ? "research paper" : category,
+  ...kindWire(category, rest),
 });
 
 const contents = z

@@ -1,4 +1,4 @@
-// Google's Gemini, first-hand, at the prices listed on 2026-08-21. Its embeddings do not speak OpenAI's wire at this address.
+// Google's Gemini, first-hand, at the prices listed on 2026-11-23. Its embeddings do not speak OpenAI's wire at this address.
 import { defineAdapter, keyHeader } from "#adapter";
 
 const since = "2026-08-21";
@@ -17,6 +17,8 @@ const gemini2 = {
   parts: { imageTokensMax: 8_256, fileTokensMax: 258_000 },
 };
 const flash3 = { ...gemini3, reasoning: "effort" } as const;
+/** They think in any case, and LOW is the least that they can be told. */
+const always = { ...gemini3, reasoning: "effort-always" } as const;
 
 // Above 200,000 tokens of prompt the whole call costs more.
 const pro3 = { since, input: "2", output: "12", cacheRead: "0.2" };
@@ -28,6 +30,12 @@ const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead:
 const flash = [
   { since: "2026-09-23", input: "0.75", output: "3.75", cacheRead: "0.075" },
   { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
+];
+
+/** Half price until the end of November. Unsure: its longest answer, which others say is shorter or longer. */
+const argon = [
+  { since: "2026-10-13", input: "2", output: "10", cacheRead: "0.1" },
+  { since: "2026-12-01", input: "4", output: "20", cacheRead: "0.2" },
 ];
 
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-01", successor: `google/${successor}` } });
@@ -54,12 +62,13 @@ export default defineAdapter({
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",
     models: {
-      "gemini-3.8-flash": { ...flash3, prices: flash },
-      "gemini-3.7-flash": { ...flash3, prices: flash },
+      "gemini-4-argon": { ...always, prices: argon },
+      "gemini-3.8-flash": { ...always, prices: flash },
+      "gemini-3.7-flash": { ...always, prices: flash },
       "gemini-3.6-flash": { ...flash3, prices: flash },
       "gemini-3.5-flash": { ...flash3, prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }] },
       "gemini-3.5-flash-lite": { ...flash3, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
-      "gemini-3.1-pro-preview": { ...gemini3, reasoning: "effort-always", prices: [{ ...pro3, steps: [pro3Long] }] },
+      "gemini-3.1-pro-preview": { ...always, prices: [{ ...pro3, steps: [pro3Long] }] },
       "gemini-3.1-flash-lite": {
         ...flash3,
         ...inMay,
@@ -85,16 +94,31 @@ export default defineAdapter({
     },
   },
   unitModels: {
+    "gemini-3-pro-image": {
+      ...images,
+      prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
+    },
+    "gemini-3.1-flash-image": {
+      ...images,
+      prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
+    },
+    "gemini-3.1-flash-lite-image": {
+      ...images,
+      prices: [{ since, textIn: "0.25", imageIn: "0.25", textOut: "1.5", imageOut: "30" }],
+    },
     "gemini-3-pro-image-preview": {
       ...images,
+      retires: { on: "2026-06-25", successor: "google/gemini-3-pro-image" },
       prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
     },
     "gemini-3.1-flash-image-preview": {
       ...images,
+      retires: { on: "2026-06-25", successor: "google/gemini-3.1-flash-image" },
       prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
     },
     "gemini-2.5-flash-image": {
       ...images,
+      retires: { on: "2026-10-02", successor: "google/gemini-3.1-flash-lite-image" },
       prices: [{ since, textIn: "0.3", imageIn: "0.3", textOut: "2.5", imageOut: "30" }],
     },
   },

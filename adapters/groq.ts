@@ -1,4 +1,4 @@
-// Groq: open models, fast, at the prices listed on 2026-08-21.
+// Groq: open models, fast, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
@@ -33,7 +33,7 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    dropFields: ["metadata", "store", "cache_control", "thinking", "output_config"],
+    dropFields: ["metadata", "store", "cache_control", "thinking", "output_config", "top_k"],
     takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [] },
     usageAt: ["/usage", "/x_groq/usage"],
     models: {
@@ -64,6 +64,12 @@ export default defineAdapter({
       },
       "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
       "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.075", output: "0.3", cacheRead: "0.0375" }] },
+      "qwen/qwen3.8-27b": {
+        ...context,
+        outputTokensMax: 16_384,
+        takes: { ...gptOss.takes, efforts: ["none", "low", "medium", "high"] },
+        prices: [{ since: "2026-11-03", input: "0.8", output: "4" }],
+      },
       "qwen/qwen3-32b": {
         ...context,
         ...gone,

@@ -49,8 +49,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
-      description: "Finds sneakers and streetwear on StockX or GOAT, with prices and rank.",
-      keywords: ["sneakers", "shoes", "resale price", "StockX", "GOAT", "Jordan", "Yeezy"],
+      description: "Finds sneakers and streetwear on stockx or GOAT, with prices and rank.",
+      keywords: ["sneakers", "shoes", "resale price", "stockx", "GOAT", "Jordan", "Yeezy"],
       params: z.strictObject({
         query: words.describe("What to look for"),
         shop,
@@ -100,7 +100,7 @@ export default defineAdapter({
     }),
     prices: action({
       ...common,
-      description: "Prices of up to 50 sneakers at once on StockX, by SKU or id.",
+      description: "Prices of up to 50 sneakers at once on stockx, by SKU or id.",
       keywords: ["sneaker prices", "price by size", "bulk price"],
       params: z
         .strictObject({

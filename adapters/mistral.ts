@@ -1,4 +1,4 @@
-// Mistral, first-hand, at the prices listed on 2026-08-21.
+// Mistral, first-hand, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
@@ -6,6 +6,15 @@ const context = { contextTokens: 256_000 };
 // An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
 // with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
 const sees = { ...context, parts: { imageTokensMax: 4_200 } };
+/** Gone since that day, or before it. */
+const ended = { retires: { on: "2026-11-22", successor: "mistralai/mistral-large-4" } };
+/** What its wire takes, beside words of effort, which few of its models have. */
+const takes = {
+  messageFields: ["prefix"],
+  developerRole: "system" as const,
+  toolIds: "nine" as const,
+  renamed: { seed: "random_seed" },
+};
 
 export default defineAdapter({
   name: "Mistral",
@@ -22,16 +31,22 @@ export default defineAdapter({
       ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format"],
       ...["top_k", "top_a", "min_p", "repetition_penalty"],
     ],
-    takes: {
-      messageFields: ["prefix"],
-      developerRole: "system",
-      toolIds: "nine",
-      efforts: [],
-      renamed: { seed: "random_seed" },
-    },
+    takes: { ...takes, efforts: [] },
     answersInParts: true,
     streamUsage: "always",
     models: {
+      "mistral-large-4": {
+        ...sees,
+        contextTokens: 1_048_576,
+        takes: { ...takes, efforts: ["low", "medium", "high"] },
+        prices: [{ since: "2026-10-29", input: "0.7", output: "2.1", cacheRead: "0.07" }],
+      },
+      "mistral-medium-2604": {
+        ...sees,
+        slug: "mistralai/mistral-medium-3.5",
+        takes: { ...takes, efforts: ["none", "high"] },
+        prices: [{ since, input: "1.5", output: "7.5", cacheRead: "0.15" }],
+      },
       "mistral-large-2512": { ...sees, prices: [{ since, input: "0.5", output: "1.5", cacheRead: "0.05" }] },
       "mistral-medium-2508": {
         ...sees,
@@ -41,9 +56,17 @@ export default defineAdapter({
       },
       "mistral-small-2603": { ...sees, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }] },
       "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
-      "ministral-3b-2512": { ...sees, prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }] },
+      "ministral-3b-2512": {
+        ...sees,
+        contextTokens: 131_072,
+        prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }],
+      },
       "codestral-2508": { ...context, prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }] },
-      "devstral-2512": { ...context, prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }] },
+      "devstral-2512": {
+        ...context,
+        ...ended,
+        prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
+      },
     },
   },
   embeddings: {

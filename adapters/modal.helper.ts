@@ -46,7 +46,7 @@ const APP = "tollgate";
 /** What every machine has, and no more: its price is made of it. */
 const SIZE = { cpu: 1, cpuLimit: 1, memoryMiB: 1_024, memoryLimitMiB: 1_024 };
 /** The vendor's name for a GPU, where it has several of ours. */
-const GPUS: Readonly<Record<string, string>> = { A10G: "A10G", A100: "A100-40GB" };
+const GPUS: Readonly<Record<string, string>> = { A10G: "A10", A100: "A100-40GB" };
 const OUTPUT_BYTES_MAX = 262_144;
 const TIMED_OUT = 124;
 /** What a command that was ended may still take to say so. */

@@ -1,5 +1,5 @@
 // Providers that speak OpenAI's wire and differ in an address, a variable and a few quirks: a row each. Models are sold where the list
-// of prices that others keep has them, at the prices of 2026-09-23; of the rest, the one that the operator names and prices. No row has
+// of prices that others keep has them, at the prices of 2026-11-23; of the rest, the one that the operator names and prices. No row has
 // been tried with a key: addresses and variables are those of the vendors' pages, and what is marked "unsure" is not said there.
 import { bearer, defineAdapters } from "#adapter";
 
@@ -30,6 +30,15 @@ const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_
 
 /** Thinks in any case, and refuses every temperature, nucleus and penalty but its own. */
 const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
+/** They can be told how much. */
+const kimiThinks = {
+  takes: {
+    messageFields: ["name", "reasoning_content", "partial"],
+    developerRole: "system" as const,
+    thoughtsWithCalls: "reasoning_content" as const,
+    efforts: ["low", "high", "max"],
+  },
+};
 const kimi = { contextTokens: 262_144, dropFields: fixedSampling };
 
 export default defineAdapters({
@@ -54,7 +63,8 @@ export default defineAdapters({
       usageAt: ["/usage", "/choices/0/usage"],
       cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/cached_tokens"],
       models: {
-        "kimi-k3": { ...kimi, ...sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3") },
+        "kimi-k3.1-pro": { ...kimi, ...kimiThinks, ...sold("moonshotai/kimi-k3.1-pro", 1_048_576, "2", "10", "0.2") },
+        "kimi-k3": { ...kimi, ...kimiThinks, ...sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3") },
         "kimi-k2.7-code": { ...kimi, slug: "moonshotai/kimi-k2.7-code", ...price("0.95", "4", "0.19") },
         "kimi-k2.7-code-highspeed": {
           ...kimi,
@@ -62,7 +72,12 @@ export default defineAdapters({
           ...price("1.9", "8", "0.38"),
         },
         "kimi-k2.6": { ...kimi, slug: "moonshotai/kimi-k2.6", ...price("0.95", "4", "0.16") },
-        "kimi-k2.5": { ...kimi, slug: "moonshotai/kimi-k2.5", ...price("0.6", "3", "0.1") },
+        "kimi-k2.5": {
+          ...kimi,
+          slug: "moonshotai/kimi-k2.5",
+          ...price("0.6", "3", "0.1"),
+          retires: { on: "2026-08-31", successor: "moonshotai/kimi-k2.6" },
+        },
       },
     },
   },
@@ -257,14 +272,13 @@ export default defineAdapters({
     chat: {
       ...openModels,
       models: {
-        "deepseek/deepseek-v3.2": sold("deepseek/deepseek-v3.2", 163_000, "0.23", "0.33", "0.012"),
-        "moonshotai/kimi-k2.6": sold("moonshotai/kimi-k2.6", 262_000, "0.95", "4", "0.16"),
-        "moonshotai/kimi-k2.5": sold("moonshotai/kimi-k2.5", 262_000, "0.45", "2.2", "0.225"),
-        "z-ai/glm-5.2": sold("z-ai/glm-5.2", 1_000_000, "0.495", "1.733", "0.124"),
-        "z-ai/glm-5.1": sold("z-ai/glm-5.1", 202_000, "0.743", "2.971", "0.186"),
-        "z-ai/glm-5": sold("z-ai/glm-5", 205_000, "0.516", "2.322", "0.129"),
-        "z-ai/glm-4.7": sold("z-ai/glm-4.7", 202_000, "0.388", "1.806", "0.097"),
-        "minimax/minimax-m2.5": sold("minimax/minimax-m2.5", 196_000, "0.27", "1.08", "0.15"),
+        "deepseek/deepseek-v4-pro-0813": sold("deepseek/deepseek-v4-pro", 1_000_000, "0.561", "1.683", "0.0187"),
+        "deepseek/deepseek-v4-flash": sold("deepseek/deepseek-v4-flash", 1_000_000, "0.14", "0.28", "0.0028"),
+        "deepseek/deepseek-v4.1-flash": sold("deepseek/deepseek-v4.1-flash", 1_000_000, "0.1275", "0.51", "0.00255"),
+        "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", 1_000_000, "2.55", "12.75", "0.255"),
+        "z-ai/glm-5.3": sold("z-ai/glm-5.3", 1_000_000, "1.19", "3.74", "0.221"),
+        "z-ai/glm-5.3-flash": sold("z-ai/glm-5.3-flash", 1_000_000, "0.1275", "0.425", "0.0255"),
+        "minimax/minimax-m3": sold("minimax/minimax-m3", 512_000, "0.255", "1.02", "0.051"),
       },
     },
   },

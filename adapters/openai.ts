@@ -1,8 +1,9 @@
-// OpenAI, first-hand, at the prices listed on 2026-09-23. The -pro and -codex models are not here.
+// OpenAI, first-hand, at the prices listed on 2026-11-23. The -pro and -codex models are not here.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
 const lately = "2026-09-23";
+const autumn = "2026-11-03";
 
 // The most tokens one image can count for. Models that cut it into tiles see at most 8 of them (2048 x 768 pixels), each
 // 170 tokens or fewer, after 85 for the whole; gpt-4o-mini counts 33 times that. Models that cut it into patches see at
@@ -30,27 +31,37 @@ const dropFields = ["metadata", ...foreign, ...foreignSampling];
 
 /** In messages, thoughts of any vendor are unknown parameters as well. */
 const messageFields = ["name", "refusal"];
-const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh")[]) => ({
+const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]) => ({
   takes: { messageFields, efforts },
 });
 const thinksOrNot = thinks("none", "low", "medium", "high", "xhigh");
 
-// These reason before they answer, and refuse to be told how to sample.
-const unsampled = { dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"] };
+// These reason before they answer, and refuse to be told how to sample, or where to stop. Unsure: whether gpt-5.4 and gpt-5.5 refuse `stop` as well.
+const unsampled = {
+  dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty", "stop"],
+};
 
 // From gpt-5.4 on they take tools together with reasoning at /responses alone, and gpt-5.5 and later ones reason unless told not to.
 const toolsElsewhere = { toolsDialect: "responses" as const, ...thinksOrNot };
 const gpt54 = { ...sized(1_050_000, 128_000, 12_000), ...toolsElsewhere };
-const gpt54Mini = { ...sized(400_000, 128_000, 16_200), ...toolsElsewhere };
-const gpt54Nano = { ...sized(400_000, 128_000, 24_600), ...toolsElsewhere };
-const gpt55 = { ...sized(1_000_000, 128_000, 12_000), ...toolsElsewhere };
-const gpt56 = { ...gpt54, ...unsampled };
-const gpt52 = { ...sized(400_000, 128_000, 1_445), ...thinksOrNot };
+const gpt54Mini = { ...sized(272_000, 128_000, 16_200), ...toolsElsewhere };
+const gpt54Nano = { ...sized(272_000, 128_000, 24_600), ...toolsElsewhere };
+const gpt55 = gpt54;
+// The whole context is 1,050,000 tokens, of which an answer's are taken first.
+const gpt56 = {
+  ...gpt54,
+  ...sized(922_000, 128_000, 12_000),
+  ...unsampled,
+  ...thinks("none", "low", "medium", "high", "xhigh", "max"),
+};
+/** They think in any case. */
+const gpt6Thinking = { ...gpt56, ...thinks("low", "medium", "high", "xhigh", "max") };
+const gpt52 = { ...sized(272_000, 128_000, 1_445), ...thinksOrNot };
 const gpt51 = { ...gpt52, ...thinks("none", "low", "medium", "high") };
 const minimal = { ...unsampled, ...thinks("minimal", "low", "medium", "high") };
 const gpt5 = { ...gpt51, ...minimal };
-const gpt5Mini = { ...sized(400_000, 128_000, 2_489), ...minimal };
-const gpt5Nano = { ...sized(400_000, 128_000, 3_779), ...minimal };
+const gpt5Mini = { ...sized(272_000, 128_000, 2_489), ...minimal };
+const gpt5Nano = { ...sized(272_000, 128_000, 3_779), ...minimal };
 // These do not reason.
 const plain = { hidesReasoning: false, ...thinks() };
 const gpt41 = { ...sized(1_000_000, 32_768, 1_445), ...plain };
@@ -59,9 +70,8 @@ const gpt4o = { ...sized(128_000, 16_384, 1_445), ...plain };
 const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
 const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled, ...thinks("low", "medium", "high") };
 
-// From 272,000 tokens of prompt on the whole call costs more; with gpt-6 only above them.
-const long = { promptTokens: 271_999 };
-const longer = { promptTokens: 272_000 };
+// Above 272,000 tokens of prompt the whole call costs more.
+const long = { promptTokens: 272_000 };
 const sol = { since: lately, input: "4", output: "20", cacheRead: "0.4", cacheWrite: "5" };
 const solLong = { ...long, input: "8", output: "30", cacheRead: "0.8", cacheWrite: "10" };
 const terra = { since: lately, input: "2", output: "12", cacheRead: "0.2", cacheWrite: "2.5" };
@@ -71,9 +81,13 @@ const lunaLong = { ...long, input: "0.4", output: "1.8", cacheRead: "0.04", cach
 const astra6 = { since: lately, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" };
 const astra6Long = { ...long, input: "20", output: "75", cacheRead: "2", cacheWrite: "25" };
 const sol6 = { since: lately, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
-const sol6Long = { ...longer, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
+const sol6Long = { ...long, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
+const sol61 = { since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" };
+const sol61Long = { ...long, input: "4", output: "15", cacheRead: "0.2", cacheWrite: "5" };
+const terra61 = { since: autumn, input: "1", output: "5", cacheRead: "0.05", cacheWrite: "1.25" };
+const terra61Long = { ...long, input: "2", output: "7.5", cacheRead: "0.1", cacheWrite: "2.5" };
 const luna6 = { since: lately, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
-const luna6Long = { ...longer, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
+const luna6Long = { ...long, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
 const gpt55Price = { since, input: "5", output: "30", cacheRead: "0.5" };
 const gpt55Long = { ...long, input: "10", output: "45", cacheRead: "1" };
 const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
@@ -82,6 +96,11 @@ const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
 // Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
 const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
+const inApril = (successor: string) => ({ retires: { on: "2027-04-01", successor: `openai/${successor}` } });
+// Images and sound that it has ended, or will. It has not said what is to speak after its voices.
+const ends = (on: string, successor?: string) =>
+  successor === undefined ? { retires: { on } } : { retires: { on, successor: `openai/${successor}` } };
+const painted = "gpt-image-2.5-flare";
 // The tokens that an image comes out as, by quality; gpt-image-2 takes other sizes too, which have no price here.
 const imageTokens = {
   "1024x1024": { low: 272, medium: 1_056, high: 4_160 },
@@ -105,7 +124,8 @@ const gptImage = {
   streams: true,
   refuses: ["style"],
 };
-/** They are named in the vendor's own specification still, though it has announced their end. */
+const gptImagePrices = [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "30", imageOut: "30" }];
+/** Gone since before that day. */
 const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
 const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
 
@@ -122,6 +142,13 @@ const gptHears = {
   refuses: ["timestamp_granularities"],
   streams: true,
   audioTokensPerSecond: 12,
+  secondsMax: 1_500,
+};
+/** By the hour. Unsure: whether it has more forms of answer than these two, whether it streams, and whether it tells the seconds. */
+const gptTranscribes = {
+  ...hears,
+  formats: ["json", "text"],
+  refuses: ["timestamp_granularities", "include", "chunking_strategy"],
   secondsMax: 1_500,
 };
 const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096 } as const;
@@ -143,8 +170,10 @@ export default defineAdapter({
     // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
     streamOptions: { include_obfuscation: false },
     models: {
-      // Their sizes are taken to be those of gpt-5.6.
-      "gpt-6-astra": { ...gpt56, prices: [{ ...astra6, steps: [astra6Long] }] },
+      // Their sizes of images are taken to be those of gpt-5.6.
+      "gpt-6.1-sol": { ...gpt6Thinking, prices: [{ ...sol61, steps: [sol61Long] }] },
+      "gpt-6.1-terra": { ...gpt56, prices: [{ ...terra61, steps: [terra61Long] }] },
+      "gpt-6-astra": { ...gpt6Thinking, prices: [{ ...astra6, steps: [astra6Long] }] },
       "gpt-6-sol": { ...gpt56, prices: [{ ...sol6, steps: [sol6Long] }] },
       "gpt-6-luna": { ...gpt56, prices: [{ ...luna6, steps: [luna6Long] }] },
       "gpt-5.6-sol": { ...gpt56, prices: [{ ...sol, steps: [solLong] }] },
@@ -153,9 +182,17 @@ export default defineAdapter({
       "gpt-5.5": { ...gpt55, prices: [{ ...gpt55Price, steps: [gpt55Long] }] },
       "gpt-5.4": { ...gpt54, prices: [{ ...gpt54Price, steps: [gpt54Long] }] },
       "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
-      "gpt-5.4-nano": { ...gpt54Nano, prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }] },
+      "gpt-5.4-nano": {
+        ...gpt54Nano,
+        ...inApril("gpt-6-luna"),
+        prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }],
+      },
       "gpt-5.2": { ...gpt52, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
-      "gpt-5.1": { ...gpt51, prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }] },
+      "gpt-5.1": {
+        ...gpt51,
+        ...inApril("gpt-6.1-sol"),
+        prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }],
+      },
       "gpt-5": {
         ...gpt5,
         ...inDecember("gpt-5.4"),
@@ -198,21 +235,27 @@ export default defineAdapter({
     },
   },
   unitModels: {
+    // What an image comes out as is taken to be as of gpt-image-2. Of gpt-image-2.6 no two lists have a price.
+    "gpt-image-2.5-sunburst": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
+    "gpt-image-2.5-flare": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-2": {
       ...gptImage,
       imageTokens: imageTokens2,
-      prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "30", imageOut: "30" }],
+      prices: gptImagePrices,
     },
     "gpt-image-1.5": {
       ...gptImage,
+      ...ends("2026-12-01", painted),
       prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "32" }],
     },
     "gpt-image-1-mini": {
       ...gptImage,
+      ...ends("2026-12-01", painted),
       prices: [{ since, textIn: "2", cachedIn: "0.2", imageIn: "2.5", textOut: "8", imageOut: "8" }],
     },
     "dall-e-3": {
       ...dallE,
+      ...ends("2026-11-22", painted),
       imagesMax: 1,
       prices: listed({
         "1024x1024 standard": "0.04",
@@ -225,18 +268,38 @@ export default defineAdapter({
     },
     "dall-e-2": {
       ...dallE,
+      ...ends("2026-11-22", painted),
       prices: listed({
         "256x256 standard": "0.016",
         "512x512 standard": "0.018",
         "1024x1024 standard": "0.02",
       }),
     },
-    "whisper-1": { ...whisper, translates: true, prices: [{ since, hours: "0.36" }] },
-    "gpt-4o-transcribe": { ...gptHears, prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }] },
-    "gpt-4o-mini-transcribe": { ...gptHears, prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }] },
-    "tts-1": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "15" }] },
-    "tts-1-hd": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "30" }] },
-    "gpt-4o-mini-tts": { ...speaks, streams: true, prices: [{ since, textIn: "0.6", audioOut: "12" }] },
+    "gpt-transcribe": { ...gptTranscribes, prices: [{ since: autumn, hours: "0.27" }] },
+    "whisper-1": {
+      ...whisper,
+      ...ends("2027-02-26", "gpt-transcribe"),
+      translates: true,
+      prices: [{ since, hours: "0.36" }],
+    },
+    "gpt-4o-transcribe": {
+      ...gptHears,
+      ...ends("2027-02-26", "gpt-transcribe"),
+      prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }],
+    },
+    "gpt-4o-mini-transcribe": {
+      ...gptHears,
+      ...ends("2027-02-26", "gpt-transcribe"),
+      prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }],
+    },
+    "tts-1": { ...speaks, ...ends("2027-01-06"), refuses: ["instructions"], prices: [{ since, characters: "15" }] },
+    "tts-1-hd": { ...speaks, ...ends("2027-01-06"), refuses: ["instructions"], prices: [{ since, characters: "30" }] },
+    "gpt-4o-mini-tts": {
+      ...speaks,
+      ...ends("2027-01-06"),
+      streams: true,
+      prices: [{ since, textIn: "0.6", audioOut: "12" }],
+    },
     "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

@@ -1,8 +1,9 @@
-// OpenRouter: everybody's models behind one key, at the prices listed on 2026-08-21. It passes its makers' prices on, so
+// OpenRouter: everybody's models behind one key, at the prices listed on 2026-11-23. It passes its makers' prices on, so
 // where its list rounds them to two places or leaves a bucket out, the maker's own figure stands here.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
+const autumn = "2026-11-03";
 const sized = (contextTokens: number, imageTokensMax?: number) =>
   imageTokensMax === undefined ? { contextTokens } : { contextTokens, parts: { imageTokensMax } };
 
@@ -11,13 +12,14 @@ const unseen = <T>(model: T) => ({ ...model, hidesReasoning: true });
 const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
 
 /** In USD per million tokens; a bucket that has no price of its own costs as input. */
-const price = (input: string, output: string, cacheRead = input) => ({ prices: [{ since, input, output, cacheRead }] });
+const price = (input: string, output: string, cacheRead = input, begun = since) => ({
+  prices: [{ since: begun, input, output, cacheRead }],
+});
 
 // Images count as they do at the makers; their own files say why. Documents cost extra here, so none is sent.
-const claude = sized(1_000_000, 4_784);
-const claudeSmall = sized(200_000, 1_600);
-const gpt54 = unseen(o200k(sized(1_050_000, 12_000)));
-const gpt55 = unseen(o200k(sized(1_000_000, 12_000)));
+const claude = { ...sized(1_000_000, 4_784), outputTokensMax: 128_000 };
+const claudeSmall = { ...sized(200_000, 1_600), outputTokensMax: 64_000 };
+const gpt54 = { ...unseen(o200k(sized(1_050_000, 12_000))), outputTokensMax: 128_000 };
 const gpt54Small = unseen(o200k(sized(400_000, 24_600)));
 const gpt5 = unseen(o200k(sized(400_000, 1_445)));
 const gpt5Small = unseen(o200k(sized(400_000, 3_779)));
@@ -33,8 +35,35 @@ const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
 // Above so many tokens of prompt the whole call costs more.
-const sol = { since: "2026-09-23", input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
-const solLong = { promptTokens: 272_000, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
+const long = { promptTokens: 272_000 };
+const sol = { since: "2026-10-19", input: "4", output: "20", cacheRead: "0.4", cacheWrite: "5" };
+const solLong = { ...long, input: "8", output: "30", cacheRead: "0.8", cacheWrite: "10" };
+const sol6 = { since: autumn, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
+const sol6Long = { ...long, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
+const sol61 = { since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" };
+const sol61Long = { ...long, input: "4", output: "15", cacheRead: "0.2", cacheWrite: "5" };
+const terra61 = { since: autumn, input: "1", output: "5", cacheRead: "0.05", cacheWrite: "1.25" };
+const terra61Long = { ...long, input: "2", output: "7.5", cacheRead: "0.1", cacheWrite: "2.5" };
+const luna6 = { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
+const luna6Long = { ...long, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
+const haiku55 = { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
+const haiku55Long = { promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" };
+const grok = (input: string, output: string, cacheRead: string) => ({ since: autumn, input, output, cacheRead });
+const grokLong = (input: string, output: string, cacheRead: string) => ({
+  promptTokens: 200_000,
+  input,
+  output,
+  cacheRead,
+});
+/** Half price until the end of November, and until the end of the year. */
+const argon = [
+  { since: "2026-10-13", input: "2", output: "10", cacheRead: "0.1" },
+  { since: "2026-12-01", input: "4", output: "20", cacheRead: "0.2" },
+];
+const flash = [
+  { since: autumn, input: "0.75", output: "3.75", cacheRead: "0.075" },
+  { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
+];
 const full55 = { since, input: "5", output: "30", cacheRead: "0.5" };
 const full55Long = { promptTokens: 272_000, input: "10", output: "45", cacheRead: "1" };
 const full54 = { since, input: "2.5", output: "15", cacheRead: "0.25" };
@@ -43,8 +72,18 @@ const pro3 = { since, input: "2", output: "12", cacheRead: "0.2" };
 const pro3Long = { promptTokens: 200_000, input: "4", output: "18", cacheRead: "0.4" };
 const pro2 = { since, input: "1.25", output: "10", cacheRead: "0.125" };
 const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead: "0.25" };
-const qwenMax = [{ since, input: "1.25", output: "3.75", cacheRead: "0.25", cacheWrite: "1.5625" }];
-const qwenPlus = [{ since, input: "0.4", output: "1.6", cacheRead: "0.08", cacheWrite: "0.5" }];
+const qwenMax = [{ since: "2026-10-19", input: "1.475", output: "4.425", cacheRead: "0.295", cacheWrite: "1.84375" }];
+const qwenPlusLong = { promptTokens: 256_000, input: "0.96", output: "3.84", cacheRead: "0.192", cacheWrite: "1.2" };
+const qwenPlus = [
+  {
+    since: "2026-10-19",
+    input: "0.32",
+    output: "1.28",
+    cacheRead: "0.064",
+    cacheWrite: "0.4",
+    steps: [qwenPlusLong],
+  },
+];
 
 // What its makers end is ended here on the same day.
 const ends = (on: string, successor: string) => ({ retires: { on, successor } });
@@ -52,14 +91,11 @@ const december = "2026-12-11";
 const january = "2027-01-14";
 const geminiEnd = "2026-12-01";
 
-const rounded = { priceNote: "passes the maker's price on, which the list rounds to two places" };
 /** What it takes for writing is the maker's hourly storage, which none of ours asks for. */
 const stored = {
   priceNote:
     "passes the maker's price on; the list's price of writing is the storage of a cache that is made by itself",
 };
-const unstepped = { priceNote: "passes the maker's price on, of which the list lacks the step" };
-const outdated = { priceNote: "passes the maker's price on, of which the list has an old cached one" };
 
 export default defineAdapter({
   name: "OpenRouter",
@@ -74,6 +110,19 @@ export default defineAdapter({
     costUsdAt: "/cost",
     // Some of its providers stop billing when it hangs up on them, some do not.
     models: {
+      "anthropic/claude-opus-5.5": {
+        ...claude,
+        prices: [{ since: autumn, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
+      },
+      "anthropic/claude-sonnet-5.5": {
+        ...claude,
+        prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
+      },
+      "anthropic/claude-haiku-5.5": { ...claude, prices: [{ ...haiku55, steps: [haiku55Long] }] },
+      "anthropic/claude-fable-5.1": {
+        ...claude,
+        prices: [{ since: autumn, input: "10", output: "50", cacheRead: "0.25", cacheWrite: "12.5" }],
+      },
       "anthropic/claude-fable-5": { ...claude, prices: fable },
       "anthropic/claude-opus-5": { ...claude, prices: opus },
       "anthropic/claude-opus-4.8": { ...claude, prices: opus },
@@ -83,27 +132,38 @@ export default defineAdapter({
       "anthropic/claude-sonnet-5": { ...claude, prices: [sonnet5] },
       "anthropic/claude-sonnet-4.6": { ...claude, prices: [{ since, ...sonnet }] },
       "anthropic/claude-haiku-4.5": { ...claudeSmall, prices: haiku },
+      "openai/gpt-6.1-sol": { ...gpt54, prices: [{ ...sol61, steps: [sol61Long] }] },
+      "openai/gpt-6.1-terra": { ...gpt54, prices: [{ ...terra61, steps: [terra61Long] }] },
+      "openai/gpt-6-sol": { ...gpt54, prices: [{ ...sol6, steps: [sol6Long] }] },
+      "openai/gpt-6-luna": { ...gpt54, prices: [{ ...luna6, steps: [luna6Long] }] },
       "openai/gpt-5.6-sol": { ...gpt54, prices: [{ ...sol, steps: [solLong] }] },
-      "openai/gpt-5.5": { ...gpt55, prices: [{ ...full55, steps: [full55Long] }] },
+      "openai/gpt-5.5": { ...gpt54, prices: [{ ...full55, steps: [full55Long] }] },
       "openai/gpt-5.4": { ...gpt54, prices: [{ ...full54, steps: [full54Long] }] },
       "openai/gpt-5.4-mini": { ...gpt54Small, ...price("0.75", "4.5", "0.075") },
-      "openai/gpt-5.4-nano": { ...gpt54Small, ...price("0.2", "1.25", "0.02") },
+      "openai/gpt-5.4-nano": {
+        ...gpt54Small,
+        ...ends("2027-04-01", "openai/gpt-6-luna"),
+        ...price("0.2", "1.25", "0.02"),
+      },
       "openai/gpt-5.2": { ...gpt5, ...price("1.75", "14", "0.175") },
-      "openai/gpt-5.1": { ...rounded, ...gpt5, ...price("1.25", "10", "0.125") },
+      "openai/gpt-5.1": { ...gpt5, ...ends("2027-04-01", "openai/gpt-6.1-sol"), ...price("1.25", "10", "0.125") },
       "openai/gpt-5": { ...gpt5, ...ends(december, "openai/gpt-5.4"), ...price("1.25", "10", "0.125") },
       "openai/gpt-5-mini": { ...gpt5Small, ...ends(december, "openai/gpt-5.4-mini"), ...price("0.25", "2", "0.025") },
       "openai/gpt-5-nano": {
-        ...rounded,
         ...gpt5Small,
         ...ends(december, "openai/gpt-6-luna"),
         ...price("0.05", "0.4", "0.005"),
       },
       "openai/gpt-4.1": { ...gpt41, ...ends(january, "openai/gpt-5.4"), ...price("2", "8", "0.5") },
       "openai/gpt-4.1-mini": { ...gpt41, ...ends(january, "openai/gpt-5.4-mini"), ...price("0.4", "1.6", "0.1") },
-      "openai/gpt-oss-120b": { ...o200k(sized(131_072)), ...price("0.039", "0.18") },
-      "openai/gpt-oss-20b": { ...o200k(sized(131_072)), ...price("0.029", "0.14") },
+      "openai/gpt-oss-120b": { ...o200k(sized(131_072)), ...price("0.1", "0.5", "0.1", autumn) },
+      "openai/gpt-oss-20b": { ...o200k(sized(131_072)), ...price("0.03", "0.14", "0.009", autumn) },
+      "google/gemini-4-argon": { ...stored, ...gemini3, prices: argon },
+      "google/gemini-3.8-flash": { ...stored, ...gemini3, prices: flash },
+      "google/gemini-3.6-flash": { ...stored, ...gemini3, prices: flash },
+      "google/gemini-3.5-flash-lite": { ...stored, ...gemini3, ...price("0.3", "2.5", "0.03", autumn) },
       "google/gemini-3.5-flash": { ...stored, ...gemini3, ...price("1.5", "9", "0.15") },
-      "google/gemini-3.1-pro-preview": { ...unstepped, ...gemini3, prices: [{ ...pro3, steps: [pro3Long] }] },
+      "google/gemini-3.1-pro-preview": { ...stored, ...gemini3, prices: [{ ...pro3, steps: [pro3Long] }] },
       "google/gemini-3.1-flash-lite": {
         ...stored,
         ...gemini3,
@@ -112,13 +172,13 @@ export default defineAdapter({
       },
       "google/gemini-3-flash-preview": { ...stored, ...gemini3, ...price("0.5", "3", "0.05") },
       "google/gemini-2.5-pro": {
-        ...outdated,
+        ...stored,
         ...gemini2,
         ...ends(geminiEnd, "google/gemini-3.1-pro-preview"),
         prices: [{ ...pro2, steps: [pro2Long] }],
       },
       "google/gemini-2.5-flash": {
-        ...outdated,
+        ...stored,
         ...gemini2,
         ...ends(geminiEnd, "google/gemini-3.6-flash"),
         ...price("0.3", "2.5", "0.03"),
@@ -129,23 +189,45 @@ export default defineAdapter({
         ...ends(geminiEnd, "google/gemini-3.5-flash-lite"),
         ...price("0.1", "0.4", "0.01"),
       },
+      "mistralai/mistral-large-4-0": {
+        ...sized(1_048_576, 4_200),
+        slug: "mistralai/mistral-large-4",
+        ...price("0.7", "2.1", "0.07", autumn),
+      },
       "mistralai/mistral-large-2512": { ...mistral, ...price("0.5", "1.5", "0.05") },
       "mistralai/mistral-small-2603": { ...mistral, ...price("0.15", "0.6", "0.015") },
       "mistralai/codestral-2508": { ...sized(256_000), ...price("0.3", "0.9", "0.03") },
-      "x-ai/grok-4.3": { ...sized(1_000_000, 2_048), ...price("1.25", "2.5", "0.2") },
-      "deepseek/deepseek-v4-pro": { ...sized(1_000_000), ...price("0.435", "0.87", "0.003625") },
-      "deepseek/deepseek-v4-flash": { ...sized(1_000_000), ...price("0.0983", "0.1966", "0.0197") },
-      "deepseek/deepseek-v3.2": { ...sized(163_840), ...price("0.2288", "0.3432") },
+      "x-ai/grok-4.7": {
+        ...sized(500_000, 2_048),
+        prices: [{ ...grok("2", "6", "0.5"), steps: [grokLong("4", "12", "1")] }],
+      },
+      "x-ai/grok-4.3": {
+        ...sized(1_000_000, 2_048),
+        prices: [{ ...grok("1.25", "2.5", "0.2"), steps: [grokLong("2.5", "5", "0.4")] }],
+      },
+      // What its maker sells under this name is this one; the older one costs twice as much here.
+      "deepseek/deepseek-v4-pro-0813": {
+        ...sized(1_048_576),
+        slug: "deepseek/deepseek-v4-pro",
+        ...price("0.66", "1.98", "0.022"),
+      },
+      "deepseek/deepseek-v4.1-flash": { ...sized(1_048_576), ...price("0.21", "0.84", "0.0042", autumn) },
+      "deepseek/deepseek-v4-flash": { ...sized(1_000_000), ...price("0.105", "0.21", "0.021", "2026-11-09") },
+      "deepseek/deepseek-v3.2": { ...sized(163_840), ...price("0.26", "0.38", "0.13", "2026-11-09") },
+      "moonshotai/kimi-k3.1-pro": { ...sized(1_048_576), ...price("2", "10", "0.2", autumn) },
       "moonshotai/kimi-k3": { ...sized(1_048_576), ...price("3", "15", "0.3") },
-      "moonshotai/kimi-k2.6": { ...sized(262_144), ...price("0.68", "3.41", "0.34") },
+      "moonshotai/kimi-k2.6": { ...sized(262_144), ...price("0.95", "4", "0.16", autumn) },
+      "z-ai/glm-5.3": { ...sized(1_048_576), ...price("1.4", "4.4", "0.26", autumn) },
+      "z-ai/glm-5.3-flash": { ...sized(1_310_720), ...price("0.15", "0.5", "0.03", autumn) },
       "z-ai/glm-5.2": { ...sized(1_048_576), ...price("1.4", "4.4", "0.26") },
-      "z-ai/glm-5.1": { ...sized(202_752), ...price("0.98", "3.08", "0.182") },
+      "z-ai/glm-5.1": { ...sized(202_752), ...price("1.4", "4.4", "0.26", autumn) },
       "minimax/minimax-m3": { ...sized(524_288), ...price("0.3", "1.2", "0.06") },
       "minimax/minimax-m2.7": { ...sized(204_800), ...price("0.27", "1.08", "0.054") },
-      "qwen/qwen3.7-max": { ...sized(262_144), prices: qwenMax },
-      "qwen/qwen3.7-plus": { ...sized(262_144), prices: qwenPlus },
-      "meta-llama/llama-3.3-70b-instruct": { ...sized(131_072), ...price("0.05", "0.24") },
-      "meta-llama/llama-4-maverick": { ...sized(1_048_576), ...price("0.15", "0.6") },
+      "qwen/qwen3.8-flash": { ...sized(1_000_000), ...price("0.15", "0.47", "0.016", autumn) },
+      "qwen/qwen3.7-max": { ...sized(1_000_000), prices: qwenMax },
+      "qwen/qwen3.7-plus": { ...sized(1_000_000), prices: qwenPlus },
+      "meta-llama/llama-3.3-70b-instruct": { ...sized(131_072), ...price("0.59", "0.79", "0.295", "2026-11-09") },
+      "meta-llama/llama-4-maverick": { ...sized(1_048_576), ...price("0.35", "1", "0.17", autumn) },
       "cohere/command-a": { ...sized(256_000), ...price("2.5", "10") },
     },
   },

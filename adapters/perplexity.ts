@@ -1,44 +1,58 @@
-// Perplexity, first-hand: models that search the web before they answer, at the prices listed on 2026-09-23. Each call costs a fee for its
-// searches beside its tokens, by how much of what they find is read; the smallest is asked for (others list the fee of the largest, 12 and 14
-// USD a thousand, so that the fee cannot be held against theirs). sonar-deep-research is not here: what its
-// searches and citations cost has no bound.
+// Perplexity, first-hand, at the prices listed on 2026-11-23: a model that searches the web before it answers, at the address for agents, which
+// came in place of its chat wire on 2026-09-27. A search costs a fee beside the tokens, and what it finds counts as prompt. The vendor's own SDK
+// and another gateway's notes of live calls say what is here; unsure: whether one step can search more than once, each for the fee.
 import { bearer, defineAdapter } from "#adapter";
 
+const ended = "2026-09-27";
 const since = "2026-09-23";
+
+/** Of one search, all pages together; the vendor is told so as well. */
+const foundTokensMax = 8_000;
 
 export default defineAdapter({
   name: "Perplexity",
-  docs: "https://docs.perplexity.ai/getting-started/pricing",
-  origin: "https://api.perplexity.ai",
+  docs: "https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar",
+  origin: "https://api.perplexity.ai/v1",
   auth: bearer,
   maker: "perplexity",
   chat: {
-    dialect: "chat-completions",
-    // Unsure: whether it refuses fields that it does not know. Tools are none of its own.
+    dialect: "responses",
+    paths: { whole: "/agent", stream: "/agent", without: [] },
+    // Its models think out of reach: no field asks for it.
+    reasoning: "none",
+    // Unsure: whether it refuses fields that it does not know. Of calls it makes none but its own.
     dropFields: [
-      ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "seed", "stop"],
-      ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format", "logit_bias"],
+      ...["user", "store", "metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "verbosity"],
+      ...["seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs"],
+      ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format", "service_tier"],
+      ...["top_k", "reasoning", "reasoning_effort", "cache_control"],
     ],
-    takes: {
-      messageFields: [],
-      developerRole: "system",
-      efforts: [],
-      formats: "json_schema",
-      refuses: ["tools", "n"],
-      turns: "alternate",
+    takes: { efforts: [], refuses: ["tools", "n"], responsesForm: "plain" },
+    // It would search only where it thinks fit; one step is one search and the answer.
+    extraFields: {
+      tools: [{ type: "web_search", search_context_size: "low", max_tokens: foundTokensMax }],
+      tool_choice: "required",
+      max_steps: 1,
     },
-    extraFields: { web_search_options: { search_context_size: "low" } },
     // It says itself what a call cost, searches included.
     costUsdAt: "/cost/total_cost",
     models: {
-      sonar: { contextTokens: 128_000, prices: [{ since, input: "1", output: "1", thousandCalls: "5" }] },
+      "perplexity/sonar": {
+        slug: "perplexity/sonar",
+        contextTokens: 128_000,
+        parts: { foundTokensMax },
+        prices: [{ since: ended, input: "0.25", output: "2.5", cacheRead: "0.0625", thousandCalls: "2.5" }],
+      },
+      // There is nothing at the new address that they have become.
       "sonar-pro": {
         contextTokens: 200_000,
         outputTokensMax: 8_000,
+        retires: { on: ended, successor: "perplexity/sonar" },
         prices: [{ since, input: "3", output: "15", thousandCalls: "6" }],
       },
       "sonar-reasoning-pro": {
         contextTokens: 128_000,
+        retires: { on: ended, successor: "perplexity/sonar" },
         prices: [{ since, input: "2", output: "8", thousandCalls: "6" }],
       },
     },

@@ -1,10 +1,22 @@
-// Together: open models, at the prices listed on 2026-08-21.
+// Together: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones that have no end here are
+// still served, which two of three lists do not say.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
 const gptOss = { contextTokens: 131_072, tokenizer: "o200k" } as const;
 const glm = { contextTokens: 202_752 };
 const qwen = { contextTokens: 262_144 };
+const autumn = "2026-11-03";
+const sold = (slug: string, contextTokens: number, input: string, output: string, cacheRead = input) => ({
+  slug,
+  contextTokens,
+  prices: [{ since: autumn, input, output, cacheRead }],
+});
+/** Ends that others have seen, as days on which calls began to fail. */
+const ended = (on: string, successor?: string) =>
+  successor === undefined ? { retires: { on } } : { retires: { on, successor } };
+const llamaEnd = ended("2026-10-22", "meta-models/muse-spark-open");
+const qwenEnd = ended("2026-04-02", "qwen/qwen3.8-flash");
 
 const completes = { kind: "completion", dialect: "openai-completion", refuses: ["min_tokens"] } as const;
 
@@ -18,7 +30,17 @@ export default defineAdapter({
     dropFields: ["cache_control", "thinking", "output_config"],
     takes: { messageFields: ["name", "reasoning_content"], developerRole: "system" },
     models: {
+      "moonshotai/Kimi-K3.1-Pro": sold("moonshotai/kimi-k3.1-pro", 1_048_576, "2", "10", "0.2"),
+      "moonshotai/Kimi-K3": sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3"),
+      "zai-org/GLM-5.3": sold("z-ai/glm-5.3", 1_048_575, "1.4", "4.4", "0.26"),
+      "zai-org/GLM-5.3-Flash": sold("z-ai/glm-5.3-flash", 1_048_575, "0.15", "0.5", "0.03"),
+      "deepseek-ai/DeepSeek-V4.1-Flash": sold("deepseek/deepseek-v4.1-flash", 1_048_576, "0.3", "1.2", "0.006"),
+      "Qwen/Qwen3.8-Flash": sold("qwen/qwen3.8-flash", 1_000_000, "0.15", "0.47"),
+      "Qwen/Qwen3.7-Plus": sold("qwen/qwen3.7-plus", 1_000_000, "0.32", "1.28"),
+      "MiniMaxAI/MiniMax-M3.1-Flash": sold("minimax/minimax-m3.1-flash", 1_048_576, "0.15", "0.6", "0.015"),
+      "meta-models/Muse-Spark-Open-816B-A42B": sold("meta-models/muse-spark-open", 1_048_576, "1.25", "4.25", "0.15"),
       "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
+        ...llamaEnd,
         slug: "meta-llama/llama-3.3-70b-instruct",
         contextTokens: 131_072,
         prices: [{ since, input: "0.88", output: "0.88" }],
@@ -29,21 +51,30 @@ export default defineAdapter({
         prices: [{ since, input: "0.27", output: "0.85" }],
       },
       "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6" }] },
-      "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.05", output: "0.2" }] },
+      "openai/gpt-oss-20b": { ...gptOss, ...ended("2026-09-15"), prices: [{ since, input: "0.05", output: "0.2" }] },
+      // Gone since that day, or before it.
       "moonshotai/Kimi-K2.5": {
+        ...ended("2026-11-22", "moonshotai/kimi-k3.1-pro"),
         slug: "moonshotai/kimi-k2.5",
         contextTokens: 262_144,
         prices: [{ since, input: "0.5", output: "2.8" }],
       },
-      "zai-org/GLM-5": { ...glm, slug: "z-ai/glm-5", prices: [{ since, input: "1", output: "3.2" }] },
+      "zai-org/GLM-5": {
+        ...glm,
+        ...ended("2026-06-22", "z-ai/glm-5.3"),
+        slug: "z-ai/glm-5",
+        prices: [{ since, input: "1", output: "3.2" }],
+      },
       "zai-org/GLM-4.6": { ...glm, slug: "z-ai/glm-4.6", prices: [{ since, input: "0.6", output: "2.2" }] },
       "Qwen/Qwen3.5-397B-A17B": {
         ...qwen,
+        ...ended("2026-06-29", "qwen/qwen3.7-plus"),
         slug: "qwen/qwen3.5-397b-a17b",
         prices: [{ since, input: "0.6", output: "3.6" }],
       },
       "Qwen/Qwen3-Next-80B-A3B-Instruct": {
         ...qwen,
+        ...qwenEnd,
         slug: "qwen/qwen3-next-80b-a3b-instruct",
         prices: [{ since, input: "0.15", output: "1.5" }],
       },
@@ -52,12 +83,14 @@ export default defineAdapter({
   unitModels: {
     "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
       ...completes,
+      retires: { on: "2026-10-22" },
       slug: "meta-llama/llama-3.3-70b-instruct",
       inputTokensMax: 131_072,
       prices: [{ since, textIn: "0.88", textOut: "0.88" }],
     },
     "Qwen/Qwen3-Next-80B-A3B-Instruct": {
       ...completes,
+      retires: { on: "2026-04-02" },
       slug: "qwen/qwen3-next-80b-a3b-instruct",
       inputTokensMax: 262_144,
       prices: [{ since, textIn: "0.15", textOut: "1.5" }],

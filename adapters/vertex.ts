@@ -4,6 +4,7 @@ import { type AdapterSpec, type Auth, defineAdapters } from "#adapter";
 
 const since = "2026-08-21";
 const lately = "2026-09-23";
+const autumn = "2026-11-03";
 
 const auth: Auth = { kind: "service-account", scope: "https://www.googleapis.com/auth/cloud-platform" };
 const keyEnv = ["VERTEX_CREDENTIALS", "GOOGLE_APPLICATION_CREDENTIALS"];
@@ -15,6 +16,8 @@ const gemini3 = {
   parts: { imageTokensMax: 2_240, fileTokensMax: 1_000_000 },
 };
 const flash3 = { ...gemini3, reasoning: "effort" as const };
+/** They think in any case. */
+const always = { ...gemini3, reasoning: "effort-always" as const };
 /** Half price until the end of the year. */
 const flash = [
   { since: lately, input: "0.75", output: "3.75", cacheRead: "0.075" },
@@ -31,6 +34,18 @@ const claude = {
   reasoning: "effort" as const,
 };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
+
+/** Above 100,000 tokens of prompt the whole call costs five times as much. */
+const haiku55 = [
+  {
+    since: autumn,
+    input: "0.1",
+    output: "0.5",
+    cacheRead: "0.01",
+    cacheWrite: "0.125",
+    steps: [{ promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" }],
+  },
+];
 
 export default defineAdapters({
   vertex: {
@@ -60,7 +75,7 @@ export default defineAdapters({
       hidesReasoning: true,
       reasoningFormat: "google-gemini-v1",
       models: {
-        "gemini-3.8-flash": { ...flash3, slug: "google/gemini-3.8-flash", prices: flash },
+        "gemini-3.8-flash": { ...always, slug: "google/gemini-3.8-flash", prices: flash },
         "gemini-3.5-flash": {
           ...flash3,
           slug: "google/gemini-3.5-flash",
@@ -72,9 +87,8 @@ export default defineAdapters({
           prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }],
         },
         "gemini-3.1-pro-preview": {
-          ...gemini3,
+          ...always,
           slug: "google/gemini-3.1-pro-preview",
-          reasoning: "effort-always",
           prices: [
             {
               since,
@@ -113,8 +127,16 @@ export default defineAdapters({
       extraFields: { anthropic_version: "vertex-2023-10-16" },
       paths: { whole: "/models/{model}:rawPredict", stream: "/models/{model}:streamRawPredict", without: ["model"] },
       models: {
+        "claude-sonnet-5-5": {
+          ...claude,
+          reasoning: "effort-always",
+          slug: "anthropic/claude-sonnet-5.5",
+          prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
+        },
+        "claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", prices: haiku55 },
         "claude-opus-5-5": {
           ...claude,
+          reasoning: "effort-always",
           slug: "anthropic/claude-opus-5.5",
           prices: [{ since: lately, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
         },

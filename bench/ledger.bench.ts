@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../src/clock.ts";
+import { createWindows } from "../src/kernel/windows.ts";
 import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite/ledger.ts";
 import { nano } from "../src/money.ts";
@@ -112,10 +113,13 @@ async function run(ledger: Ledger, inFlight: number, accounts: number, seconds: 
 
 let made = 0;
 
+/** What a call of a key brings, as the gateway makes it. */
+const WINDOWS = createWindows(nano(1e15)).of({ id: "acct:bench", accountId: "bench", keyId: "key", sandbox: false });
+
 /** The hold of one chat call. */
 export function holdRequest(accountId: string, holdId: string, keyId: string): ReserveRequest {
   return {
-    ...{ accountId, holdId, keyId, parentId: null, amountNano: nano(20_000), inference: true },
+    ...{ accountId, holdId, keyId, parentId: null, amountNano: nano(20_000), inference: true, windows: WINDOWS },
     slots: [{ scope: "calls", max: 1_000, code: "concurrency_limit" }],
     ...{ owner: "process-1", leaseMs: 60_000, onExpire: "void", requestId: `req_${holdId}`, operation: "chat" },
     ...{ asked: "core/cheap", effect: "read", idempotency: null, nowMs: Date.now() },

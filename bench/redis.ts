@@ -47,7 +47,14 @@ async function barePairs(client: Redis): Promise<Pair> {
     const slot = ["calls", "1000", "concurrency_limit"];
     const held = (await client.evalsha(reserve, 1, key, now, "0", "", ...hold, ...slot)) as string[];
     const took = performance.now() - from;
-    const end = argumentsOf("post", { hold_id: id, amount: 12_345, detail, absorb_reason: "usage_above_hold" });
+    const cost = { upstream: 9_000, beside: "" };
+    const end = argumentsOf("post", {
+      hold_id: id,
+      amount: 12_345,
+      ...cost,
+      detail,
+      absorb_reason: "usage_above_hold",
+    });
     const posted = (await client.evalsha(post, 1, key, String(Date.now()), "0", "", ...end)) as string[];
     if (held[0] !== "held" || posted[0] !== "posted") throw new Error(`bare: ${held}, ${posted}`);
     return took;

@@ -49,7 +49,7 @@ async function ask(reports: Reports, name: string, accountId: string): Promise<v
     ],
   ];
   for (const [what, by, filters] of reportsAsked) {
-    await timed(`${name}, usage ${what}`, () => reports.usage({ ...query, ...filters, by }));
+    await timed(`${name}, usage ${what}`, () => reports.usage({ ...query, ...filters, by, sandbox: false }));
   }
   const search = { ...all, kind: null, limit: 100, cursor: null };
   await timed(`${name}, the last 100 transactions`, () => reports.search(search));
@@ -82,6 +82,7 @@ async function calls(
         amountNano: nano(1_000),
         slots: [],
         inference: true,
+        windows: [],
         owner: "bench",
         leaseMs: 60_000,
         onExpire: "void",
@@ -151,7 +152,14 @@ async function ofFile(): Promise<void> {
         let going = how === "beside";
         const asking = (async () => {
           while (going) {
-            await ledger.usage({ ...everything, by: ["day", "model"], kind: "charged", limit: 1_000, cursor: null });
+            await ledger.usage({
+              ...everything,
+              sandbox: false,
+              by: ["day", "model"],
+              kind: "charged",
+              limit: 1_000,
+              cursor: null,
+            });
             reports += 1;
             await new Promise((resolve) => setTimeout(resolve, 1_000));
           }

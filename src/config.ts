@@ -69,7 +69,7 @@ function mebibytes() {
 function webAddress() {
   return z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
-    .transform((value) => value.replace(/\/+$/, ""));
+    .transform((value) => value.replace(/(?<!\/)\/+$/, ""));
 }
 
 const port = whole(0, 65_535);
@@ -221,7 +221,7 @@ export const SETTINGS = {
     "UNPAID_COST_CENTS",
     "200",
     cents(),
-    "What an account's free calls (misses, walls; a hundredth of a cent for each fetch of our own) may cost us in a UTC day, in cents, or half of what it paid that day; 0: no bound",
+    "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
   ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
@@ -283,10 +283,10 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|RESOURCE|STORAGE_NAME|PROXIES|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|PROXIES|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
 const PLAIN =
-  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|RESOURCE|STORAGE_NAME|PROXIES|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|PROXIES|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";

@@ -18,6 +18,8 @@ export interface GatewayRequest {
   body: Buffer;
   /** The body of a request to an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
   readonly incoming?: IncomingBody;
+  /** Its body was read on only once its sender had been found good for it; false where it was there before that was known. */
+  readonly isScreened?: boolean;
   /** The client's address, as far as TRUST_PROXY lets us know it. */
   readonly address: string;
   /** `clock.elapsedMs()` when the request's head arrived. */
@@ -136,6 +138,8 @@ export interface EndpointShape {
   /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
+  /** It is free, but a long body is read for accounts alone that have something to pay with. */
+  readonly longWithCredit?: true;
   /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
   readonly upload?: true;
   readonly retires?: Retirement;

@@ -314,8 +314,8 @@ export const ERRORS = {
     status: 429,
     retry: false,
     message:
-      "Today vendors took more from us for this account's free calls (misses, unreadable pages) than it may have.",
-    hint: "Wait for Retry-After (midnight UTC); actions whose price is due in any case, and models, go on. Or ask the operator to raise UNPAID_COST_CENTS.",
+      "Today this account's calls have cost more above what they were charged (misses, unreadable pages, refusals) than they may.",
+    hint: "Wait for Retry-After (midnight UTC), or ask the operator to raise UNPAID_COST_CENTS. What is free goes on.",
   },
   inference_cap: {
     status: 429,

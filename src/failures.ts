@@ -4,7 +4,7 @@ import type { ErrorCode } from "./errors.ts";
 /** Whose fault a failed attempt was, in one word that is also the metric label. */
 export interface FailureRow {
   readonly fault: "caller" | "policy" | "provider" | "gateway";
-  /** Whether the next route may be tried; `once`: one of another vendor, which may take what the first refuses. */
+  /** Whether the next route may be tried; `once`: one more, which may take what the first refuses, or do better for its price. */
   readonly nextRoute: boolean | "once";
   /** Whether the same route may be asked once more (reads only). */
   readonly sameRoute: boolean;
@@ -78,7 +78,10 @@ export const FAILURES = {
   },
   provider_timeout: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
   provider_cut: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
-  provider_malformed: { fault: "provider", nextRoute: true, sameRoute: false, rests: true, code: "upstream_error" },
+  /** The vendor has done its work and takes its price: one more route may be paid for the same call, and no third. */
+  provider_malformed: { fault: "provider", nextRoute: "once", sameRoute: false, rests: true, code: "upstream_error" },
+  /** A whole answer without a word. What was asked may be why, so it says nothing against the route. */
+  provider_empty: { fault: "provider", nextRoute: "once", sameRoute: false, rests: false, code: "upstream_error" },
   gateway_deadline: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_stopped: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_lost_race: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },

@@ -6,6 +6,7 @@ import type { LocalAction } from "./catalog/local-action.ts";
 import { createTokenCounter } from "./chat/token-counter.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { signingSecrets } from "./files/signed-links.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { type DoorDeps, listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { openActions } from "./gateway/open-actions.ts";
@@ -23,17 +24,18 @@ import { logRefusedKeys } from "./gateway/refused-key.ts";
 import { setupOf } from "./gateway/setup.ts";
 import { shareRoutes } from "./gateway/share-routes.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
+import { storeOutage } from "./gateway/store-outage.ts";
 import { tellUnpriced } from "./gateway/unpriced-usage.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
+import { createWindows } from "./kernel/windows.ts";
 import { createRequestWindows } from "./limits/request-windows.ts";
-import { createUnpaidCosts } from "./limits/unpaid-costs.ts";
 import { openFailedCalls } from "./observe/failed-calls.ts";
 import { logInternalErrors } from "./observe/internal-error.ts";
 import { createLog, type LogOptions } from "./observe/log.ts";
 import type { StrangerDoor } from "./serve/deps.ts";
 import { SESSION_JOB } from "./sessions/session-kind.ts";
 import { type DiskRoom, diskBounds, diskRoom, lowDiskText } from "./storage/disk-guard.ts";
-import { LEASE_MS, openStores } from "./stores.ts";
+import { LEASE_MS, openStores, type Stores } from "./stores.ts";
 import { createPublicFetch, type PublicFetchOptions } from "./upstream/public-fetch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
@@ -97,12 +99,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     ...(logStream === undefined ? {} : { stream: logStream }),
   });
+  let answers: (() => Promise<boolean>) | null = null;
+  const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => answers });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const stores = await openStores(
     { ...config, dataDir: ownDir },
-    { onFatal, onBroken: (err) => log.logger.error({ err }, "the store is away"), archiveDir: config.dataDir },
+    { onFatal, onBroken: (error) => broken(error, "the store failed"), archiveDir: config.dataDir },
   );
 
+  answers = stores.answers;
   const catalog = await openCatalog(config);
   const upstream = createUpstream(
     clock,
@@ -111,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     createRequestWindows({ clock }),
     tellUnpriced(log, () => observer),
   );
-  const counter = createTokenCounter();
+  const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   const url = createPublicUrl(config);
   const composites = openComposites({
     config,
@@ -121,7 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     internet,
     actions: () => actionCatalog,
   });
-  const onBroken = logInternalErrors(log);
+  const onBroken = logInternalErrors(broken);
   const sessions = openGatewaySessions({ stores, catalog, upstream, jobs: () => jobs, onBroken });
   const actionCatalog = await openActions({
     config,
@@ -159,19 +164,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     looksAtBooks: role?.kind !== "child",
     disk,
     failedCalls,
+    broken,
   });
 
   const callers = await openCallers(config, stores);
   // The parent serves nobody, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
-  const { leases, owner } = await openLeases(stores, log);
+  const { leases, owner } = await openLeases(stores, broken);
   const { keptBytesMax, unpaidCostNano } = config;
-  const unpaid = createUnpaidCosts({ clock: systemClock, freeNano: unpaidCostNano > 0 ? unpaidCostNano : null });
+  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null);
   const kinds = [...composites.jobKinds, sessions.kind, ...jobKinds];
   const chat = chatDeps({ config, catalog, upstream, counter, observer });
   const parts = {
     stores,
-    unpaid,
+    windows,
+    observer,
     kinds,
     owner,
     catalog: catalog.current,
@@ -193,7 +200,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...callers.doors,
     observer,
     ledger: stores.ledger,
-    unpaid,
+    windows,
     leases,
     leaseMs: LEASE_MS,
     owner,
@@ -231,7 +238,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ? null
       : await listenAdmin(config, deps, {
           stores,
-          readiness: () => readyWithRoom(readiness(), disk),
+          readiness: () => readyWithStores(readiness(), disk, stores),
           metricsText,
           failedCalls,
           operator: [...operator, jobsEndpoint(jobs)],
@@ -253,6 +260,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await leases.stop();
     sharedRoutes.stop();
     await Promise.all([upstream.close(), counter.close(), catalog.close()]);
+    stopTelling();
     await stores.close();
     await failedCalls.close();
     observer.flush();
@@ -277,9 +285,15 @@ function warningOf(sentence: string | null): readonly string[] {
   return sentence === null ? [] : [`Warning: ${sentence}.`];
 }
 
-/** No paid call can start on a disk that is nearly full, however well the processes are. */
-async function readyWithRoom(state: Readiness, disk: () => Promise<DiskRoom>): Promise<Readiness> {
-  const reason = state.ready ? lowDiskText(await disk()) : null;
+/** No paid call can start on a disk that is nearly full, or without the shared store, however well the processes are. */
+async function readyWithStores(
+  state: Readiness,
+  disk: () => Promise<DiskRoom>,
+  { answers }: Pick<Stores, "answers">,
+): Promise<Readiness> {
+  if (!state.ready) return state;
+  const isAway = answers !== null && !(await answers());
+  const reason = isAway ? "the ledger's Redis does not answer" : lowDiskText(await disk());
   return reason === null ? state : { ...state, ready: false, reason };
 }
 

@@ -1,19 +1,93 @@
-// Reads JSON as the bytes it came in, where writing it anew would change it: numbers, the order of keys, a key that is there twice.
+// Reads JSON as the bytes it came in: refuses what would cost far more than it weighs before it is parsed, and finds members where
+// writing them anew would change them (numbers, the order of keys, a key that is there twice).
+import { isUtf8 } from "node:buffer";
+import type { Json } from "./json.ts";
 
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+/** What any JSON text from a caller may hold. An object of many names is slow to check and to copy, and a list of many values to walk. */
+export const NAMES_MAX = 20_000;
+export const VALUES_MAX = 200_000;
+/** Nothing a model is asked is nested deeper, and what is could not be written down again without overflowing. */
+const DEPTH_MAX = 128;
+/** The least that a name takes is `"":1,`, and the least that a value takes is `1,`: a shorter text cannot hold too many, and is not scanned. */
+const SCANNED_BYTES_MIN = Math.min(5 * NAMES_MAX, 2 * VALUES_MAX);
+/** A native search costs as much as looking at so many bytes. */
+const NEAR_BYTES = 24;
+
 /** The position behind the string that begins at `at`; the end of the bytes where it never ends. */
 export function behindString(bytes: Buffer, at: number): number {
-  for (let end = bytes.indexOf(QUOTE, at + 1); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
+  const near = Math.min(bytes.length, at + NEAR_BYTES);
+  let next = at + 1;
+  for (; next < near; next++) {
+    const byte = bytes[next];
+    if (byte === QUOTE) return next + 1;
+    if (byte === BACKSLASH) break;
+  }
+  for (let end = bytes.indexOf(QUOTE, next); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
     let slashes = 0;
     while (bytes[end - 1 - slashes] === BACKSLASH) slashes++;
     if (slashes % 2 === 0) return end + 1;
   }
   return bytes.length;
+}
+
+/** Which bound a JSON text breaks, in words; null: none. Looks at no byte inside of long strings. */
+export function tooMuchIn(bytes: Buffer): string | null {
+  if (bytes.length < SCANNED_BYTES_MIN) return null;
+  let names = 0;
+  let values = 1;
+  let isFirst = false;
+  for (let at = 0; at < bytes.length; ) {
+    const byte = bytes[at] ?? 0;
+    if (isFirst && byte > SPACE) {
+      // What follows a bracket is a value more, unless nothing is inside.
+      if (byte !== CLOSE_LIST && byte !== CLOSE_OBJECT) values++;
+      isFirst = false;
+    }
+    if (byte === QUOTE) {
+      at = behindString(bytes, at);
+      continue;
+    }
+    if (byte === COLON) names++;
+    else if (byte === COMMA) values++;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) isFirst = true;
+    if (names > NAMES_MAX) return `more than ${NAMES_MAX} names of fields`;
+    if (values > VALUES_MAX) return `more than ${VALUES_MAX} values`;
+    at++;
+  }
+  return null;
+}
+
+function isTooDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (depth === 0) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isTooDeep(inner, depth - 1)) return true;
+    return false;
+  }
+  // `Object.values` would make a list of every object; in what JSON.parse made there is nothing else to find.
+  for (const key in value) if (isTooDeep((value as Json)[key], depth - 1)) return true;
+  return false;
+}
+
+/** What a caller's bytes say as JSON, or what is wrong with them; of a syntax error the place, as the parser gives it. Every body is read here. */
+export function readJson(bytes: Buffer): { readonly json: unknown } | { readonly wrong: string } {
+  // Broken characters would be replaced by longer ones, and the prompt would be another than the one that was sent.
+  if (!isUtf8(bytes)) return { wrong: "not valid UTF-8" };
+  const tooMuch = tooMuchIn(bytes);
+  if (tooMuch !== null) return { wrong: tooMuch };
+  try {
+    const json: unknown = JSON.parse(bytes.toString("utf8"));
+    return isTooDeep(json, DEPTH_MAX) ? { wrong: `nested deeper than ${DEPTH_MAX} levels` } : { json };
+  } catch (error) {
+    return { wrong: `not valid JSON: ${error instanceof Error ? error.message.slice(0, 200) : "unreadable"}` };
+  }
 }
 
 /** How many keys all objects of a valid JSON text have together, those that are there twice counted twice. */

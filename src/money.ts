@@ -20,7 +20,7 @@ const DECIMAL = /^(\d{1,9})(?:\.(\d{1,12}))?$/;
 function parseDecimal(text: string, digits: number): number | null {
   const match = DECIMAL.exec(text);
   if (!match) return null;
-  const fraction = (match[2] ?? "").replace(/0+$/, "");
+  const fraction = (match[2] ?? "").replace(/(?<!0)0+$/, "");
   if (fraction.length > digits) return null;
   const value = Number(match[1]) * 10 ** digits + Number(fraction.padEnd(digits, "0") || "0");
   return Number.isSafeInteger(value) ? value : null;
@@ -163,6 +163,6 @@ export function usdNumber(amount: Nano): number {
 
 function decimalText(value: number | string, digits: number): string {
   const text = String(value).padStart(digits + 1, "0");
-  const fraction = text.slice(-digits).replace(/0+$/, "");
+  const fraction = text.slice(-digits).replace(/(?<!0)0+$/, "");
   return fraction ? `${text.slice(0, -digits)}.${fraction}` : text.slice(0, -digits);
 }

@@ -97,6 +97,8 @@ export interface KeptHoldSpec {
   readonly onExpire: "void" | "post-accrued";
   /** The kind of work that goes on with it. */
   readonly job: string;
+  /** The action that launches it, `<service>/<action>`: its charges are booked under that. */
+  readonly action: string;
   /** What that needs to begin, as JSON can write it. */
   readonly start: unknown;
   /** What the caller has called it. */
@@ -156,8 +158,6 @@ export interface Plan {
   readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
-  /** It may be free for the caller, having found nothing, and cost us all the same. Absent: it may not. */
-  readonly mayBeFree?: boolean;
   /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */
@@ -171,6 +171,8 @@ export interface Plan {
   /** The status of `upstream_error` when every route failed, and when time ran out. */
   readonly failedStatus: number;
   readonly timedOutStatus: number;
+  /** Its status when limits of providers were all that kept every route from answering. Default: as for any failure. */
+  readonly limitedStatus?: number;
   /** A caller who leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
   readonly whenCallerLeaves: "abort" | "finish";
   /** What the answer cost. `left`: it did not come to its end, and what was delivered is paid. */

@@ -61,6 +61,11 @@ export async function openServer(url: string, config: Config, { events, leaseMs 
       ledger,
       records: redisRecords(link),
       shared: true,
+      answers: () =>
+        link.serverEpochMs().then(
+          () => true,
+          () => false,
+        ),
       spool: () => ledger.spoolState(),
       archiveBehindMs: () => moving.behindMs(),
       async onKeysChanged(forget) {

@@ -55,6 +55,8 @@ export interface AttemptFailure {
   readonly spareKey?: boolean;
   /** What broke in the gateway itself, for its log. */
   readonly cause?: unknown;
+  /** A whole answer that says nothing: the caller gets it where no other route has a better one, and pays for the vendor's work. */
+  readonly answer?: FinalPart;
 }
 
 /** One vendor's part in a call: one attempt of one candidate. Trace, hops, metrics and the posting's legs are read from it. */

@@ -20,6 +20,8 @@ export interface Stores {
   readonly records: Records;
   /** Several processes share them: paid calls are counted in the ledger, and changes of keys are told to the others. */
   readonly shared: boolean;
+  /** Whether the shared store answers; null: it is a file of this machine. */
+  readonly answers: (() => Promise<boolean>) | null;
   /** What waits in this process's spool; null where there is none. */
   readonly spool: (() => SpoolState) | null;
   /** How late postings are on their way to the archive; null where there is none, answers null where another process moves them. */
@@ -68,6 +70,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
     ledger: sqliteLedger(thread),
     records: sqliteRecords(thread),
     shared: false,
+    answers: null,
     spool: null,
     archiveBehindMs: null,
     onKeysChanged: () => Promise.resolve(),

@@ -22,6 +22,8 @@ export interface UsageQuery extends PostingFilters {
   readonly by: readonly UsageField[];
   /** Charges, or what was added to balances: credit and refunds. */
   readonly kind: "charged" | "credited";
+  /** The play money of sandbox accounts: left out, or told alone; null: told among the rest. */
+  readonly sandbox: boolean | null;
   readonly limit: number;
   readonly cursor: string | null;
 }

@@ -127,6 +127,35 @@ describe("the changelog", () => {
   });
 });
 
+describe("what is not there yet", () => {
+  const missing = section(README, "What is not there yet");
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startTestGateway();
+  });
+  afterAll(() => gateway.stop());
+
+  test("names nothing that the catalog has", async () => {
+    const { services } = (await (await fetch(`${gateway.url}/api/catalog`)).json()) as {
+      services: { service: string; actions: { action: string; category: string }[] }[];
+    };
+    const ids = services.flatMap(({ service, actions }) => actions.map(({ action }) => `${service}/${action}`));
+    const categories = new Set(services.flatMap(({ actions }) => actions.map(({ category }) => category)));
+    expect(ids.filter((id) => missing.includes(id))).toEqual([]);
+    expect([...categories].filter((category) => new RegExp(`\\b${category}\\b`).test(missing))).toEqual([]);
+    expect(missing).not.toMatch(/composite|\bjobs?\b/);
+  });
+
+  test("names paths that nobody serves", async () => {
+    const paths = [...missing.matchAll(/`(\/[a-z/]+)`/g)].map(([, path]) => path);
+    expect(paths.length).toBeGreaterThan(0);
+    for (const path of paths) {
+      const { status } = await fetch(`${gateway.url}${path}`, { method: "POST", body: "{}" });
+      expect([path, status]).toEqual([path, 404]);
+    }
+  });
+});
+
 describe("what the pages promise of a running gateway", () => {
   let sandbox: Sandbox;
   let gateway: TestGateway;

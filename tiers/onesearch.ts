@@ -5,7 +5,7 @@ type Item = Readonly<Record<string, unknown>>;
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 const record = (value: unknown): Item => (typeof value === "object" && value !== null ? (value as Item) : {});
 const first = (value: unknown) => (Array.isArray(value) ? value[0] : undefined);
-const plain = (value: unknown) => text(value).replace(/<[^>]*>/g, "");
+const plain = (value: unknown) => text(value).replace(/<[^<>]*>/g, "");
 const filled = (fields: Record<string, string | number | readonly string[] | null>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && String(value) !== ""));
 

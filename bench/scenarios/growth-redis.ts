@@ -29,7 +29,7 @@ const CREDIT_NANO = nano(1_000_000_000_000);
 const NO_POSTING = {
   ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
   ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
-  ...{ priceVersion: null, reason: null, legs: [], tags: [], day: null, inference: false },
+  ...{ priceVersion: null, reason: null, legs: [], tags: [], day: null, inference: false, windows: null },
 };
 
 /** Puts accounts into a Redis that a gateway has made its own and left; answers the secrets of those that have credit. */
@@ -65,6 +65,7 @@ async function fill(url: string, archiveUrl: string, accounts: number): Promise<
           clockMs: nowMs,
           keys: [{ ...key, secretHash, hint, label: "primary", lastUsedAtMs: null, expiresAtMs: null }],
           idempotency: [],
+          costs: [],
         });
       }),
     );

@@ -4,7 +4,7 @@ import { type AccountLimits, type AccountRow, KEYS_PER_ACCOUNT_MAX } from "../ac
 import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { centsDown, nanoFromCents } from "../money.ts";
+import { centsDown, type Nano, nanoFromCents } from "../money.ts";
 import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
@@ -50,6 +50,8 @@ export interface AdminAccountParts {
   readonly forget: (accountId: string) => void;
   /** What a new account may do. */
   readonly limits: AccountLimits;
+  /** Where the ledger counts what calls cost us unpaid, and what they paid above our cost; `maxNano` bounds the first, null: nothing. */
+  readonly unpaid: { readonly scope: string; readonly marginScope: string; readonly maxNano: Nano | null };
   /** False: no sandbox accounts can be opened. */
   readonly sandbox: boolean;
 }
@@ -123,6 +125,12 @@ function withAccount(books: Books, next: (account: AccountRow, call: Call) => Re
   };
 }
 
+/** What the account's calls of today have cost us above their charge, and what may come to that before further ones are refused. */
+async function unpaidToday({ books, unpaid }: AdminAccountParts, accountId: string) {
+  const [today, margin] = await books.spentToday(accountId, [unpaid.scope, unpaid.marginScope]);
+  return { today_nano_usd: today, margin_nano_usd: margin, bound_nano_usd: unpaid.maxNano };
+}
+
 function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
   const { books, forget } = parts;
   return [
@@ -141,7 +149,8 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
       "/admin/v1/accounts/{id}",
       withAccount(books, async (account) => {
         const { keys, next } = await listKeys(books, account.accountId, { limit: KEYS_PER_ACCOUNT_MAX });
-        return { status: 200, body: { ...accountRow(account), keys: keys.map(keyRow), next_key_cursor: next } };
+        const unpaid = await unpaidToday(parts, account.accountId);
+        return { status: 200, body: { ...accountRow(account), unpaid, keys: keys.map(keyRow), next_key_cursor: next } };
       }),
     ),
     adminEndpoint("PATCH", "/admin/v1/accounts/{id}", async ({ request }) => {

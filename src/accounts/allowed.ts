@@ -40,6 +40,21 @@ export function serviceAllowed({ services }: Allowed, service: string, action: s
   return services === null || services.includes(service) || services.includes(`${service}/${action}`);
 }
 
+/** The same of an action that may be one of our own which every key may call. */
+export function isCallable(
+  allows: Allowed,
+  local: { readonly anyKey?: true } | null,
+  service: string,
+  action: string,
+): boolean {
+  return local?.anyKey === true || serviceAllowed(allows, service, action);
+}
+
+/** Whether a key with these lists may ask for a model or tier by this name. */
+export function modelAllowed({ models }: Allowed, name: string): boolean {
+  return models === null || models.includes(fullName(name));
+}
+
 /** `key_not_allowed`, with what the key may call, or null where it may call the action. */
 export function serviceRefusal(allows: Allowed, service: string, action: string): GatewayError | null {
   if (serviceAllowed(allows, service, action)) return null;
@@ -52,6 +67,6 @@ export function modelsRefusal(
   asked: readonly { readonly name: string; readonly param: string }[],
 ): GatewayError | null {
   if (models === null) return null;
-  const wrong = asked.find(({ name }) => !models.includes(fullName(name)));
+  const wrong = asked.find(({ name }) => !modelAllowed({ services: null, models }, name));
   return wrong === undefined ? null : notAllowed(wrong.name, models, wrong.param);
 }

@@ -11,6 +11,8 @@ export interface Books extends Accounts, Reports {
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
   transactions(query: PostingQuery): Promise<PostingPage>;
+  /** What each of these scopes has spent on the account's present day. */
+  spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
   doctor(): Promise<unknown>;
   /** Writes a consistent copy to `path`, which must not exist; rejects otherwise. */
   backup(path: string): Promise<void>;

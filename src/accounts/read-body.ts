@@ -1,22 +1,17 @@
 // Checks what came in a request against a schema, and says which fields are wrong and how.
-import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
+import { readJson } from "../json-bytes.ts";
 
 /**
  * Reads a JSON body; an empty one counts as `{}`. The error names every field at fault. Broken characters are refused, since stores
  * keep all of them as one and the same: two ids that differ in nothing else would be one.
  */
 export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T | GatewayError {
-  if (!isUtf8(body)) return new GatewayError("bad_request", { detail: { detail: "The body is not valid UTF-8." } });
-  let json: unknown;
-  try {
-    json = body.length === 0 ? {} : JSON.parse(body.toString("utf8"));
-  } catch {
-    return new GatewayError("bad_request", { detail: { detail: "The body is not valid JSON." } });
-  }
-  const read = check(schema, json);
+  const sent = body.length === 0 ? { json: {} } : readJson(body);
+  if ("wrong" in sent) return new GatewayError("bad_request", { detail: { detail: `body: ${sent.wrong}` } });
+  const read = check(schema, sent.json);
   if (read instanceof GatewayError) return read;
   const broken = brokenTexts(read, []);
   return broken.length === 0 ? read : faultsError(broken);

@@ -48,10 +48,17 @@ function fields(known: readonly UsageField[]) {
 
 const usageStatus = z.enum(["charged", "credited"], "must be charged or credited").default("charged");
 
+/** Money of sandbox accounts is not money: by itself it stands in no sum of the others'. */
+const sandbox = z
+  .enum(["0", "1"], "must be 1 for sandbox accounts alone, or 0 for all others")
+  .transform((text) => text === "1")
+  .optional();
+
 export const usageSchema = filterSchema.extend({
   by: fields(USAGE_FIELDS),
   account: name,
   status: usageStatus,
+  sandbox,
 });
 export const ownUsageSchema = filterSchema.extend({
   by: fields(USAGE_FIELDS.filter((field) => field !== "account")),
@@ -80,8 +87,14 @@ function filtersOf({ limit, cursor, from, to, key, model, provider, tag }: Filte
   };
 }
 
-export function usageQuery(asked: z.output<typeof ownUsageSchema>, account: string | undefined): UsageQuery {
-  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status };
+export function usageQuery(
+  asked: z.output<typeof ownUsageSchema> & { readonly sandbox?: boolean | undefined },
+  account: string | undefined,
+): UsageQuery {
+  // Who names an account or a key knows whose money it is.
+  const isNamed = account !== undefined || asked.key !== undefined;
+  const sandbox = asked.sandbox ?? (isNamed ? null : false);
+  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox };
 }
 
 /** Postings, or calls that left none. */

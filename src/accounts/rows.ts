@@ -89,7 +89,8 @@ function usageRow(usage: TokenUsage) {
 function calledRow(operation: string | null, called: string | null) {
   if (called === null) return {};
   if (operation !== "run") return { model: called };
-  const [service, ...action] = called.split("/");
+  // Earlier releases booked jobs under the bare names of our own actions.
+  const [service, ...action] = (called.includes("/") ? called : `core/${called}`).split("/");
   return { service, action: action.join("/") };
 }
 

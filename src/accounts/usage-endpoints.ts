@@ -1,13 +1,17 @@
 // Who spent what, for the account itself and for the operator, as JSON and as CSV.
+import type { Accounts } from "../account-rows.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdTextOfSum } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
 import { type CsvRow, csvText } from "./csv.ts";
+import { type Naming, namesOf } from "./names.ts";
 import { readQuery } from "./read-body.ts";
 import { ownUsageSchema, searchOf, searchSchema, tooWideError, usageQuery, usageSchema } from "./report-query.ts";
 import { foundTransactionRow, isoTime } from "./rows.ts";
+
+type NamedBooks = Reports & Pick<Accounts, "account" | "key">;
 
 /** How fields are called in answers. */
 const NAMES: Readonly<Record<UsageField, string>> = {
@@ -21,12 +25,14 @@ const NAMES: Readonly<Record<UsageField, string>> = {
 /** Of a day's tags beyond those that are counted by themselves. */
 const OTHER = "other";
 const TRANSACTION_COLUMNS = [
-  ...["transaction_id", "kind", "request_id", "created_at", "account_id", "key_id", "endpoint", "asked", "served"],
+  ...["transaction_id", "kind", "request_id", "created_at", "account_id", "account_name", "key_id", "key_label"],
+  ...["endpoint", "asked", "served"],
   ...["vendor", "charged_cents", "charged_nano_usd", "credited_nano_usd", "upstream_nano_usd", "absorbed_nano_usd"],
   ...["estimated", "reference", "reason", "tags"],
 ];
 const FAILED_COLUMNS = [
-  ...["request_id", "kind", "created_at", "account_id", "key_id", "endpoint", "asked", "status", "code", "ms", "tags"],
+  ...["request_id", "kind", "created_at", "account_id", "account_name", "key_id", "key_label", "endpoint", "asked"],
+  ...["status", "code", "ms", "tags"],
   "attempts",
 ];
 
@@ -43,10 +49,12 @@ function shownGroup({ by }: UsageQuery, { group }: UsageRow) {
   });
 }
 
-function usageRow(query: UsageQuery, row: UsageRow, forOperator: boolean): CsvRow {
+/** `names`: of its account and its key. */
+function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: boolean): CsvRow {
   const amount = query.kind === "charged" ? "charged" : "credited";
   return {
     ...Object.fromEntries(shownGroup(query, row)),
+    ...names,
     calls: row.calls,
     [`${amount}_nano_usd`]: count(row.amountNano),
     [`${amount}_usd`]: usdTextOfSum(row.amountNano),
@@ -73,23 +81,37 @@ function pageAnswer({ format, name, columns, rows, next, more = {} }: Page): Ans
   return { status: 200, body: csvText(columns, rows), headers: told };
 }
 
+/** A column for each name that rows of this query have. */
+function nameColumns({ by }: UsageQuery): Naming {
+  return {
+    ...(by.includes("account") ? { account_name: null } : {}),
+    ...(by.includes("key") ? { key_label: null } : {}),
+  };
+}
+
 async function usageAnswer(
-  reports: Reports,
+  books: NamedBooks,
   query: UsageQuery,
   { format, forOperator }: { readonly format: "json" | "csv"; readonly forOperator: boolean },
 ): Promise<Answer | GatewayError> {
-  const page = await reports.usage(query);
+  const page = await books.usage(query);
   if ("tooWide" in page) return tooWideError(page);
-  const rows = page.rows.map((row) => usageRow(query, row, forOperator));
+  const naming = namesOf(books, query.accountId);
+  const rows = await Promise.all(
+    page.rows.map(async (row) =>
+      usageRow(query, row, await naming(Object.fromEntries(shownGroup(query, row))), forOperator),
+    ),
+  );
   const nothing = { group: {}, calls: 0, amountNano: "0", upstreamNano: "0", absorbedNano: "0" };
-  const columns = Object.keys(usageRow(query, { ...nothing, inputTokens: 0, outputTokens: 0 }, forOperator));
+  const none = { ...nothing, inputTokens: 0, outputTokens: 0 };
+  const columns = Object.keys(usageRow(query, none, nameColumns(query), forOperator));
   // A pair that came late on a day of many may have been counted among the others.
   const more = page.mayLackTags ? { may_lack_tags: true } : {};
   return pageAnswer({ format, name: "usage", columns, rows, next: page.next, more });
 }
 
 /** One report of an account at a time: reports are made one after the other, and nobody's keep all others waiting. */
-export function ownReports(reports: Reports) {
+export function ownReports(books: NamedBooks) {
   const making = new Set<string>();
   return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {
     const { accountId } = caller.payer;
@@ -98,7 +120,7 @@ export function ownReports(reports: Reports) {
     }
     making.add(accountId);
     try {
-      return await ownUsage(reports, caller, asked);
+      return await ownUsage(books, caller, asked);
     } finally {
       making.delete(accountId);
     }
@@ -107,7 +129,7 @@ export function ownReports(reports: Reports) {
 
 /** The account's own; of an agent key, that key's alone. */
 async function ownUsage(
-  reports: Reports,
+  books: NamedBooks,
   { payer, primary }: Caller,
   asked: URLSearchParams,
 ): Promise<Answer | GatewayError> {
@@ -117,13 +139,17 @@ async function ownUsage(
   if (!primary && query.keyId !== null && query.keyId !== payer.keyId)
     return pageAnswer({ format: read.format, name: "usage", columns: [], rows: [], next: null });
   const own = primary ? query : { ...query, keyId: payer.keyId };
-  return usageAnswer(reports, own, { format: read.format, forOperator: false });
+  return usageAnswer(books, own, { format: read.format, forOperator: false });
 }
 
-export async function anyUsage(reports: Reports, asked: URLSearchParams): Promise<Answer | GatewayError> {
+export async function anyUsage(books: NamedBooks, asked: URLSearchParams): Promise<Answer | GatewayError> {
   const read = readQuery(usageSchema, asked);
   if (read instanceof GatewayError) return read;
-  return usageAnswer(reports, usageQuery(read, read.account), { format: read.format, forOperator: true });
+  const query = usageQuery(read, read.account);
+  // A key is one account's, so that says whose it is and makes no more rows; credit is no key's.
+  const tellsOwner = query.by.includes("key") && query.accountId === null && query.kind === "charged";
+  const by = tellsOwner ? [...new Set([...query.by, "account" as const])] : query.by;
+  return usageAnswer(books, { ...query, by }, { format: read.format, forOperator: true });
 }
 
 function failedRow(call: FailedCall): CsvRow {
@@ -144,7 +170,7 @@ function failedRow(call: FailedCall): CsvRow {
 }
 
 export async function anyTransactions(
-  reports: Reports,
+  books: NamedBooks,
   failedCalls: FailedCalls,
   asked: URLSearchParams,
 ): Promise<Answer | GatewayError> {
@@ -152,12 +178,21 @@ export async function anyTransactions(
   if (read instanceof GatewayError) return read;
   const search = searchOf(read);
   const name = "transactions";
+  const naming = namesOf(books, null);
+  const withNames = (all: readonly CsvRow[]) =>
+    Promise.all(all.map(async (row): Promise<CsvRow> => ({ ...row, ...(await naming(row)) })));
   if ("failed" in search) {
     const { rows, next } = await failedCalls.find(search.failed);
-    return pageAnswer({ format: read.format, name, columns: FAILED_COLUMNS, rows: rows.map(failedRow), next });
+    return pageAnswer({
+      format: read.format,
+      name,
+      columns: FAILED_COLUMNS,
+      rows: await withNames(rows.map(failedRow)),
+      next,
+    });
   }
-  const page = await reports.search(search.postings);
+  const page = await books.search(search.postings);
   if ("tooWide" in page) return tooWideError(page);
-  const rows = page.rows.map(foundTransactionRow);
+  const rows = await withNames(page.rows.map(foundTransactionRow));
   return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
 }

@@ -2,6 +2,7 @@
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
 import type { ChatWire, DialectName } from "./chat-wire.ts";
+import type { ModelEnd } from "./model-end.ts";
 import type { PrepaidSpec } from "./prepaid.ts";
 import type { SelfHostedSpec } from "./self-hosted.ts";
 import type { SessionSpec } from "./session.ts";
@@ -13,6 +14,7 @@ export { action, type ScriptContext } from "./action.ts";
 export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
+export type { ModelEnd } from "./model-end.ts";
 export {
   exactlyOne,
   goesWith,
@@ -51,6 +53,8 @@ export interface PartBounds {
   readonly imageTokensMax?: number;
   readonly audioTokensMax?: number;
   readonly fileTokensMax?: number;
+  /** What the model reads of its own accord and charges as prompt, such as pages that it finds: the most tokens of each call. */
+  readonly foundTokensMax?: number;
 }
 
 /**
@@ -58,14 +62,6 @@ export interface PartBounds {
  * count for is bounded by its bytes where no other tokenizer can be trusted to be near.
  */
 export type Tokenizer = "o200k" | "unknown";
-
-/** The end of a model at a vendor. From a month before it is no longer listed; what it is asked for after it names the successor. */
-export interface ModelEnd {
-  /** The first day (`YYYY-MM-DD`, UTC) on which it is not served. */
-  readonly on: string;
-  /** The slug to ask for instead. */
-  readonly successor?: string;
-}
 
 export interface ModelSpec extends ChatWire {
   /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */

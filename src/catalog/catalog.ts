@@ -169,6 +169,9 @@ export interface SoldUnitModel {
   readonly sale: UnitPrice;
   /** Configured ones only: the maker's own first, then by name. */
   readonly offers: readonly UnitOffer[];
+  /** As of other models. */
+  readonly retires: ModelEnd | null;
+  readonly listed: boolean;
 }
 
 /** One vendor's action that can serve a sold one. */
@@ -226,7 +229,7 @@ export interface Catalog {
   /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
   model(slug: string, audience: Audience): SoldModel | null;
   embedding(slug: string, audience: Audience): SoldEmbedding | null;
-  /** Every model that is sold by units. */
+  /** Every model that is sold by units, listed or not. */
   unitModels(audience: Audience): readonly SoldUnitModel[];
   /** By slug, or by a name without a maker that is only one's. */
   unitModel(kind: UnitKind, name: string, audience: Audience): SoldUnitModel | null;
@@ -235,7 +238,7 @@ export interface Catalog {
   /** Of either kind, those that lists show, by slug. */
   listed(audience: Audience): readonly (SoldModel | SoldEmbedding)[];
   /** The model of a slug, or of a name without a maker, that nobody serves any more; null: there never was one, or it is served. */
-  retired(name: string, kind: Kind, audience: Audience): RetiredModel | null;
+  retired(name: string, kind: Kind | UnitKind, audience: Audience): RetiredModel | null;
   /** Every action, by service and name. */
   actions(audience: Audience): readonly SoldAction[];
   /** By `<service>/<action>`; null: no such action. */

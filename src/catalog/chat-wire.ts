@@ -13,6 +13,11 @@ export interface ChatTakes {
   readonly toolIds?: "nine" | "none";
   /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
   readonly thoughtsWithCalls?: "reasoning_content";
+  /**
+   * `plain`: in the wire `responses` a message is typed and its content one text, and the format of the answer stands where the chat wire has
+   * it. Its answers are told anew, never passed on. Default: as OpenAI has it.
+   */
+  readonly responsesForm?: "plain";
   /** The one form of an answer that can be asked for: a schema goes into the prompt, or the wish for any JSON object does. */
   readonly formats?: "json_object" | "json_schema";
   /** Its words for `reasoning_effort`, of none, minimal, low, medium, high, xhigh and max; none of them: it takes no effort. */

@@ -28,7 +28,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
-import { soldUnitModels, unitModelNamed } from "./sold-units.ts";
+import { endedUnitModels, soldUnitModels, unitModelNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -57,8 +57,8 @@ interface DayView {
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
-  /** Models that nobody serves any more, by slug and by their names without a maker. */
-  readonly retired: Readonly<Record<Kind, ReadonlyMap<string, RetiredModel>>>;
+  /** Models that nobody serves any more, by kind and slug, and by kind and their names without a maker. */
+  readonly retired: ReadonlyMap<string, RetiredModel>;
 }
 
 /** What the views of one audience are built from. */
@@ -146,11 +146,11 @@ function retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapt
       .filter(({ slug, spec }) => hasEnded(spec.retires, day) && !served.has(slug))
       .map((listing): Listing & OfAdapter => ({ ...listing, adapter })),
   );
-  const retired = new Map<string, RetiredModel>();
+  const retired: (readonly [name: string, model: RetiredModel])[] = [];
   for (const [slug, group] of Map.groupBy(ended, (listing) => listing.slug)) {
     const [retires] = group.flatMap(({ spec }) => spec.retires ?? []).toSorted((a, b) => (a.on > b.on ? -1 : 1));
     if (retires === undefined) continue;
-    for (const name of [slug, ...namesWithoutMaker(slug, group)]) retired.set(name, { slug, retires });
+    for (const name of [slug, ...namesWithoutMaker(slug, group)]) retired.push([`${kind} ${name}`, { slug, retires }]);
   }
   return retired;
 }
@@ -170,18 +170,20 @@ function viewOf(day: string, source: CatalogSource): DayView {
     models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, rules)])),
     embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, rules)])),
   };
+  const unitModels = soldUnitModels(day, source.adapters.values(), rules);
   return {
     day,
     ...sold,
-    unitModels: soldUnitModels(day, source.adapters.values(), rules),
+    unitModels,
     slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
     listed: [...sold.models.values(), ...sold.embeddings.values()]
       .filter(({ listed }) => listed)
       .sort((a, b) => (a.slug < b.slug ? -1 : 1)),
-    retired: {
-      chat: retiredOf("chat", day, new Set(sold.models.keys()), source),
-      embeddings: retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source),
-    },
+    retired: new Map([
+      ...retiredOf("chat", day, new Set(sold.models.keys()), source),
+      ...retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source),
+      ...endedUnitModels(day, source.adapters.values(), unitModels),
+    ]),
   };
 }
 
@@ -272,6 +274,6 @@ export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Cat
     unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
     listed: (audience) => view(audience).listed,
-    retired: (name, kind, audience) => view(audience).retired[kind].get(name) ?? null,
+    retired: (name, kind, audience) => view(audience).retired.get(`${kind} ${name}`) ?? null,
   };
 }

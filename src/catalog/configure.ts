@@ -174,12 +174,12 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, co
   const reached = spec.local ? baseUrl !== null : isKnown && (keys.length > 0 || keyless);
   const origins = Object.entries(spec.origins ?? {}).map(([name, origin]) => {
     const { url } = addressOf(env, id, `${inName(name)}_BASE_URL`);
-    return [name, (url ?? origin).replace(/\/+$/, "")];
+    return [name, (url ?? origin).replace(/(?<!\/)\/+$/, "")];
   });
   return {
     id,
     spec,
-    origin: (origin ?? spec.origin).replace(/\/+$/, ""),
+    origin: (origin ?? spec.origin).replace(/(?<!\/)\/+$/, ""),
     origins: Object.fromEntries(origins),
     settings,
     signs: isSigned(spec.auth),

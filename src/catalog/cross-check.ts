@@ -1,6 +1,6 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates nobody sells.
 import type { EndpointTable } from "./action.ts";
-import type { AdapterSpec } from "./adapter.ts";
+import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
 import { actionsNamedBy } from "./validate-composite.ts";
@@ -35,21 +35,29 @@ function slugProblems(files: CatalogFiles, listing: Listing): readonly string[] 
   return [`${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`];
 }
 
-/** Of models that are sold by units: the slug, and the host that they name. */
+/** Of models that are sold by units: the slug, the host that they name, and what is to be asked for after their end. */
 function unitProblems(files: CatalogFiles): readonly string[] {
-  return [...files.adapters].flatMap(([id, { maker, unitModels = {}, origins = {} }]) =>
-    Object.entries(unitModels).flatMap(([name, { slug, origin }]) => {
-      const field = `adapters/${id}.ts: unitModels.${name}`;
-      const sold = slug ?? (maker === undefined ? name : `${maker}/${name}`);
-      const isNamed = SLUG.test(sold) && (maker === undefined || sold.startsWith(`${maker}/`));
-      return [
-        ...(isNamed ? [] : [`${field} needs a slug as <maker>/<model>, not ${sold}`]),
-        ...(origin === undefined || Object.hasOwn(origins, origin)
-          ? []
-          : [`${field} names the origin ${origin}, which is none of the adapter's`]),
-      ];
+  const all = [...files.adapters].flatMap(([id, { maker, unitModels = {} }]) =>
+    Object.entries(unitModels).map(([name, spec]) => {
+      return { id, name, spec, sold: spec.slug ?? (maker === undefined ? name : `${maker}/${name}`) };
     }),
   );
+  const lasts = (kind: UnitKind, successor: string, on: string) =>
+    all.some(({ sold, spec }) => spec.kind === kind && sold === successor && (spec.retires?.on ?? "9999") > on);
+  return all.flatMap(({ id, name, spec: { kind, origin, retires }, sold }) => {
+    const { maker, origins = {} } = files.adapters.get(id) ?? {};
+    const field = `adapters/${id}.ts: unitModels.${name}`;
+    const isNamed = SLUG.test(sold) && (maker === undefined || sold.startsWith(`${maker}/`));
+    return [
+      ...(isNamed ? [] : [`${field} needs a slug as <maker>/<model>, not ${sold}`]),
+      ...(origin === undefined || Object.hasOwn(origins, origin)
+        ? []
+        : [`${field} names the origin ${origin}, which is none of the adapter's`]),
+      ...(retires?.successor === undefined || lasts(kind, retires.successor, retires.on)
+        ? []
+        : [`${field}.retires names ${retires.successor}, which nobody sells longer`]),
+    ];
+  });
 }
 
 /** What is to be asked for instead is sold here, and longer than what it replaces. */

@@ -3,6 +3,7 @@ import { GatewayError } from "../errors.ts";
 import type { UnitKind } from "./adapter.ts";
 import type { Audience, Catalog, SoldUnitModel } from "./catalog.ts";
 import { nearest } from "./nearest.ts";
+import { retiredModelError } from "./retirement.ts";
 
 const NAME_CHARS_MAX = 200;
 
@@ -33,10 +34,12 @@ export function findUnitModel(
 ): SoldUnitModel | GatewayError {
   const found = catalog.unitModel(kind, name, audience);
   if (found !== null) return found;
+  const retired = catalog.retired(name, kind, audience);
+  if (retired !== null) return retiredModelError(retired, "model");
   const other = unitEndpointOf(name, catalog, audience);
   const isChat = catalog.model(name, audience) !== null || catalog.slugsNamed(name, "chat", audience).length > 0;
   const elsewhere = isChat ? "a chat model: POST /api/llm/v1/chat/completions" : other;
-  const slugs = catalog.unitModels(audience).filter((model) => model.kind === kind);
+  const slugs = catalog.unitModels(audience).filter((model) => model.kind === kind && model.listed);
   const near =
     elsewhere === null
       ? nearest(

@@ -1,6 +1,8 @@
 // What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
-import type { Adapter, Audience, Catalog } from "./catalog.ts";
+import type { Adapter, Audience, Catalog, SoldModel } from "./catalog.ts";
 import { envName } from "./configure.ts";
+import { blendOf } from "./price.ts";
+import { tierModels } from "./price-answers.ts";
 import { SESSION_ACTIONS } from "./session.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -51,21 +53,28 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
   };
 }
 
-/** As live accounts see it. */
+function firstPrice([first]: readonly SoldModel[]): number {
+  return first === undefined ? Number.POSITIVE_INFINITY : blendOf(first.sale);
+}
+
+/** As live accounts see it; the cheapest tier first. */
 export function installedOf(catalog: Catalog): Installed {
   return {
     providers: [...catalog.adapters(LIVE).values()].map(providerOf),
-    tiers: [...catalog.tiers.values()].map(({ id, models }) => ({
-      id,
-      on: models.filter((slug) => (catalog.model(slug, LIVE)?.offers.length ?? 0) > 0).length,
-      of: models.length,
-    })),
+    tiers: [...catalog.tiers.values()]
+      .map((tier) => ({ id: tier.id, models: tierModels(tier, catalog, LIVE) }))
+      .sort((a, b) => firstPrice(a.models) - firstPrice(b.models))
+      .map(({ id, models }) => ({
+        id,
+        on: models.filter(({ offers }) => offers.length > 0).length,
+        of: models.length,
+      })),
   };
 }
 
-/** A model that a first call can ask for: the tier with the most candidates, or else any model that is served; null: none is. */
+/** A model that a first call can ask for: the cheapest tier that is served, or else any model that is; null: none is. */
 export function firstModelOf(catalog: Catalog): string | null {
-  const [tier] = installedOf(catalog).tiers.toSorted((a, b) => b.on - a.on);
-  if (tier !== undefined && tier.on > 0) return `core/${tier.id}`;
+  const tier = installedOf(catalog).tiers.find(({ on }) => on > 0);
+  if (tier !== undefined) return `core/${tier.id}`;
   return catalog.models(LIVE).find(({ listed, offers }) => listed && offers.length > 0)?.slug ?? null;
 }

@@ -2,7 +2,7 @@
 import type { GatewayError } from "../errors.ts";
 import type { FailureKind } from "../failures.ts";
 import type { Nano } from "../money.ts";
-import type { KeptHoldSpec, Payer } from "../plan.ts";
+import type { Allowed, KeptHoldSpec, Payer } from "../plan.ts";
 import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
 
 /** An action and its params, as a function of ours asks for it. */
@@ -84,6 +84,8 @@ export interface LocalCall extends InnerCalls, InnerChat {
   /** Of the call itself. */
   readonly id: string;
   readonly payer: Payer;
+  /** What the key of the call may call. */
+  readonly allows: Allowed;
   /** Aborted when nobody wants the answer any more. */
   readonly signal: AbortSignal;
   /** What the inner calls may still spend. */
@@ -131,6 +133,8 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   upstreamCentsMax?(params: P): number;
   /** Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. */
   readonly launches?: LaunchSpec<P>;
+  /** Every key may call it, whatever its list of services has. */
+  readonly anyKey?: true;
   /** Who is named as having served. Default: ourselves. */
   readonly provider?: string;
   /** Actions of which one must be served; null: it can do without any. Asked whenever the catalog is replaced. Default: null. */

@@ -87,7 +87,7 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
     }),
     cents: IMAGE_CENTS_MAX,
     example: { prompt: "A lighthouse in the fog" },
-    models: ({ unitModels = {} }) => Object.keys(unitModels).filter((name) => unitModels[name]?.kind === "images"),
+    models: ({ unitModels = {} }) => staying(unitModels).filter((name) => unitModels[name]?.kind === "images"),
   },
 };
 

@@ -12,6 +12,7 @@ import type {
   TokenRates,
 } from "./catalog.ts";
 import { findEither, findTier, tierName } from "./find-model.ts";
+import { modelFacts, tierFacts, unitFacts } from "./model-facts.ts";
 import { blendOf, dearest } from "./price.ts";
 import { unitPriceText } from "./unit-price.ts";
 
@@ -86,6 +87,7 @@ function modelRow(model: Sold, catalog: Catalog) {
     created: createdOf(model.sale),
     owned_by: model.slug.split("/")[0],
     kind: model.kind,
+    ...modelFacts(model, catalog),
     /** Whether somebody is configured to serve it to whoever asks. */
     available: model.offers.length > 0,
     sandbox: inSandbox(model, catalog),
@@ -98,21 +100,24 @@ function modelRow(model: Sold, catalog: Catalog) {
 }
 
 /** A model that is sold by units: its prices are named by what they are for. */
-function unitModelRow({ slug, kind, sale, offers }: SoldUnitModel, catalog: Catalog) {
+function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, catalog: Catalog) {
   return {
     id: slug,
     object: "model",
     created: createdOf(sale),
     owned_by: slug.split("/")[0],
     kind,
+    ...unitFacts(slug, kind),
     available: offers.length > 0,
     sandbox: (catalog.unitModel(kind, slug, { sandbox: true })?.offers.length ?? 0) > 0,
     pricing: unitPriceText(sale),
+    expiration_date: retires?.on,
+    successor: retires?.successor,
   };
 }
 
 /** What a tier leads to for an audience, in order. A place for the operator's own server counts once he names its model. */
-function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
+export function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
   const known = new Set(catalog.models(audience).map(({ slug }) => slug));
   return models
     .map((slug) => catalog.model(slug, audience))
@@ -136,6 +141,7 @@ function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
       created: createdOf(price),
       owned_by: "core",
       kind: "tier",
+      ...tierFacts(tierName(tier), [first, ...rest], catalog),
       description: tier.purpose,
       /** In the order in which they are tried; those that nobody is configured to serve are left out. */
       candidates: served.map(({ slug }) => slug),
@@ -178,7 +184,7 @@ export function modelsAnswer(catalog: Catalog, audience: Audience) {
   const byUnits = new Map(
     catalog
       .unitModels(audience)
-      .filter(({ slug }) => !ids.has(slug))
+      .filter(({ slug, listed }) => listed && !ids.has(slug))
       .map((model) => [model.slug, unitModelRow(model, catalog)] as const),
   );
   return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits.values()] };
@@ -202,9 +208,12 @@ export function pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = [...catalog.tiers.values()].map((tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
-  const byUnits = catalog.unitModels(audience).map(({ slug, kind, sale, offers }) => {
-    return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
-  });
+  const byUnits = catalog
+    .unitModels(audience)
+    .filter(({ listed }) => listed)
+    .map(({ slug, kind, sale, offers }) => {
+      return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
+    });
   const models = catalog.listed(audience).map(priceRow);
   return { tiers: Object.fromEntries(tiers), models, unit_models: byUnits };
 }

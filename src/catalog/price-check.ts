@@ -29,7 +29,9 @@ const listedModel = z.object({
   prices: z.union([z.array(z.object({ constraint: constraint.nullish(), prices: rates })), rates]),
 });
 const listedModels = z.array(listedModel);
-const file = z.array(z.object({ id: z.string(), models: z.array(z.unknown()) }));
+const vendors = z.array(z.object({ id: z.string(), models: z.array(z.unknown()) }));
+/** The checkout's own list says beside its vendors where they come from, and when. */
+const file = z.union([z.object({ providers: vendors }).transform(({ providers }) => providers), vendors]);
 
 type ListedModel = z.infer<typeof listedModel>;
 type ListedRates = z.infer<typeof rates>;

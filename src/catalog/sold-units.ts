@@ -1,9 +1,10 @@
 // What is sold by units on one day: every slug with its one sale price and the offers that can serve it, in order.
-import type { UnitKind } from "./adapter.ts";
-import type { Adapter, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
+import type { UnitKind, UnitModelSpec } from "./adapter.ts";
+import type { Adapter, RetiredModel, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
 import { priceOn } from "./price.ts";
+import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
-import type { AudienceRules } from "./sold.ts";
+import { type AudienceRules, lastEnd } from "./sold.ts";
 import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt } from "./unit-price.ts";
 
 interface Listed {
@@ -11,12 +12,17 @@ interface Listed {
   readonly offer: UnitOffer;
 }
 
+/** What an adapter sells a model by units as. */
+function slugOf({ maker }: Adapter["spec"], upstreamModel: string, model: UnitModelSpec): string {
+  return model.slug ?? (maker === undefined ? upstreamModel : `${maker}/${upstreamModel}`);
+}
+
 function listedBy(adapter: Adapter, day: string, healthScope: string): readonly Listed[] {
   const { id, spec } = adapter;
   return Object.entries(spec.unitModels ?? {}).flatMap(([upstreamModel, model]) => {
     const price = priceOn(day, model.prices);
-    if (price === null) return [];
-    const slug = model.slug ?? (spec.maker === undefined ? upstreamModel : `${spec.maker}/${upstreamModel}`);
+    if (price === null || hasEnded(model.retires, day)) return [];
+    const slug = slugOf(spec, upstreamModel, model);
     const cost = compileUnitPrice(price, `${id}:${upstreamModel}`);
     const healthKey = `${healthScope}${id}/${upstreamModel} ${model.kind}`;
     return [{ slug, offer: { adapter, upstreamModel, spec: model, cost, healthKey } }];
@@ -50,7 +56,7 @@ function inOrder(a: UnitOffer, b: UnitOffer): number {
 export function soldUnitModels(
   day: string,
   adapters: Iterable<Adapter>,
-  { markupPercent, allowLoss, liveIds, healthScope }: AudienceRules,
+  { markupPercent, allowLoss, liveIds, healthScope }: Omit<AudienceRules, "day">,
 ): readonly SoldUnitModel[] {
   const listed = [...adapters].flatMap((adapter) => listedBy(adapter, day, healthScope));
   const groups = Map.groupBy(listed, ({ slug, offer }) => `${offer.spec.kind} ${slug}`);
@@ -62,9 +68,28 @@ export function soldUnitModels(
     const offers = all
       .filter(({ adapter, cost }) => adapter.configured && (allowLoss || !isDearerUnits(cost, sale)))
       .sort(inOrder);
-    return [{ kind: offer.spec.kind, slug, sale, offers }];
+    const retires = lastEnd((offers.length > 0 ? offers : all).map(({ spec }) => spec));
+    return [{ kind: offer.spec.kind, slug, sale, offers, retires, listed: isListedOn(day, retires) }];
   });
   return models.sort((a, b) => (a.slug < b.slug ? -1 : 1));
+}
+
+/** The models that were sold by units until their end, and that nobody serves now: by kind and by each name that they had. */
+export function endedUnitModels(
+  day: string,
+  adapters: Iterable<Adapter>,
+  served: readonly SoldUnitModel[],
+): readonly (readonly [name: string, model: RetiredModel])[] {
+  const isServed = new Set(served.map(({ kind, slug }) => `${kind} ${slug}`));
+  return [...adapters].flatMap(({ spec }) =>
+    Object.entries(spec.unitModels ?? {}).flatMap(([upstreamModel, model]) => {
+      const slug = slugOf(spec, upstreamModel, model);
+      const { kind, retires } = model;
+      if (retires === undefined || !hasEnded(retires, day) || isServed.has(`${kind} ${slug}`)) return [];
+      const names = [slug, splitSlug(slug)?.rest ?? slug];
+      return names.map((name) => [`${kind} ${name}`, { slug, retires }] as const);
+    }),
+  );
 }
 
 /** By slug, or by what stands behind the maker where only one has it. */

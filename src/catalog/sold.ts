@@ -119,7 +119,7 @@ function sizesOf(specs: readonly ModelSpec[]) {
 }
 
 /** The last end of several; null where one of them has none. */
-function lastEnd(specs: readonly ModelSpec[]): ModelEnd | null {
+export function lastEnd(specs: readonly { readonly retires?: ModelEnd }[]): ModelEnd | null {
   const ends = specs.map(({ retires }) => retires).filter((end) => end !== undefined);
   return ends.length < specs.length ? null : (ends.toSorted((a, b) => (a.on < b.on ? -1 : 1)).at(-1) ?? null);
 }

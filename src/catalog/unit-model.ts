@@ -1,5 +1,7 @@
 // A model that is sold by units of its own, as an adapter says it: images, seconds of sound, searches, or tokens of several sorts.
 
+import type { ModelEnd } from "./model-end.ts";
+
 /** What a model does that is neither a chat nor an embedding model, and so at which endpoint it is asked. */
 export type UnitKind = "images" | "transcription" | "speech" | "rerank" | "moderation" | "completion";
 
@@ -47,6 +49,8 @@ export interface UnitModelSpec {
   readonly slug?: string;
   /** Newest last. */
   readonly prices: readonly UnitPriceSpec[];
+  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
+  readonly retires?: ModelEnd;
   /** One of the adapter's `origins`, where its own is not asked. */
   readonly origin?: string;
   /** Where it is asked below the origin, where that is not the dialect's own path. */

@@ -76,6 +76,7 @@ const takes = z.strictObject({
   developerRole: z.literal("system").optional(),
   toolIds: z.enum(["nine", "none"]).optional(),
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
+  responsesForm: z.literal("plain").optional(),
   formats: z.enum(["json_object", "json_schema"]).optional(),
   efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
   renamed: z.record(z.string(), z.string()).optional(),
@@ -109,6 +110,7 @@ const parts = z.strictObject({
   imageTokensMax: count.optional(),
   audioTokensMax: count.optional(),
   fileTokensMax: count.optional(),
+  foundTokensMax: count.optional(),
 });
 const anyModel = {
   contextTokens: count,
@@ -175,6 +177,7 @@ const unitModel = z.strictObject({
     "openai-completion",
   ]),
   slug: slug.optional(),
+  retires: retires.optional(),
   prices: z
     .array(
       z.strictObject({

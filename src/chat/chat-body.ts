@@ -12,7 +12,7 @@ import { isPlainChat, ROLES } from "./plain-chat.ts";
 import { readPreferences } from "./preferences.ts";
 import { shapeOf } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
-import { NAMES_MAX, type Sifted, sift } from "./sift.ts";
+import { type Sifted, sift } from "./sift.ts";
 
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const OUTPUT_TOKENS_MAX = 16_384;
@@ -126,7 +126,7 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
     sent,
     named: body,
     promptField: "messages",
-    dropped: dropped.length === 0 ? sifted.dropped : [...sifted.dropped, ...dropped].slice(0, NAMES_MAX),
+    dropped: dropped.length === 0 ? sifted.dropped : [...sifted.dropped, ...dropped],
     shape: shapeOf(sifted),
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,

@@ -1,6 +1,8 @@
 // The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
+import { allowedModel, allowedPricing } from "../accounts/allowed-models.ts";
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
+import { keptJson } from "../catalog/kept-by-audience.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
@@ -8,18 +10,23 @@ import { VERSION_HEADER } from "../wires/messages/headers.ts";
 import { type ModelRow, modelJson, modelListJson } from "../wires/messages/models.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
+import type { FreeCounts } from "./free-counts.ts";
 import { messagesEndpoints } from "./messages-endpoints.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
 
-/** Builders of the free answers, from the catalog as whoever asks sees it. */
+/** The free answers, from the catalog as whoever asks sees it; the list and the prices are the same objects while it is in force. */
 export interface PriceAnswers {
-  models(audience: Audience): { readonly data: readonly ModelRow[] };
+  models(audience: Audience): ModelList;
   /** By any name that a call may give it. */
-  model(name: string, audience: Audience): ModelRow | GatewayError;
-  pricing(audience: Audience): unknown;
+  model(name: string, audience: Audience): AnyModelRow | GatewayError;
+  pricing(audience: Audience): Priced;
 }
+
+type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean };
+type ModelList = { readonly data: readonly AnyModelRow[] };
+type Priced = Parameters<typeof allowedPricing>[0];
 
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const paid = { ...PAID, errors: chatErrors } as const;
@@ -40,20 +47,32 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
-export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
+export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers, counts: FreeCounts): readonly Endpoint[] {
+  const listText = keptJson((list: ModelList) => list);
+  const otherListText = keptJson((list: ModelList) => modelListJson(list.data));
+  const pricesText = keptJson((prices: object) => prices);
   return [
     { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
-      const list = answers.models(seenBy(caller));
-      return request.headers.has(VERSION_HEADER) ? modelListJson(list.data) : list;
+      const all = answers.models(seenBy(caller));
+      const isOther = request.headers.has(VERSION_HEADER);
+      // What is the same for everybody is written once.
+      if (caller === null || caller.allows.models === null) return isOther ? otherListText(all) : listText(all);
+      const list = { ...all, data: all.data.map((row) => allowedModel(row, caller.allows)) };
+      return isOther ? modelListJson(list.data) : list;
     }),
     free("/models/{slug...}", ({ request, caller }) => {
-      const row = answers.model(request.params.slug ?? "", seenBy(caller));
+      const known = answers.model(request.params.slug ?? "", seenBy(caller));
+      const row = known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
       return row instanceof GatewayError || !request.headers.has(VERSION_HEADER) ? row : modelJson(row);
     }),
-    free("/pricing", ({ caller }) => answers.pricing(seenBy(caller))),
-    ...messagesEndpoints(deps),
+    free("/pricing", ({ caller }) => {
+      const prices = answers.pricing(seenBy(caller));
+      const isForAll = caller === null || caller.allows.models === null;
+      return isForAll ? pricesText(prices) : allowedPricing(prices, caller.allows);
+    }),
+    ...messagesEndpoints(deps, counts),
   ];
 }

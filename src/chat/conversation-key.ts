@@ -39,6 +39,25 @@ function firstOf(body: Json, roles: readonly string[]): unknown {
   return null;
 }
 
+/** What only a model has said, in any wire. */
+function isAssistants(turn: unknown): boolean {
+  if (!isRecord(turn)) return false;
+  return turn.role === "assistant" || ["function_call", "custom_tool_call", "reasoning"].includes(String(turn.type));
+}
+
+/**
+ * Whether a call goes on with a conversation, and so to where that was served. A prompt by itself does not: of the same one asked again and
+ * again, such as a question of health, each call is a conversation of its own.
+ */
+export function goesOn(call: PlanCall, body: Json): boolean {
+  const turns = Array.isArray(body.messages) ? body.messages : body.input;
+  return (
+    sessionOf(call, body) !== null ||
+    wordOf(body.previous_response_id) !== null ||
+    (Array.isArray(turns) && turns.some(isAssistants))
+  );
+}
+
 /** Of one account and one name of a model: the session, else a hash of the system's message and the user's first one. */
 export function conversationKey(call: PlanCall, asked: string, body: Json): string {
   // Before the payer is known an address tells callers apart.

@@ -3,6 +3,21 @@ import type { Frame } from "../endpoint.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 
 const NAME = "x-tollgate-dropped";
+/** Servers in front of callers take a few thousand characters of all headers together. */
+const NAMES_SHOWN_MAX = 20;
+const CHARS_MAX = 1_000;
+
+/** The names as a header's list, as far as it may be long, and how many more there are. The first is always there. */
+export function listed(names: readonly string[]): string {
+  let text = "";
+  let shown = 0;
+  for (const name of names.slice(0, NAMES_SHOWN_MAX)) {
+    if (shown > 0 && text.length + name.length >= CHARS_MAX) break;
+    text += shown === 0 ? name : `,${name}`;
+    shown++;
+  }
+  return shown === names.length ? text : `${text},+${names.length - shown} more`;
+}
 
 /** A server of the operator's own takes fields that no vendor is sent: it bills nobody for them. */
 export function isOwnServer({ adapter }: ModelCandidate["offer"]): boolean {
@@ -11,7 +26,7 @@ export function isOwnServer({ adapter }: ModelCandidate["offer"]): boolean {
 
 /** The header of a body's dropped fields; none where every candidate is a server of the operator's own, which is sent them. */
 export function droppedHeader(dropped: readonly string[], ownServersOnly: boolean): Readonly<Record<string, string>> {
-  return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: dropped.join(",") };
+  return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: listed(dropped) };
 }
 
 /** The same frame, which names the fields too that the vendor which answered was not sent; lists in several headers are one list. */
@@ -23,7 +38,7 @@ export function tellingUnsent(frame: Frame): Frame {
     head(reply, served, legs, charge) {
       frame.head(reply, served, legs, charge);
       const unsent = (served as ModelCandidate).unsent();
-      if (unsent.length > 0) reply.header(NAME, unsent.join(","));
+      if (unsent.length > 0) reply.header(NAME, listed(unsent));
     },
   };
 }

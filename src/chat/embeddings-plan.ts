@@ -100,7 +100,8 @@ export function embeddingsPlan(
   if (model instanceof GatewayError) return model;
   const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (refused !== null) return refused;
-  const { settings, upstream, clock, counter } = deps;
+  const { settings, upstream, clock } = deps;
+  const counter = deps.counter.of(audience.payer?.id ?? "stranger");
   const atMs = clock.epochMs();
   const clocks = {
     firstTokenMsMax: settings.unaryMs,
@@ -150,6 +151,7 @@ export function embeddingsPlan(
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,
+    limitedStatus: 429,
     whenCallerLeaves: "abort",
     cost(served, reading, ended) {
       const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };

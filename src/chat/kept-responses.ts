@@ -1,10 +1,11 @@
 // Answers of the responses wire that their callers asked to be kept, so that a later request can go on from one by its id.
 import { isRecord, type Json } from "../json.ts";
+import { tooMuchIn } from "../json-bytes.ts";
 import type { Records } from "../records/records.ts";
 
 const KIND = "response";
 const TTL_MS = 24 * 60 * 60 * 1000;
-/** A longer conversation is not kept, and its answer says so. */
+/** A longer conversation, or one of more names than a body may hold, is not kept, and its answer says so. */
 const BYTES_MAX = 1024 * 1024;
 const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
 
@@ -94,7 +95,8 @@ export function createKeptResponses(records: Records): KeptResponses {
     },
     async keep(payer, input, response) {
       const value = JSON.stringify({ input, response });
-      if (Buffer.byteLength(value) > BYTES_MAX) return false;
+      const bytes = Buffer.from(value);
+      if (bytes.length > BYTES_MAX || tooMuchIn(bytes) !== null) return false;
       const id = String(response.id);
       const put = { kind: KIND, id, payer, value, ttlMs: TTL_MS, ifVersion: 0, share: SHARE };
       // An answer that is there is worth more than the promise that it can be asked for again.

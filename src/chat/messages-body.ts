@@ -18,7 +18,7 @@ import type { ModelRequest } from "./model-request.ts";
 import { readPreferences } from "./preferences.ts";
 import { shapeOf } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
-import { NAMES_MAX, type Sifted, sift } from "./sift.ts";
+import { type Sifted, sift } from "./sift.ts";
 
 /** Of JSON in any language, for a count that nobody is charged by. */
 const BYTES_PER_TOKEN = 4;
@@ -114,17 +114,23 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
   const kept = sifted.body as MessagesBody;
   const stream = body.stream === true;
   const promptTokens = Math.ceil((bytes.length - sifted.dataChars) / BYTES_PER_TOKEN);
-  const asked = messagesRequest(kept);
+  const { told } = headers;
+  // A field may have come with a beta that is left out, and without it the vendor would refuse the field: then what is sifted goes.
+  const passesUnsifted = headers.dropped.length === 0;
+  const neutral = messagesRequest(kept);
+  const asked = passesUnsifted
+    ? neutral
+    : { ...neutral, sent: { bytes: Buffer.from(JSON.stringify(kept)), headers: told } };
   return {
     operation: "messages",
     idPrefix: "msg_",
     asked,
-    unsifted: () => ({ ...asked, sent: { bytes, headers } }),
-    passesUnsifted: true,
+    unsifted: () => ({ ...asked, sent: { bytes, headers: told } }),
+    passesUnsifted,
     sent,
     named: { metadata: body.metadata },
     promptField: "messages",
-    dropped: [...sifted.dropped, ...dropped].slice(0, NAMES_MAX),
+    dropped: [...headers.dropped, ...sifted.dropped, ...dropped],
     shape: shapeOf(sifted),
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,

@@ -3,6 +3,7 @@ import type { Endpoint, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { messagesErrors } from "../wires/messages/errors.ts";
 import { countTokens } from "./count-tokens.ts";
+import type { FreeCounts } from "./free-counts.ts";
 import { readMessages } from "./messages-body.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
@@ -29,10 +30,16 @@ function messagesPlan(call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError
   return read instanceof GatewayError ? read : modelPlan(call, read, deps);
 }
 
-export function messagesEndpoints(deps: ChatDeps): readonly Endpoint[] {
+export function messagesEndpoints(deps: ChatDeps, counts: FreeCounts): readonly Endpoint[] {
   return [
     { ...paid, ...at("/messages"), plan: (call) => messagesPlan(call, deps) },
-    { ...paid, ...at("/messages/count_tokens"), bodyBytesMax: COUNTED_BYTES_MAX, answer: countTokens(deps) },
+    {
+      ...paid,
+      ...at("/messages/count_tokens"),
+      bodyBytesMax: COUNTED_BYTES_MAX,
+      longWithCredit: true,
+      answer: countTokens(deps, counts),
+    },
     HELLO,
   ];
 }

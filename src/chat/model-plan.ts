@@ -10,13 +10,15 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
+import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
-import { conversationKey } from "./conversation-key.ts";
+import { conversationKey, goesOn } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import type { ModelRequest, OutputBound } from "./model-request.ts";
+import { notTaken } from "./not-taken.ts";
 import { type Placed, placed, prefer } from "./preferences.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
@@ -24,7 +26,7 @@ import { resolveModels, type Wanted } from "./resolve-models.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
 import { attemptCost, tokenCost } from "./token-cost.ts";
-import type { TokenCounter } from "./token-counter.ts";
+import type { TokenCounters } from "./token-counter.ts";
 
 /** Where neither the request nor the model says how long an answer may be. */
 const OUTPUT_TOKENS_UNKNOWN = 16_384;
@@ -46,7 +48,7 @@ export interface ChatDeps {
   /** The catalog in force: it is replaced when the overlay is read again. */
   readonly catalog: () => Catalog;
   readonly upstream: Upstream;
-  readonly counter: TokenCounter;
+  readonly counter: TokenCounters;
   readonly clock: Clock;
   readonly settings: ChatSettings;
   /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
@@ -72,6 +74,8 @@ const NEVER_MOVED = { size: 0, routeOf: () => null };
 interface Make {
   readonly deps: ChatDeps;
   readonly read: ModelRequest;
+  /** Whose catalog is looked at for others that could. */
+  readonly sandbox: boolean;
   readonly requestId: string;
   readonly account: string | undefined;
   readonly conversation: () => string;
@@ -141,7 +145,7 @@ function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)
 function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitModel | string {
   const { read } = make;
   const partTokens = partTokensMax(read.shape, model.parts, model.contextTokens);
-  if (partTokens === null) return `${model.slug} does not take the kinds of content in ${read.promptField}`;
+  if (partTokens === null) return notTaken(model, read, { catalog: make.deps.catalog(), sandbox: make.sandbox });
   const outputTokensMax = outputTokensMaxOf(read.output, model);
   const made = candidatesOf(model, firstTokenMsMax, outputTokensMax, make);
   const candidates = made.filter((one) => typeof one !== "string");
@@ -174,11 +178,19 @@ function promptOf(read: ModelRequest, bodyBytes: number, { audience }: PlanCall)
 }
 
 /** The models that can serve a request, in order; or why none can. */
+/** Of models behind one name those come last that would not be told where to stop: their answer would be another. */
+function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
+  const goesOn = ({ candidates: [first] }: FitModel) => first?.unsent().includes("stop") === true;
+  return fits.toSorted((a, b) => a.place - b.place || Number(goesOn(a)) - Number(goesOn(b)));
+}
+
 function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] | GatewayError {
   const { read } = make;
   const made = wanted.map((one) => fitModel(one, make));
   const fits = made.filter((one) => typeof one !== "string");
-  if (fits.length > 0 && read.unknownPart === null) return fits;
+  if (fits.length > 0 && read.unknownPart === null) {
+    return fits.length > 1 && read.asked.body.stop != null ? stoppedFirst(fits) : fits;
+  }
   const unknown = `content parts of type ${read.unknownPart} are not known here`;
   const why = read.unknownPart === null ? String(made[0]) : unknown;
   const param = fieldNamedIn(why, read);
@@ -215,6 +227,11 @@ class Fits {
   };
 }
 
+function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | null): ServingRoute {
+  if (first === null || healthKey === first.candidate.healthKey) return "first";
+  return fit.model.slug === first.fit.model.slug ? "same-model" : "other-model";
+}
+
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
@@ -249,6 +266,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     conversation,
     id,
     createdS,
+    sandbox: call.audience.sandbox,
     unfit: isTraced ? [] : null,
   };
   const fits = fitModels(resolved.models, make);
@@ -260,7 +278,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const all = placed(some);
     const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
     if (wanted instanceof GatewayError) return wanted;
-    return routeOrder(wanted, { conversation, moved: keepsOrder ? NEVER_MOVED : moved });
+    const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
+    return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
   const order = ordered(fits);
   if (order instanceof GatewayError) return order;
@@ -279,13 +298,14 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     return { ...fit, outputTokensMax, candidates: made.filter((one) => typeof one !== "string") };
   };
   const { shape } = read;
+  const counter = deps.counter.of(call.audience.payer?.id ?? "stranger");
   const plan: Plan = {
     operation: read.operation,
     asked,
     streamed: read.stream,
     effect: "read",
     quote: quoteOf(models, promptOf(read, bodyBytes, call), {
-      counter: deps.counter,
+      counter,
       fromMs: atMs,
       untilMs: atMs + settings.wholeMsMax,
       routeOf,
@@ -303,14 +323,17 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,
+    limitedStatus: 429,
     // Who asks again under the same key wants the answer that was left, not another one.
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
-      const isFirst = candidate.healthKey === order.first?.candidate.healthKey;
-      if (!keepsOrder && (!isFirst || moved.size > 0)) moved.served(conversation(), candidate.healthKey, isFirst);
+      const route = servingRoute(served.of(candidate), candidate, order.first);
+      // A first turn is where the later ones will go on. Served where any call goes, it says nothing of others that begin alike.
+      const tells = route !== "first" || (moved.size > 0 && goesOn(call, read.asked.body));
+      if (!keepsOrder && tells) moved.served(conversation(), candidate.healthKey, route);
       const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter: deps.counter, atMs });
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
     upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bodyBytes, atMs),
     prepare: null,

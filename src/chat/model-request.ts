@@ -41,7 +41,7 @@ export interface ModelRequest {
   /** What goes to servers of the operator's own, which may know more: all that was sent, but for our own fields. */
   readonly unsifted: () => CallerRequest;
   /** Vendors of the same wire are sent it too: they take fields that no other wire has a word for. */
-  readonly passesUnsifted?: true;
+  readonly passesUnsifted?: boolean;
   /** The body as it was sent, for the fingerprint of its Idempotency-Key. */
   readonly sent: unknown;
   /** The fields that name the call in reports. */

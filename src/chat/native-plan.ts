@@ -51,7 +51,7 @@ function inEnvelope(frame: Frame): Frame {
 /** At most so much, and as actions fail. */
 function asAction({ plan, frame, headers = {} }: FramedPlan, most: Nano): FramedPlan {
   const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
-  const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500 };
+  const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500, limitedStatus: 500 };
   return { plan: capped, frame: inEnvelope(frame), keepAliveMs: null, headers };
 }
 

@@ -49,7 +49,7 @@ function namesOf(value: unknown): readonly string[] | null {
   if (!Array.isArray(value)) return null;
   const names = value.filter((name) => typeof name === "string").slice(0, NAMES_MAX);
   // `google-vertex/us-east5` asks for an endpoint of a provider; we know providers.
-  return names.map((name) => name.toLowerCase().replace(/\/.*$/, ""));
+  return names.map((name) => (name.split("/", 1)[0] ?? "").toLowerCase());
 }
 
 function priceOf(value: unknown): PicoPerToken | null {

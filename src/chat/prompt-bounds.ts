@@ -28,7 +28,7 @@ export function shapeOf({ body, parts, dataChars, jsonTokens }: Sifted): PromptS
   };
 }
 
-/** The most tokens that the parts beside text can count for at a model with these bounds; null: it takes no such part. */
+/** The most tokens that the parts beside text, and what the model finds itself, can count for at a model with these bounds; null: it takes no such part. */
 export function partTokensMax(shape: PromptShape, bounds: PartBounds, contextTokens: number): number | null {
   const each: Record<keyof PromptShape["parts"], number | undefined> = {
     image: bounds.imageTokensMax,
@@ -36,7 +36,7 @@ export function partTokensMax(shape: PromptShape, bounds: PartBounds, contextTok
     file: bounds.fileTokensMax,
     anything: bounds.fileTokensMax === undefined ? undefined : contextTokens,
   };
-  let tokens = 0;
+  let tokens = bounds.foundTokensMax ?? 0;
   for (const kind of ["image", "audio", "file", "anything"] as const) {
     if (shape.parts[kind] === 0) continue;
     const most = each[kind];

@@ -126,7 +126,7 @@ export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts
   async function share(free: Nano): Promise<Within | null> {
     const short = () =>
       lowered(free, SHARE).some(({ outputTokensMax }, at) => outputTokensMax !== models[at]?.outputTokensMax);
-    if (!prompt.strict && short()) await count();
+    if (!prompt.strict && free > ZERO && short()) await count();
     return within(free, SHARE);
   }
 

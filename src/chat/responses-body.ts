@@ -147,7 +147,7 @@ function requestOf(
     sent,
     named: { user: read.user, metadata: read.metadata },
     promptField: "input",
-    dropped: [...plainDropped.map(headerSafe), ...sifted.dropped, ...dropped].slice(0, NAMES_MAX),
+    dropped: [...plainDropped.slice(0, NAMES_MAX).map(headerSafe), ...sifted.dropped, ...dropped],
     shape: shapeOf(sifted, body),
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,

@@ -1,12 +1,10 @@
 // The endpoints of the responses wire.
-import type { Answer, Call, Endpoint, PlanCall } from "../endpoint.ts";
+import type { Answer, Call, Endpoint } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { isRecord } from "../json.ts";
-import { invalid, parseJson } from "../wires/parse-json.ts";
 import { responsesErrors } from "../wires/responses/errors.ts";
-import { tokenEstimates } from "./estimate-tokens.ts";
+import type { FreeCounts } from "./free-counts.ts";
 import { at, PAID } from "./paths.ts";
-import { compactPlan, type ResponsesDeps, readCall, responsesPlan } from "./responses-plan.ts";
+import { compactPlan, earlierOf, type ResponsesDeps, responsesPlan } from "./responses-plan.ts";
 
 /** What vendors write around every item. */
 const TOKENS_PER_MESSAGE = 4;
@@ -22,25 +20,22 @@ function notFound(id: string): GatewayError {
 async function inputTokens(
   { request, caller }: Call,
   deps: ResponsesDeps,
-  estimate: ReturnType<typeof tokenEstimates>,
+  counts: FreeCounts,
 ): Promise<Answer | GatewayError> {
-  const sent = parseJson(request.body);
-  if (sent instanceof GatewayError) return sent;
-  if (!isRecord(sent)) return invalid("", "must be an object");
   if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "a key is needed" } });
-  const call: PlanCall = { request, audience: caller };
-  // Whatever the model, the count is ours.
-  const read = await readCall({ model: "any", ...sent, stream: false }, call, deps);
+  const { payer } = caller;
+  const named = {
+    earlier: (id: string) => earlierOf(id, payer.id, deps),
+    items: (ids: readonly string[]) => deps.kept.findItems(payer.id, ids),
+  };
+  const read = await counts("responses", request, payer, named);
   if (read instanceof GatewayError) return read;
-  const { shape } = read.request;
-  const text = await estimate(read.request.readText());
-  const tokens = text + TOKENS_PER_MESSAGE * shape.messages;
+  const tokens = read.tokens + TOKENS_PER_MESSAGE * read.shape.messages;
   return { status: 200, body: { object: "response.input_tokens", input_tokens: tokens } };
 }
 
-export function responsesEndpoints(deps: ResponsesDeps): readonly Endpoint[] {
+export function responsesEndpoints(deps: ResponsesDeps, counts: FreeCounts): readonly Endpoint[] {
   const paid = { ...PAID, errors: responsesErrors } as const;
-  const estimate = tokenEstimates(deps.counter);
   const one = { auth: "key", bodyBytesMax: 0, errors: responsesErrors, ...at("/responses/{id}") } as const;
   return [
     { ...paid, ...at("/responses"), plan: (call) => responsesPlan(call, deps) },
@@ -49,7 +44,8 @@ export function responsesEndpoints(deps: ResponsesDeps): readonly Endpoint[] {
       ...paid,
       bodyBytesMax: COUNTED_BYTES_MAX,
       ...at("/responses/input_tokens"),
-      answer: (call) => inputTokens(call, deps, estimate),
+      longWithCredit: true,
+      answer: (call) => inputTokens(call, deps, counts),
     },
     {
       ...one,

@@ -37,15 +37,25 @@ function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier 
   return ids.length === 0 ? now(null) : deps.kept.findItems(payer?.id ?? null, ids).then(now);
 }
 
+/** The conversation up to an answer that is kept, and that answer. */
+export async function earlierOf(
+  id: string,
+  payer: string | null,
+  { kept }: ResponsesDeps,
+): Promise<Earlier | GatewayError> {
+  const found = await kept.find(payer, id);
+  if (found === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
+  const output = Array.isArray(found.response.output) ? found.response.output : [];
+  return { items: [...found.input, ...output], bytes: found.bytes };
+}
+
 /** Reads a request; one that names an earlier answer when that has been found. */
-export function readCall(sent: Json, call: PlanCall, deps: ResponsesDeps): Read | Promise<Read> {
+function readCall(sent: Json, call: PlanCall, deps: ResponsesDeps): Read | Promise<Read> {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, deps, null);
-  return deps.kept.find(call.audience.payer?.id ?? null, previous).then((kept) => {
-    if (kept === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
-    const output = Array.isArray(kept.response.output) ? kept.response.output : [];
-    return read(sent, call, deps, { items: [...kept.input, ...output], bytes: kept.bytes });
-  });
+  return earlierOf(previous, call.audience.payer?.id ?? null, deps).then((earlier) =>
+    earlier instanceof GatewayError ? earlier : read(sent, call, deps, earlier),
+  );
 }
 
 function responseIn(final: FinalPart): Json {

@@ -3,8 +3,8 @@ import { GatewayError } from "../errors.ts";
 import { type Place, placeOf } from "./allow-list.ts";
 import { type BoundedAs, readMedia, typedAs } from "./media.ts";
 
-/** So many dropped fields are named. */
-export const NAMES_MAX = 20;
+/** So many dropped fields are told apart; how many of them the caller is told is the header's to say. */
+export const NAMES_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
 
 /** Templates indent JSON and write it with spaces, and a schema gets words of its vendor's: so much for each of its values. */
@@ -18,7 +18,7 @@ const EXPONENTS = new RegExp(EXPONENT, "g");
 export interface Sifted {
   /** The body without what has no place; the same object where everything has one. */
   readonly body: Record<string, unknown>;
-  /** What was dropped, such as `messages.foo`: at most 20 names. */
+  /** What was dropped, such as `messages.foo`: at most `NAMES_MAX` names, each once. */
   readonly dropped: readonly string[];
   /** The first field that changes the price, or holds an object or a list where there can be none. */
   readonly refused: GatewayError | null;
@@ -47,7 +47,7 @@ function lacksWord(word: unknown, { by }: Place): boolean {
 }
 
 class Sieve {
-  readonly dropped: string[] = [];
+  readonly dropped = new Set<string>();
   refused: GatewayError | null = null;
   unknown: string | null = null;
   readonly parts: Record<BoundedAs, number> = { image: 0, audio: 0, file: 0, anything: 0 };
@@ -156,9 +156,8 @@ class Sieve {
   }
 
   #unlisted(value: unknown, path: string, key: string): typeof NOTHING {
-    if (value !== null && value !== undefined && this.dropped.length < NAMES_MAX) {
-      const name = headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`);
-      if (!this.dropped.includes(name)) this.dropped.push(name);
+    if (value !== null && value !== undefined && this.dropped.size < NAMES_MAX) {
+      this.dropped.add(headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`));
     }
     return NOTHING;
   }
@@ -189,6 +188,6 @@ class Sieve {
 export function sift(body: Record<string, unknown>, allowed: Place): Sifted {
   const sieve = new Sieve();
   const kept = sieve.keep(body, allowed) as Record<string, unknown>;
-  const { dropped, refused, unknown, parts, dataChars, jsonTokens } = sieve;
-  return { body: kept, dropped, refused, unknown, parts, dataChars, jsonTokens };
+  const { refused, unknown, parts, dataChars, jsonTokens } = sieve;
+  return { body: kept, dropped: [...sieve.dropped], refused, unknown, parts, dataChars, jsonTokens };
 }

@@ -2,6 +2,7 @@
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { SoldUnitModel } from "../catalog/catalog.ts";
 import { findUnitModel } from "../catalog/find-unit-model.ts";
+import { modelEndHeaders } from "../catalog/retirement.ts";
 import { costOfCounts, pricesAll } from "../catalog/unit-price.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -23,6 +24,7 @@ import { schemaError } from "./chat-body.ts";
 import { droppedHeader } from "./dropped-header.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { sift } from "./sift.ts";
+import type { TokenCounter } from "./token-counter.ts";
 import type { UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
 import { unitFrame } from "./unit-frame.ts";
 
@@ -141,7 +143,11 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   const isFree = model.sale.rates.size === 0;
   const limited = isFree ? tooMany(call, endpoint.freePerMinute ?? 60, deps) : null;
   if (limited !== null) return limited;
-  const plan = planOf(endpoint, { ask, model, fits }, deps);
+  const plan = planOf(
+    endpoint,
+    { ask, model, fits },
+    { ...deps, counter: deps.counter.of(audience.payer?.id ?? "stranger") },
+  );
   const tellsCost = endpoint.tellsCost !== false && !isFree;
   return {
     plan: {
@@ -154,7 +160,10 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
       tags,
     },
     keepAliveMs: null,
-    headers: droppedHeader(sifted.dropped, false),
+    headers: {
+      ...droppedHeader(sifted.dropped, false),
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+    },
     frame: unitFrame(form, tellsCost),
   };
 }
@@ -164,7 +173,7 @@ type Common = Omit<Plan, "hold" | "whilePaused" | "inference" | "idempotency" | 
 function planOf<Body>(
   endpoint: UnitEndpoint<Body>,
   { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },
-  { settings, counter }: UnitDeps,
+  { settings, counter }: Pick<UnitDeps, "settings"> & { readonly counter: TokenCounter },
 ): Common {
   const quoteNano = [...fits.values()].map(({ countsMax }) => costOfCounts(model.sale, countsMax)).reduce(most, ZERO);
   const costMax = (candidate: Candidate): Nano => {
@@ -187,6 +196,7 @@ function planOf<Body>(
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,
+    limitedStatus: 429,
     whenCallerLeaves: endpoint.whenCallerLeaves,
     async cost(served, reading) {
       const fit = fits.get(served);

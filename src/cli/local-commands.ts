@@ -1,6 +1,8 @@
 // Commands that need no gateway, though they ask it where one runs: settings and prices; and the sandbox upstream by itself.
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { PriceList } from "../catalog/price-check.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
@@ -92,31 +94,28 @@ const prices: Command = {
   },
 };
 
-/** The package of development that has the list; not there in an install without those. */
-const PRICE_LIST_PACKAGE = "@pydantic/genai-prices";
+/** The list that the tests hold the prices against; an image does not have it. */
+const CHECKED_LIST = fileURLToPath(new URL("../../test/fixtures/prices/list.json", import.meta.url));
 
-/** The list in a file, or without one that of the package. */
-async function priceListIn(path: string | undefined): Promise<PriceList> {
-  if (path !== undefined) {
-    const { priceListOf } = await import("../catalog/price-check.ts");
-    try {
-      return priceListOf(JSON.parse(await readFile(path, "utf8")));
-    } catch (error) {
-      throw new CommandError(`${path} is no list of prices: ${error instanceof Error ? error.message : error}`);
-    }
+/** The list in a file, or without one that of the checkout. */
+async function priceListIn(named: string | undefined): Promise<PriceList> {
+  if (named === undefined && !existsSync(CHECKED_LIST)) {
+    throw new CommandError("No list of prices is installed here; name one with --file.");
   }
-  const installed: { findProvider(by: { providerId: string }): { models: unknown[] } | undefined } | null =
-    await import(PRICE_LIST_PACKAGE).catch(() => null);
-  if (installed === null)
-    throw new CommandError(`${PRICE_LIST_PACKAGE} is not installed here; name a list with --file.`);
-  return (vendor) => installed.findProvider({ providerId: vendor })?.models ?? null;
+  const path = named ?? CHECKED_LIST;
+  const { priceListOf } = await import("../catalog/price-check.ts");
+  try {
+    return priceListOf(JSON.parse(await readFile(path, "utf8")));
+  } catch (error) {
+    throw new CommandError(`${path} is no list of prices: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 const pricesCheck: Command = {
   name: "prices check",
   takes: [],
   options: {
-    file: { value: "PATH", meaning: "a list in the format of genai-prices, in place of the installed package's" },
+    file: { value: "PATH", meaning: "a list in the format of genai-prices, in place of the checkout's" },
     day: { value: "DATE", meaning: "as YYYY-MM-DD, in place of today" },
   },
   summary: "Holds the catalog's prices against a public list; exits with 1 where they differ and no adapter says why",

@@ -70,6 +70,7 @@ const usage: Command = {
     by: { value: "FIELDS", meaning: "account, key, model, provider, day, tag, or several with commas; day by itself" },
     ...FILTERS,
     status: { value: "STATUS", meaning: "charged, as by itself, or credited" },
+    sandbox: { value: null, meaning: "of the play money of sandbox accounts, which is left out else" },
     csv: CSV,
   },
   summary: "Says who spent what, exactly, from the sums of each UTC day",
@@ -80,7 +81,7 @@ const usage: Command = {
       name: "usage",
       filters: [...Object.keys(FILTERS), "status"],
       rowsMax: Number.POSITIVE_INFINITY,
-      more: { by },
+      more: { by, ...(typed.flag("sandbox") ? { sandbox: "1" } : {}) },
     });
     const json = { usage: rows };
     if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
@@ -94,7 +95,9 @@ const TRANSACTION_COLUMNS = {
   transaction_id: "TRANSACTION",
   kind: "KIND",
   account_id: "ACCOUNT",
+  account_name: "NAME",
   key_id: "KEY",
+  key_label: "LABEL",
   served: "MODEL OR ACTION",
   vendor: "PROVIDER",
   charged_nano_usd: "NANO-USD",
@@ -104,7 +107,9 @@ const FAILED_COLUMNS = {
   created_at: "WHEN",
   request_id: "REQUEST",
   account_id: "ACCOUNT",
+  account_name: "NAME",
   key_id: "KEY",
+  key_label: "LABEL",
   endpoint: "ENDPOINT",
   asked: "MODEL OR ACTION",
   status: "STATUS",

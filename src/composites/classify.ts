@@ -1,7 +1,7 @@
 // Where a search that says nothing but its query is to look: a small model decides, and where none does, rules.
 import { z } from "zod";
 import type { JsonObject } from "../catalog/action.ts";
-import type { InnerChat } from "../catalog/local-action.ts";
+import type { LocalCall } from "../catalog/local-action.ts";
 import type { FacetsSpec } from "../catalog/tier.ts";
 import { SEARCH_FACETS, type SearchFacet } from "./search-params.ts";
 
@@ -62,8 +62,13 @@ function byRules(query: string, { facets }: FacetsSpec): Intent {
   };
 }
 
-/** Late, refused or not as it was asked for means rules. */
-export async function classify(query: string, spec: FacetsSpec, { chat }: InnerChat): Promise<Intent> {
+/** Late, refused or not as it was asked for means rules; so does a sandbox, whose models only play. */
+export async function classify(
+  query: string,
+  spec: FacetsSpec,
+  { chat, payer }: Pick<LocalCall, "chat" | "payer">,
+): Promise<Intent> {
+  if (payer.sandbox) return byRules(query, spec);
   const answer = await chat({
     model: MODEL,
     task: taskOf(spec),

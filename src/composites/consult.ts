@@ -165,7 +165,8 @@ class Consult {
     const choices = this.#deps.find(words, CHOICES_MAX, payer);
     // One question is fair; after it, the best that is known has to do.
     const hasAsked = conversation.said.some(({ by }) => by === "us");
-    const modelled = await this.#byModel(told, choices);
+    // A sandbox's models only play: their advice would be noise.
+    const modelled = payer.sandbox ? null : await this.#byModel(told, choices);
     const isDone = modelled !== null && !(hasAsked && typeof modelled === "string");
     const found = isDone ? modelled : this.#byRules(intent, words, choices);
     if (typeof found !== "string") {

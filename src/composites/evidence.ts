@@ -112,7 +112,7 @@ function pageKey(url: string): string {
   for (const name of [...parsed.searchParams.keys()]) {
     if (/^(utm_\w+|gclid|fbclid|ref|ref_src)$/.test(name)) parsed.searchParams.delete(name);
   }
-  const path = parsed.pathname.replace(/\/+$/, "");
+  const path = parsed.pathname.replace(/(?<!\/)\/+$/, "");
   return `${parsed.hostname.replace(/^www\./, "")}${path}?${parsed.searchParams}`;
 }
 

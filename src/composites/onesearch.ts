@@ -196,6 +196,8 @@ function searchAction(action: string, description: string, deps: OnesearchDeps):
       "filings",
       "legal",
       "funding",
+      "stock price history",
+      "market data",
     ],
     effect: "read",
     params: searchParams,

@@ -99,7 +99,7 @@ export async function readArchived(
   facet: string,
   urls: readonly string[],
   day: string,
-  { archive, calls, pages }: SearchPages & Pick<FacetsSpec, "archive">,
+  { archive, calls, pages, call }: SearchPages & Pick<FacetsSpec, "archive">,
 ): Promise<ReadonlyMap<string, ReadPage>> {
   const read = new Map<string, ReadPage>();
   const one = async (url: string) => {
@@ -107,9 +107,10 @@ export async function readArchived(
     if (!answer?.ok) return;
     const html = atPointer(answer.data, archive.contentAt);
     const order = { url, format: "markdown", mainContent: true } as const;
-    const found = typeof html === "string" ? await pages.extractor.extract({ html, ...order }) : null;
-    calls.count(answer.id, found === null ? 0 : 1);
-    if (found === null) return;
+    const found = typeof html === "string" ? await pages.reading(call.payer).page(html, order, call.signal) : null;
+    const isFound = found !== null && found !== "busy";
+    calls.count(answer.id, isFound ? 1 : 0);
+    if (!isFound) return;
     const cited = { source: answer.provider, transaction_id: answer.id };
     read.set(url, { title: found.title, ...contentOf(found.content, "markdown"), ...cited });
   };

@@ -14,6 +14,7 @@ const readAsync = promisify(read);
 const BLOCK_BYTES = 64 * 1024;
 const FIELD_BYTES_MAX = 256 * 1024;
 const FIELDS_MAX = 64;
+const HEADERS_PER_PART_MAX = 16;
 
 export interface FormRules {
   /** Of one file, and of all that is sent. */
@@ -123,7 +124,15 @@ class FormIntake {
 
   constructor(contentType: string, rules: FormRules, spool: Spool) {
     const { fileBytesMax, filesMax } = rules;
-    const limits = { fileSize: fileBytesMax, files: filesMax, fields: FIELDS_MAX, fieldSize: FIELD_BYTES_MAX };
+    const limits = {
+      fileSize: fileBytesMax,
+      files: filesMax,
+      fields: FIELDS_MAX,
+      fieldSize: FIELD_BYTES_MAX,
+      // Counted whether they are fields, files, or neither for want of a name.
+      parts: FIELDS_MAX + filesMax,
+      headerPairs: HEADERS_PER_PART_MAX,
+    };
     this.#busboy = new Busboy({ headers: { "content-type": contentType }, limits });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ended = promise;
@@ -131,11 +140,18 @@ class FormIntake {
       this.failure ??= cause;
       resolve();
     };
-    this.#busboy.on("field", (name, value, nameTruncated, valueTruncated) => {
-      if (nameTruncated || valueTruncated) fail(tooLarge(FIELD_BYTES_MAX));
+    this.#busboy.on("field", (name: string | undefined, value, nameTruncated, valueTruncated) => {
+      // Unlike its type says, it is undefined of a part without a name, and what is thrown here is caught by nobody.
+      if (name === undefined) fail(wrong("a part of the form has no name"));
+      else if (nameTruncated || valueTruncated) fail(tooLarge(FIELD_BYTES_MAX));
       else addField(this.fields, name, value);
     });
-    this.#busboy.on("file", (field, stream, filename, _encoding, contentTypeOf) => {
+    this.#busboy.on("file", (field: string | undefined, stream, filename, _encoding, contentTypeOf) => {
+      if (field === undefined) {
+        stream.resume();
+        fail(wrong("a part of the form has no name"));
+        return;
+      }
       const start = spool.end;
       const hash = createHash("sha256");
       stream.on("data", (part: Buffer) => {
@@ -159,6 +175,7 @@ class FormIntake {
     });
     this.#busboy.on("filesLimit", () => fail(wrong(`more than ${filesMax} files`)));
     this.#busboy.on("fieldsLimit", () => fail(wrong(`more than ${FIELDS_MAX} fields`)));
+    this.#busboy.on("partsLimit", () => fail(wrong(`more than ${FIELDS_MAX + filesMax} parts`)));
     this.#busboy.on("error", (cause) => fail(wrong(`not a whole form: ${String(cause).slice(0, 200)}`)));
     this.#busboy.on("finish", resolve);
   }

@@ -32,7 +32,7 @@ export function consultDeps(records: Records, actions: () => OpenActions): Consu
     records,
     find(words, countMax, payer) {
       return actions()
-        .search(payer, words, countMax * LOOKED_THROUGH)
+        .discovered(payer, words, countMax * LOOKED_THROUGH)
         .filter(({ action }) => action.configured && !OWN.has(action.id))
         .flatMap((found) => choiceOf(found) ?? [])
         .slice(0, countMax);

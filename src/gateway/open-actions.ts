@@ -1,5 +1,6 @@
 // What can be called as an action: those of the catalog, our own, and the files that actions keep.
-import type { Adapter } from "../catalog/catalog.ts";
+import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
+import { tierName } from "../catalog/find-model.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -9,7 +10,8 @@ import { openFiles } from "../files/open-files.ts";
 import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
 import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
-import { discoverAction } from "../run/discover.ts";
+import { discoverAction, discovered } from "../run/discover.ts";
+import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
 import { type Search, searchIn } from "../run/search-index.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
@@ -31,11 +33,22 @@ export interface OpenActions {
   readonly actionCatalog: ActionCatalog;
   /** The search of core/discover. */
   readonly search: Search;
+  /** Actions that fit some words, as core/discover has them. */
+  readonly discovered: Search;
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
   /** Of our own actions. */
   readonly localNames: ReadonlySet<string>;
   close(): void;
+}
+
+/** What an endpoint of models takes and somebody is configured to serve: the tiers, then models in the order of their lists. */
+function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Audience): readonly string[] {
+  if (kind === null) return [];
+  const tiers = kind === "chat" ? [...catalog.tiers.values()].map(tierName) : [];
+  const tokens = catalog.listed(audience).filter((one) => one.kind === kind && one.offers.length > 0);
+  const units = catalog.unitModels(audience).filter((one) => one.kind === kind && one.offers.length > 0);
+  return [...tiers, ...[...tokens, ...units].map(({ slug }) => slug)];
 }
 
 /** Rejects where the store of files cannot be opened. */
@@ -52,13 +65,24 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
     onBroken: (err) => log.logger.error({ err }, "files"),
   });
   // The action that searches the actionCatalog is itself in it.
-  const discover = discoverAction((...asked) => search(...asked));
+  const discover = discoverAction(() => ({ searchAll, find: actionCatalog.find, models }));
   const localActions = [discover, ...actions, ...moreActions];
   const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);
-  const search = searchIn({ actionCatalog, clock });
+  const models = (endpoint: OwnEndpoint, audience: Audience) => modelsOf(endpoint, catalog.current(), audience);
+  const { search, searchAll } = searchIn({ actionCatalog, clock }, (audience) =>
+    OWN_ENDPOINTS.map((endpoint) => {
+      // A model that several endpoints take is found once, at the first of them.
+      const [first] = OWN_ENDPOINTS.filter((one) => one.models === endpoint.models);
+      return { endpoint, models: first === endpoint ? models(endpoint, audience) : [] };
+    }),
+  );
   return {
     actionCatalog,
     search,
+    discovered: (audience, query, max) =>
+      discovered({ searchAll, find: actionCatalog.find }, audience, query, max).flatMap((one) =>
+        "action" in one ? [one] : [],
+      ),
     files,
     fileEndpoints: endpoints,
     localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),

@@ -12,7 +12,8 @@ import { createJobEvents } from "../jobs/job-events.ts";
 import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
+import type { CallWindows } from "../kernel/windows.ts";
+import type { Observer } from "../observe/observer.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
@@ -32,7 +33,8 @@ const RUNNER_LEASE_MS = 20_000;
 export interface OpenJobsParts {
   readonly keptBytesMax: number;
   readonly stores: Stores;
-  readonly unpaid: UnpaidCosts;
+  readonly windows: CallWindows;
+  readonly observer: Pick<Observer, "unpaid">;
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;
@@ -132,14 +134,16 @@ export function jobsEndpoint(jobs: Jobs): EndpointSpec {
 
 /** Nothing runs before `jobs.start`. */
 export function openJobs(parts: OpenJobsParts): OpenJobs {
-  const { stores, unpaid, kinds, owner, catalog, actionCatalog, upstream, chat, onBroken, keptBytesMax } = parts;
+  const { stores, windows, observer, kinds, owner, catalog, actionCatalog, upstream, chat, onBroken, keptBytesMax } =
+    parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
   const innerCalls: RunDeps["innerCalls"] = (outer) => run.innerCalls(outer);
   const jobs = createJobs({
     ledger,
-    unpaid,
+    windows,
+    observer,
     records,
     clock,
     kinds,

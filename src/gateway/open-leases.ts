@@ -1,8 +1,8 @@
 // The holds of this process: renewed while it lives, and ended by whoever sweeps when it has died.
 import { systemClock } from "../clock.ts";
 import { type KeptLeases, keepLeases } from "../ledger/sweep.ts";
-import type { Log } from "../observe/log.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
+import type { TellBroken } from "./store-outage.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
 
@@ -13,14 +13,14 @@ export interface OpenLeases {
 }
 
 /** Begins with the holds that an earlier process of this store has left: nothing may be reserved before they have ended. */
-export async function openLeases({ ledger, records }: Stores, log: Log): Promise<OpenLeases> {
+export async function openLeases({ ledger, records }: Stores, broken: TellBroken): Promise<OpenLeases> {
   const owner = `gateway-${process.pid}-${Math.floor(systemClock.epochMs())}`;
   const leases = keepLeases({
     ledger,
     clock: systemClock,
     owner,
     leaseMs: LEASE_MS,
-    onBroken: (err) => log.logger.error({ err }, "leases"),
+    onBroken: (error) => broken(error, "leases"),
     alsoSweep: async () => (await records.sweep(RECORDS_SWEPT_MAX)) === RECORDS_SWEPT_MAX,
   });
   await leases.recover();

@@ -6,6 +6,7 @@ import { createObserver, type Observer } from "../observe/observer.ts";
 import type { DiskRoom } from "../storage/disk-guard.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { TellBroken } from "./store-outage.ts";
 
 export interface OpenObserverParts {
   readonly log: Log;
@@ -18,16 +19,18 @@ export interface OpenObserverParts {
   readonly looksAtBooks: boolean;
   readonly disk: () => Promise<DiskRoom>;
   readonly failedCalls: Pick<FailedCallFile, "note">;
+  readonly broken: TellBroken;
 }
 
 export function openObserver(parts: OpenObserverParts): Observer {
-  const { log, isKnown, otelName, stores, upstream, looksAtBooks, disk, failedCalls } = parts;
+  const { log, isKnown, otelName, stores, upstream, looksAtBooks, disk, failedCalls, broken } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({
     clock: systemClock,
     log,
     isKnown,
     otelName,
+    onUnread: (error) => broken(error, "gauges not read"),
     onEnd: (record) => failedCalls.note(record),
   });
   observer.onScrape({

@@ -73,13 +73,13 @@ export function openPages({ config, catalog, clock, sharedRecords, internet = {}
       return ladder;
     },
     mayUsePort: (port) => (internet.allowForTests ?? []).some((pair) => pair.endsWith(`:${port}`)),
-    extractor,
+    reading: ({ id }) => extractor.of(id),
     readsDirectly: config.directFetch,
     rungParts(payer, ladder, calls) {
       const direct = payer.sandbox ? sandbox : live;
       return {
-        direct: direct === null ? null : directLeg(direct, calls),
-        extractor,
+        direct: direct === null ? null : directLeg(direct, extractor.of(payer.id), calls),
+        reading: extractor.of(payer.id),
         ladder,
         call: (wanted) => calls.call(wanted),
         isServed: (action) => catalog.current().action(action, payer)?.configured === true,

@@ -4,15 +4,18 @@ import { healthEndpoint } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
 import { spendEndpoints } from "../accounts/spend-endpoints.ts";
+import type { Audience } from "../catalog/catalog.ts";
+import { keptByAudience } from "../catalog/kept-by-audience.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints, inChatWire } from "../chat/chat-endpoints.ts";
+import { freeCounts } from "../chat/free-counts.ts";
 import { createKeptResponses } from "../chat/kept-responses.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { nativePlan } from "../chat/native-plan.ts";
 import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { NO_SEAL, thoughtSeal } from "../chat/seal.ts";
-import type { TokenCounter } from "../chat/token-counter.ts";
+import type { TokenCounters } from "../chat/token-counter.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -40,7 +43,7 @@ export interface PublicEndpointsParts {
   readonly actionCatalog: OpenActions;
   readonly callers: OpenCallers;
   readonly upstream: Upstream;
-  readonly counter: TokenCounter;
+  readonly counter: TokenCounters;
   readonly observer: Observer;
   readonly run: RunDeps;
   readonly unsold: Unsold;
@@ -92,12 +95,16 @@ export function chatDeps({
 
 function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
   const { current } = parts.catalog;
-  const chat = chatEndpoints(deps, {
-    models: (audience) => modelsAnswer(current(), audience),
-    model: (name, audience) => modelAnswer(current(), name, audience),
-    pricing: (audience) => pricingAnswer(current(), audience),
-  });
-  return [...chat, ...responsesEndpoints({ ...deps, kept: createKeptResponses(parts.stores.records) })];
+  const models = keptByAudience(modelsAnswer);
+  const pricing = keptByAudience(pricingAnswer);
+  const answers = {
+    models: (audience: Audience) => models(current(), audience),
+    model: (name: string, audience: Audience) => modelAnswer(current(), name, audience),
+    pricing: (audience: Audience) => pricing(current(), audience),
+  };
+  const counts = freeCounts(deps);
+  const kept = createKeptResponses(parts.stores.records);
+  return [...chatEndpoints(deps, answers, counts), ...responsesEndpoints({ ...deps, kept }, counts)];
 }
 
 function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {

@@ -8,10 +8,13 @@ export function statusLine(status: number): string {
   return LINES.get(status) ?? `${status} Status`;
 }
 
+/** Whoever makes a header of callers' words bounds it itself, in a way that can still be read; beyond this no client would take the head. */
+const VALUE_CHARS_MAX = 8_000;
 const UNSAFE = /[^\t\x20-\x7e]/;
 const ALL_UNSAFE = new RegExp(UNSAFE, "g");
 
 /** A header as it stands in the head, behind the line before it. A line break in a value would begin a header of the sender's choice. */
-export function headerLine(name: string, value: string): string {
+export function headerLine(name: string, whole: string): string {
+  const value = whole.length > VALUE_CHARS_MAX ? whole.slice(0, VALUE_CHARS_MAX) : whole;
   return `\r\n${name}: ${UNSAFE.test(value) ? value.replace(ALL_UNSAFE, "?") : value}`;
 }

@@ -83,6 +83,7 @@ export class EdgeRequest implements GatewayRequest {
   incoming?: IncomingBody;
   /** What its body takes of memory; null where it came with the head. */
   share: BodyShare | null = null;
+  isScreened = false;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
@@ -281,6 +282,7 @@ export class BodyReader implements SlowClient {
   goOn(refusal: GatewayError | null): void {
     if (this.#over) return;
     this.#letGo();
+    this.#options.request.isScreened = refusal === null;
     const rest = this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore";
     if (refusal !== null) this.#end({ error: refusal, rest });
   }

@@ -1,15 +1,17 @@
 // What running jobs needs of the rest of the gateway.
 import type { Clock } from "../clock.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { CallWindows } from "../kernel/windows.ts";
 import type { Ledger } from "../ledger/model/ledger.ts";
-import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
+import type { Observer } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
 import type { JobRecord } from "./job-record.ts";
 
 export interface JobsDeps {
   readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
-  /** What jobs that are free cost us; absent: it is not counted. */
-  readonly unpaid?: Pick<UnpaidCosts, "note">;
+  /** What holds after a job's first bring to be counted in. */
+  readonly windows: CallWindows;
+  readonly observer: Pick<Observer, "unpaid">;
   readonly records: Records;
   readonly clock: Clock;
   /** How long a kept hold lives without being renewed, in milliseconds. */

@@ -17,6 +17,8 @@ export type JobState = "launching" | "queued" | "running" | "ending" | "succeede
 export interface JobRecord {
   readonly id: string;
   readonly kind: string;
+  /** The action that launched it; jobs of earlier releases say nothing. */
+  readonly action?: string;
   readonly state: JobState;
   /** Its hold, and whose money that is. */
   readonly hold: { readonly accountId: string; readonly holdId: string };

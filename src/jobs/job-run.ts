@@ -323,12 +323,7 @@ export class JobRun implements RunningJob {
   /** Pays what was decided, once however often it is tried, and says so. */
   async #settle(): Promise<void> {
     const { chargedCents: before } = this.job;
-    const { ledger, unpaid } = this.#deps;
-    const cents = await payJob(this.job, ledger);
-    const { hold, legs, payer, end } = this.job;
-    // What was charged before, hold by hold, paid for what its legs cost.
-    const unpaidLegs = before > 0 ? [] : legs;
-    if (!payer.sandbox) unpaid?.note(hold.accountId, cents === null ? ZERO : (end?.chargeNano ?? ZERO), unpaidLegs);
+    const cents = await payJob(this.job, this.#deps);
     // What nobody pays for is given to nobody.
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });

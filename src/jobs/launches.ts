@@ -46,6 +46,7 @@ export class Launches implements HoldKeeper {
     const job: JobRecord = {
       id,
       kind: hold.job,
+      action: hold.action,
       state: "launching",
       hold: { accountId: accountIdOf(payer), holdId },
       amountNano: ZERO,

@@ -1,42 +1,50 @@
 // The one end that a hold of a job comes to: it pays what was decided, or nothing. Asked again, it says the same.
 import type { JobEnd } from "../catalog/job-kind.ts";
-import { postedLegs, upstreamOf } from "../kernel/legs.ts";
+import { costBeside, costOf, postedLegs, upstreamOf } from "../kernel/legs.ts";
 import { add, ZERO } from "../money.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
+type PayDeps = Pick<JobsDeps, "ledger" | "observer">;
+
 /** Answers how many cents were charged; null: its hold had ended without it, and nobody pays for what it did. */
-export async function payJob(job: JobRecord, ledger: JobsDeps["ledger"]): Promise<number | null> {
+export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | null> {
   const { hold, end, isUnheld } = job;
   if (isUnheld === true) return 0;
   if (end === null || (end.status === "failed" && end.chargeNano === ZERO)) {
     // The launch was answered: under its Idempotency-Key it is answered so again.
-    await ledger.void(hold, "the job failed", "answered");
+    const upstreamNano = costOf(job.legs);
+    const { outcome } = await deps.ledger.void(hold, "the job failed", { keyFate: "answered", upstreamNano });
+    if (outcome === "voided" && !job.payer.sandbox) deps.observer.unpaid(ZERO, upstreamNano);
     return 0;
   }
-  return postHold(job, end, ledger);
+  return postHold(job, end, deps);
 }
 
 /** Charges the hold that a job has just now. */
 export async function postHold(
-  { hold, legs, kind, tags = [] }: JobRecord,
+  { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,
-  ledger: JobsDeps["ledger"],
+  { ledger, observer }: PayDeps,
 ): Promise<number | null> {
-  const upstreamNano = upstreamOf(legs);
+  const ofServed = served?.upstreamNano ?? ZERO;
   const posted = await ledger.post({
     ...hold,
     amountNano: chargeNano,
-    upstreamNano: served === undefined ? upstreamNano : add(upstreamNano, served.upstreamNano),
+    upstreamNano: add(upstreamOf(legs), ofServed),
     absorbReason: "usage_above_hold",
     provider: served?.provider ?? "tollgate",
-    served: served?.action ?? kind,
+    served: served?.action ?? action,
     usage: null,
     estimated: false,
     priceVersion: kind,
     legs: postedLegs(legs),
+    ...costBeside(legs),
     tags,
     decided: true,
   });
-  return posted.outcome === "posted" || posted.outcome === "spooled" ? posted.chargedCents : null;
+  if (posted.outcome !== "posted" && posted.outcome !== "spooled") return null;
+  const isRepeat = posted.outcome === "posted" && posted.repeat;
+  if (!isRepeat && !payer.sandbox) observer.unpaid(posted.chargedNano, add(costOf(legs), ofServed));
+  return posted.chargedCents;
 }

@@ -2,7 +2,7 @@
 import type { NotHeld, Stopped } from "../catalog/job-kind.ts";
 import type { ReserveOutcome } from "../ledger/model/ledger.ts";
 import { add, ZERO } from "../money.ts";
-import type { Slot } from "../plan.ts";
+import { isAccountPayer, type Slot } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 import { postHold } from "./pay-job.ts";
@@ -28,12 +28,13 @@ const PLACED: readonly ReserveOutcome["outcome"][] = ["held", "exists"];
 /** What there is to be noted of it, and why nothing could be placed. Rejects where the store is away: nothing is lost then. */
 export async function succeedHold(
   job: JobRecord,
-  { ledger, clock, holdLeaseMs }: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs">,
+  deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer">,
 ): Promise<{ readonly changes: Partial<JobRecord>; readonly refused: NotHeld | null }> {
-  const { chain, succeeding, hold } = job;
+  const { ledger, clock, holdLeaseMs, windows } = deps;
+  const { chain, succeeding, hold, payer } = job;
   if (chain === undefined || !succeeding) throw new Error(`the job ${job.id} has one hold`);
   const { chargeNano, served, nextId, nextNano } = succeeding;
-  const cents = (await postHold(job, { chargeNano, served }, ledger)) ?? 0;
+  const cents = (await postHold(job, { chargeNano, served }, deps)) ?? 0;
   const posted = {
     succeeding: null,
     chargedCents: job.chargedCents + cents,
@@ -48,6 +49,7 @@ export async function succeedHold(
     amountNano: nextNano,
     slots: widened(chain.slots),
     inference: false,
+    windows: isAccountPayer(payer) ? windows.goingOn(payer) : [],
     owner: `job:${job.id}`,
     leaseMs: holdLeaseMs,
     onExpire: chain.onExpire,

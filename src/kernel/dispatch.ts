@@ -110,6 +110,7 @@ class Dispatch {
   #failed(failure: AttemptFailure): void {
     if (this.#readWhenLeft !== null) return this.#endLeft(this.#readWhenLeft);
     const { failures } = this.#tries;
+    if (this.#tries.committedMs === null && failure.answer !== undefined) return this.#done(failure.answer);
     if (this.#tries.committedMs === null) return this.#end({ outcome: "failed", failures });
     const isHeld = this.#relay.waitedMs > HELD_BACK_MS_MAX && failure.kind !== "gateway_deadline";
     const held = isHeld ? { served: this.#attempt.served(), reading: this.#attempt.reading() } : null;

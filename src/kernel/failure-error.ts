@@ -6,6 +6,8 @@ import type { AttemptFailure, Leg } from "../route.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 
 const CONFLICT = 409;
+/** When to try again where no provider says. */
+const LIMITED_SECONDS = 5;
 /** When to try again what a provider will take as soon as it has done with other calls, where it does not say itself. */
 const BUSY_SECONDS = 5;
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];
@@ -35,7 +37,12 @@ function bodyFields(failure: AttemptFailure | undefined): object {
 }
 
 /** As much of a plan as its failures are told by. */
-export type FailedPlan = Pick<Plan, "asked" | "failedStatus" | "timedOutStatus">;
+export type FailedPlan = Pick<Plan, "asked" | "failedStatus" | "timedOutStatus" | "limitedStatus">;
+
+/** Whether a limit of its provider was all that kept each route from answering: an answer is there for who waits. */
+function isLimited(failures: readonly AttemptFailure[]): boolean {
+  return failures.length > 0 && failures.every(({ kind }) => kind === "provider_rate_limited");
+}
 
 /**
  * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's would only repeat
@@ -71,11 +78,15 @@ export function failureError(
     const again = code === "upstream_busy" ? { retryAfterSeconds: BUSY_SECONDS, ...retryAfter } : {};
     return new GatewayError(code, { detail, data, ...again });
   }
+  const { limitedStatus } = plan;
+  const isWait = limitedStatus !== undefined && isLimited(failures);
+  const limited = isWait ? { status: limitedStatus, retryAfterSeconds: LIMITED_SECONDS, ...retryAfter } : {};
   const timedOut = failure.kind === "provider_timeout" || failure.kind === "gateway_deadline";
   return new GatewayError(code, {
     detail: { detail: failure.kind },
     data,
     status: timedOut ? plan.timedOutStatus : plan.failedStatus,
     ...retryAfter,
+    ...limited,
   });
 }

@@ -3,14 +3,14 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import type { UnpaidCosts } from "../limits/unpaid-costs.ts";
 import { least, minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated, Within } from "../plan.ts";
 import type { Route } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
-import { postedLegs, upstreamOf } from "./legs.ts";
+import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
 import { isShort, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
+import type { CallWindows } from "./windows.ts";
 
 /** Leases of this process's running holds: renewed until released. */
 export interface Leases {
@@ -28,15 +28,15 @@ export interface LedgerFundsDeps {
   readonly leaseMs: number;
   /** The ledger counts paid calls against the account's window, for all processes together. */
   readonly countsPaidCalls?: boolean;
-  readonly observer: Pick<Observer, "ledgerTook">;
-  /** What free calls cost us; absent: it is not counted. */
-  readonly unpaid?: UnpaidCosts;
+  readonly observer: Pick<Observer, "ledgerTook" | "unpaid">;
+  /** What holds bring to be counted in beside what the ledger bounds itself. */
+  readonly windows: CallWindows;
   /** What is remembered of an account no longer holds. */
   forget(accountId: string): void;
 }
 
-/** A balance, a ceiling and a cap can each be what leaves the least. */
-const BOUNDS = 3;
+/** A balance, a ceiling, a cap and a window of charges can each be what leaves the least. */
+const BOUNDS = 4;
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
 
 /** The calls of one caller, paid by its account within what its key may spend. */
@@ -62,10 +62,7 @@ export class LedgerFunds implements Funds {
    * tried once; after that, those of its candidates that what is free pays for.
    */
   async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
-    const { ledger, leases, clock, unpaid } = this.#deps;
-    const retryAfterSeconds =
-      plan.mayBeFree === true ? (unpaid?.refusedForSeconds(this.#caller.payer.accountId) ?? null) : null;
-    if (retryAfterSeconds !== null) return new GatewayError("unpaid_costs", { retryAfterSeconds });
+    const { ledger, leases, clock } = this.#deps;
     const fromMs = clock.elapsedMs();
     let request = this.#request(plan, id, parent);
     let { amountNano } = request;
@@ -77,7 +74,8 @@ export class LedgerFunds implements Funds {
         request = { ...request, amountNano };
       }
       let outcome = await ledger.reserve(request);
-      if (isShort(outcome) && plan.quote.tighten !== null) {
+      // Whoever has nothing at all is refused before anything is counted.
+      if (isShort(outcome) && plan.quote.tighten !== null && room(outcome).freeNano > ZERO) {
         const tighter = await plan.quote.tighten();
         if (tighter < amountNano) {
           amountNano = tighter;
@@ -104,7 +102,7 @@ export class LedgerFunds implements Funds {
       if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept")
         return { replayOf: outcome.holdId };
       if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);
-      return refusal(outcome);
+      return refusal(outcome, request.nowMs);
     } catch (cause) {
       // Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late.
       const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
@@ -129,13 +127,14 @@ export class LedgerFunds implements Funds {
         estimated: cost.estimated,
         priceVersion: cost.priceVersion,
         legs: postedLegs(legs),
+        ...costBeside(legs),
         tags,
       });
       this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
       if (posted.outcome === "posted" || posted.outcome === "spooled") {
         const { chargedNano, chargedCents, absorbedNano, balanceNano } = posted;
         if (posted.strict === true) this.#deps.forget(hold.accountId);
-        if (!this.#caller.payer.sandbox) this.#deps.unpaid?.note(hold.accountId, chargedNano, legs);
+        this.#noteUnpaid(chargedNano, costOf(legs));
         const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
         return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
       }
@@ -154,16 +153,21 @@ export class LedgerFunds implements Funds {
   }
 
   async release({ id }: Held, { reason, keyFate, legs }: Release): Promise<void> {
-    const { ledger, leases, clock, unpaid } = this.#deps;
+    const { ledger, leases, clock } = this.#deps;
     const hold = this.#hold(id);
-    if (!this.#caller.payer.sandbox) unpaid?.note(hold.accountId, ZERO, legs);
+    const upstreamNano = costOf(legs);
     const fromMs = clock.elapsedMs();
     try {
-      await ledger.void(hold, reason, keyFate);
+      const { outcome } = await ledger.void(hold, reason, { keyFate, upstreamNano });
+      if (outcome === "voided") this.#noteUnpaid(ZERO, upstreamNano);
       this.#deps.observer.ledgerTook("void", clock.elapsedMs() - fromMs);
     } finally {
       leases.release(hold);
     }
+  }
+
+  #noteUnpaid(chargedNano: Nano, costNano: Nano): void {
+    if (!this.#caller.payer.sandbox) this.#deps.observer.unpaid(chargedNano, costNano);
   }
 
   async balance(): Promise<Nano | null> {
@@ -202,7 +206,7 @@ export class LedgerFunds implements Funds {
   }
 
   #request(plan: Plan, id: string, parentId: string | null): ReserveRequest {
-    const { owner, leaseMs, clock, countsPaidCalls } = this.#deps;
+    const { owner, leaseMs, clock, countsPaidCalls, windows } = this.#deps;
     const { payer, inFlightMax, requestsPerMinute } = this.#caller;
     const kept = plan.hold.kind === "kept" ? plan.hold : null;
     const inFlight = { scope: "account", max: inFlightMax, code: "concurrency_limit" } as const;
@@ -215,6 +219,7 @@ export class LedgerFunds implements Funds {
       // What outlives its request is no call in flight: it has slots of its own.
       slots: kept === null ? [inFlight, ...plan.slots] : plan.slots,
       inference: plan.inference,
+      windows: windows.of(payer),
       owner: kept?.owner ?? owner,
       leaseMs: kept?.leaseMs ?? leaseMs,
       onExpire: kept?.onExpire ?? "void",

@@ -1,7 +1,30 @@
 // The legs of a call: what they cost us together, and what its posting keeps of them.
 import type { PostedLeg } from "../account-rows.ts";
-import { add, type Nano, ZERO } from "../money.ts";
+import type { CostBeside } from "../ledger/model/ledger.ts";
+import { add, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import type { Leg } from "../route.ts";
+
+/**
+ * What a fetch of our own counts as its cost, whatever came of it: it takes traffic, a socket for seconds, and the patience of the site
+ * that is asked. So pages that all turn out unreadable are no free way to have us ask a site again and again.
+ */
+const OWN_NANO = nanoFromCents(0.01);
+
+/** What our own work in a call counts: nobody takes it from us, so it stands in no posting. */
+function ownOf(legs: readonly Leg[]): Nano {
+  return legs.reduce((sum, { own }) => (own === true ? add(sum, OWN_NANO) : sum), ZERO);
+}
+
+/** What a call costs us, as its account's unpaid cost counts it. */
+export function costOf(legs: readonly Leg[]): Nano {
+  return add(upstreamOf(legs), ownOf(legs));
+}
+
+/** What of it stands in no posting; nothing where there is none. */
+export function costBeside(legs: readonly Leg[]): { readonly beside?: CostBeside } {
+  const costNano = ownOf(legs);
+  return costNano === ZERO ? {} : { beside: { chargedNano: ZERO, costNano } };
+}
 
 /** What all vendors together take from us. */
 export function upstreamOf(legs: readonly Leg[]): Nano {

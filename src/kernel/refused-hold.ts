@@ -9,17 +9,26 @@ import { WINDOW_SECONDS } from "./counted-window.ts";
 export const TEMPORARY_SECONDS = 5;
 
 type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
-type Short = Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
+type FullWindow = Extract<Refused, { readonly outcome: "window_full" }>;
+type Short =
+  | Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>
+  | (FullWindow & { readonly counts: "charge" });
 
+/** Whether a smaller hold might have had room. */
 export function isShort(outcome: ReserveOutcome): outcome is Short {
+  if (outcome.outcome === "window_full") return outcome.counts === "charge";
   return ["insufficient", "ceiling", "inference_cap"].includes(outcome.outcome);
+}
+
+function boundOf(short: Exclude<Short, { readonly outcome: "insufficient" }>): Nano {
+  if (short.outcome === "ceiling") return short.ceilingNano;
+  return short.outcome === "inference_cap" ? short.capNano : short.maxNano;
 }
 
 /** What is free now, and what would be free once the running calls have ended. */
 export function room(short: Short): { freeNano: Nano; laterNano: Nano } {
   if (short.outcome === "insufficient") return { freeNano: short.freeNano, laterNano: short.balanceNano };
-  const bound = short.outcome === "ceiling" ? short.ceilingNano : short.capNano;
-  const laterNano = minus(bound, add(short.spentNano, short.absorbedNano));
+  const laterNano = minus(boundOf(short), add(short.spentNano, short.absorbedNano));
   return { freeNano: minus(laterNano, short.heldNano), laterNano };
 }
 
@@ -50,17 +59,20 @@ export function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number
     data.ceiling_period = short.period;
     return new GatewayError("api_key_limit_exceeded", { ...options, detail: { ...detail, period: short.period } });
   }
-  data.cap_cents = centsDown(short.capNano);
-  const untilReset = Math.ceil((short.resetsAtMs - nowMs) / 1000);
-  return new GatewayError("inference_cap", {
-    ...options,
-    detail,
-    retryAfterSeconds: temporary ? TEMPORARY_SECONDS : untilReset,
-  });
+  data.cap_cents = centsDown(boundOf(short));
+  const retryAfterSeconds = temporary ? TEMPORARY_SECONDS : secondsUntil(short.resetsAtMs, nowMs);
+  const code = short.outcome === "window_full" ? short.code : "inference_cap";
+  return new GatewayError(code, { ...options, detail, retryAfterSeconds });
 }
 
-export function refusal(outcome: Exclude<Refused, Short>): GatewayError {
+function secondsUntil(atMs: number, nowMs: number): number {
+  return Math.max(1, Math.ceil((atMs - nowMs) / 1000));
+}
+
+export function refusal(outcome: Exclude<Refused, Short> | FullWindow, nowMs: number): GatewayError {
   switch (outcome.outcome) {
+    case "window_full":
+      return new GatewayError(outcome.code, { retryAfterSeconds: secondsUntil(outcome.resetsAtMs, nowMs) });
     case "slots":
       return new GatewayError(outcome.code, { detail: { limit: outcome.max }, retryAfterSeconds: 1 });
     case "window":

@@ -19,6 +19,16 @@ export interface BookIdempotency {
   readonly lapsesAtMs: number;
 }
 
+/** What calls of a day have cost us unpaid, or were charged above our cost, in a scope of theirs: postings alone do not tell it. */
+export interface BookCost {
+  readonly scope: string;
+  readonly day: number;
+  readonly nano: number;
+}
+
+/** Days of which these are carried: a Redis keeps no older ones. */
+export const COST_DAYS_CARRIED = 60;
+
 /** An account with everything but its postings; nothing of it is held. */
 export interface AccountBook {
   readonly account: Omit<AccountRow, "heldNano">;
@@ -26,6 +36,7 @@ export interface AccountBook {
   readonly clockMs: number;
   readonly keys: readonly BookKey[];
   readonly idempotency: readonly BookIdempotency[];
+  readonly costs: readonly BookCost[];
 }
 
 export interface BookSource {

@@ -1,6 +1,4 @@
 // The log line of what is broken in the gateway itself, named by what it happened to: a request, a transaction, a job.
-import type { Log } from "./log.ts";
-
 /** Which field tells an id, by how the id begins. */
 const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ["req_", "request_id"],
@@ -8,10 +6,12 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ["job_", "job_id"],
 ];
 
+type TellBroken = (error: unknown, words: string, fields: Readonly<Record<string, unknown>>) => void;
+
 /** Logs such errors. Work that is nobody's in particular has no id: "". */
-export function logInternalErrors({ logger }: Log): (error: unknown, id: string) => void {
-  return (err, id) => {
+export function logInternalErrors(broken: TellBroken): (error: unknown, id: string) => void {
+  return (error, id) => {
     const field = FIELDS.find(([prefix]) => id.startsWith(prefix))?.[1];
-    logger.error(field === undefined ? { err } : { err, [field]: id }, "internal error");
+    broken(error, "internal error", field === undefined ? {} : { [field]: id });
   };
 }

@@ -118,6 +118,13 @@ export const METRICS = {
     labels: ["reason", "sandbox"],
     unit: NANO_PER_USD,
   },
+  unpaid: {
+    type: "counter",
+    name: "tollgate_unpaid_cost_usd_total",
+    help: "What calls and jobs have cost above their charge, by whether they were charged at all",
+    labels: ["charged"],
+    unit: NANO_PER_USD,
+  },
   overhead: {
     type: "histogram",
     name: "tollgate_overhead_seconds",
@@ -177,6 +184,13 @@ export const METRICS = {
     help: "Requests whose answer has not ended",
     labels: [],
   },
+  longestHold: {
+    type: "gauge",
+    name: "tollgate_event_loop_longest_hold_seconds",
+    help: "The longest that one piece of work kept a process from all others since the last look; alarm above 0.2 s",
+    labels: [],
+    merge: "highest",
+  },
   accounts: { type: "gauge", name: "tollgate_accounts", help: "Accounts in the ledger", labels: [], merge: "highest" },
   holdsOpen: {
     type: "gauge",
@@ -185,8 +199,20 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
-  held: { type: "gauge", name: "tollgate_held_usd", help: "Money in open holds", labels: [], merge: "highest" },
-  spent: { type: "gauge", name: "tollgate_spent_usd", help: "All that was ever charged", labels: [], merge: "highest" },
+  held: {
+    type: "gauge",
+    name: "tollgate_held_usd",
+    help: "Money in open holds; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+    merge: "highest",
+  },
+  spent: {
+    type: "gauge",
+    name: "tollgate_spent_usd",
+    help: "All that was ever charged; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+    merge: "highest",
+  },
   spoolDepth: {
     type: "gauge",
     name: "tollgate_spool_depth",

@@ -1,4 +1,5 @@
 // Where requests become visible: begins and ends their records, and reads the gauges when somebody looks.
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { NANO_PER_USD, type Nano } from "../money.ts";
@@ -16,6 +17,8 @@ export interface MoneyTotals {
   readonly heldNano: Nano;
   /** As text: more than a number counts exactly. */
   readonly spentNano: string;
+  /** The part of it that is play money of sandbox accounts. */
+  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
 /** A route that rests after failures, and may be asked again later. */
@@ -65,6 +68,8 @@ export interface Observer {
   end(record: RequestRecord): void;
   /** How long an operation of the ledger took, such as `reserve` or `post`, seen from the event loop. */
   ledgerTook(operation: string, ms: number): void;
+  /** A call or a job has ended that was charged so much, and cost us so much: what is not paid of that is counted. */
+  unpaid(chargedNano: Nano, upstreamNano: Nano): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
@@ -87,17 +92,35 @@ export interface ObserverOptions {
   readonly isKnown: (name: string) => boolean;
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
+  /** Hears why gauges could not be read. Default: it is logged. */
+  readonly onUnread?: (error: unknown) => void;
   /** Hears of each request that has ended. */
   readonly onEnd?: (record: RequestRecord) => void;
 }
 
+/** How often it is looked whether the event loop comes around. */
+const LOOK_MS = 10;
+
+/** Tells the longest time beyond a look's own that the event loop did not come around since it was last asked. */
+function longestHolds(): () => number {
+  const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
+  delays.enable();
+  return () => {
+    const longestS = Math.max(0, delays.max / 1e9 - LOOK_MS / 1e3);
+    delays.reset();
+    return longestS;
+  };
+}
+
 export function createObserver(options: ObserverOptions): Observer {
   const { clock, log, isKnown, otelName = (provider) => provider, onEnd } = options;
+  const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node }, 1);
   const count = createCounting(metrics, isKnown, otelName);
+  const longestHold = longestHolds();
   const ledgerCells = new Map<string, HistogramCell>();
   const sources: ScrapeSource[] = [];
   let inFlight = 0;
@@ -137,8 +160,11 @@ export function createObserver(options: ObserverOptions): Observer {
     if (!totals) return;
     metrics.accounts.set(totals.accounts);
     metrics.holdsOpen.set(totals.holdsOpen);
-    metrics.held.set(totals.heldNano / NANO_PER_USD);
-    metrics.spent.set(Number(totals.spentNano) / NANO_PER_USD);
+    const { heldNano, spentNano, play } = totals;
+    metrics.held.labels({ sandbox: "0" }).set((heldNano - play.heldNano) / NANO_PER_USD);
+    metrics.held.labels({ sandbox: "1" }).set(play.heldNano / NANO_PER_USD);
+    metrics.spent.labels({ sandbox: "0" }).set(Number(BigInt(spentNano) - BigInt(play.spentNano)) / NANO_PER_USD);
+    metrics.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
   }
 
   return {
@@ -162,6 +188,10 @@ export function createObserver(options: ObserverOptions): Observer {
       }
       cell.observe(ms / 1000);
     },
+    unpaid(chargedNano, upstreamNano) {
+      if (upstreamNano > chargedNano)
+        metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }).total += upstreamNano - chargedNano;
+    },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;
     },
@@ -174,8 +204,9 @@ export function createObserver(options: ObserverOptions): Observer {
     inFlight: () => inFlight,
     async metricsText() {
       metrics.inFlight.set(inFlight);
+      metrics.longestHold.set(longestHold());
       for (const source of sources) {
-        await readGauges(source).catch((error: unknown) => log.logger.warn({ err: error }, "gauges not read"));
+        await readGauges(source).catch(onUnread);
       }
       return metricsText(metrics, registry);
     },

@@ -154,6 +154,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
     leaseMs: KEPT_LEASE_MS,
     onExpire,
     job: launches.job,
+    action: action.id,
     start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
@@ -161,11 +162,6 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
       ? { chain: { firstId: id, keyId: payer.keyId, asked: action.id, slots: slotsOf(action), onExpire } }
       : {}),
   };
-}
-
-/** Whether it can come to an end that is not charged, having asked vendors well: a miss, a wall, a job that found nothing. */
-function endsFree({ facts, local }: CatalogAction): boolean {
-  return facts.price.freeOnMiss === true || local !== null;
 }
 
 function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
@@ -228,7 +224,6 @@ export async function actionPlan(
     hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano,
-    mayBeFree: !free && endsFree(action) && (action.local?.launches !== undefined || upstreamNanoMax() > 0),
     slots: slotsOf(action),
     inference: false,
     idempotency: free ? null : order.idempotency,

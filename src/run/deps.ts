@@ -4,7 +4,7 @@ import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
-import type { Audience, Plan } from "../plan.ts";
+import type { Allowed, Audience, Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -48,6 +48,8 @@ export interface ActionOrder {
   readonly eventBytes?: (told: ToldEvent | null) => Uint8Array;
   readonly maxCostNano: Nano | null;
   readonly idempotency: Plan["idempotency"];
+  /** What the key of the call may call. */
+  readonly allows: Allowed;
   /** What the caller has called it; absent: nothing. */
   readonly tags?: readonly string[];
 }

@@ -1,5 +1,7 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
+import { isCallable } from "../accounts/allowed.ts";
 import type { Json, JsonObject, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
+import type { Allowed } from "../plan.ts";
 import { type CatalogAction, waitsFor } from "./action-catalog.ts";
 import {
   type JsonSchema,
@@ -23,6 +25,8 @@ export interface PriceShown {
   readonly max_cost_required?: true;
 }
 
+export type ActionStatus = "available" | "not_configured" | "not_allowed";
+
 export interface Descriptor {
   readonly service: string;
   readonly action: string;
@@ -35,8 +39,8 @@ export interface Descriptor {
   /** Where further params go with a name of a table: how to read of one. */
   readonly table?: { readonly param: string; readonly count: number; readonly note: string };
   readonly example: JsonObject;
-  /** For the key that asks; without one, for a live account's. */
-  readonly status: "available" | "not_configured";
+  /** For the key that asks; without one, for a live account's. `not_allowed`: its list of services lacks it. */
+  readonly status: ActionStatus;
   /** Whether a sandbox account's call is answered. */
   readonly sandbox: boolean;
   /** Why nobody serves it, where it is not for want of a key alone. */
@@ -46,12 +50,15 @@ export interface Descriptor {
   readonly deprecated?: { readonly announced: string; readonly sunset: string; readonly successor?: string };
 }
 
+const ANYTHING: Allowed = { services: null, models: null };
+
 /** The path that a call of an action is sent to. */
 export function endpointOf({ id }: CatalogAction): string {
   return `/api/run/${id}`;
 }
 
-export function statusOf({ configured }: CatalogAction): Descriptor["status"] {
+export function statusOf({ configured, service, action, local }: CatalogAction, allows = ANYTHING): ActionStatus {
+  if (!isCallable(allows, local, service, action)) return "not_allowed";
   return configured ? "available" : "not_configured";
 }
 
@@ -164,7 +171,7 @@ export function rowDescriptor(action: CatalogAction, name: string): Descriptor |
 }
 
 /** A row of the index: enough to choose by, without the schema. */
-export function indexRow(action: CatalogAction) {
+export function indexRow(action: CatalogAction, allows?: Allowed) {
   const { service, facts } = action;
   const schema = paramsSchema(action);
   const required = requiredParams(schema);
@@ -180,7 +187,7 @@ export function indexRow(action: CatalogAction) {
     required_params: required,
     optional_params: paramNames(schema).filter((name) => !required.includes(name)),
     effect: facts.effect,
-    status: statusOf(action),
+    status: statusOf(action, allows),
     sandbox: action.inSandbox,
   };
 }

@@ -1,9 +1,23 @@
 // The free action core/discover: says in order which actions do what somebody wants, with their prices.
 import { z } from "zod";
-import { type LocalAction, localAction } from "../catalog/local-action.ts";
-import { descriptorOf, endpointOf, priceCentsMax, priceCentsMin, rowPrice, statusOf } from "./descriptor.ts";
+import { isCallable, modelAllowed } from "../accounts/allowed.ts";
+import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
+import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
+import type { Allowed, Payer } from "../plan.ts";
+import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
+import {
+  type ActionStatus,
+  descriptorOf,
+  endpointOf,
+  priceCentsMax,
+  priceCentsMin,
+  rowPrice,
+  statusOf,
+} from "./descriptor.ts";
+import { questioned, withAnswers } from "./natural-questions.ts";
+import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramsSchema, requiredParams, rowSchema, tableOf } from "./params-schema.ts";
-import type { Found, Search } from "./search-index.ts";
+import type { Found, FoundAny, FoundEndpoint, SearchAll } from "./search-index.ts";
 
 const params = z.strictObject({
   query: z
@@ -20,17 +34,45 @@ export interface Discovered {
   readonly service: string;
   readonly action: string;
   readonly endpoint: string;
-  /** The most that one call can cost, and the least. */
-  readonly price_cents: number;
-  readonly price_min_cents: number;
+  /** The most that one call can cost, and the least; null for models, whose price is by what is used. */
+  readonly price_cents: number | null;
+  readonly price_min_cents: number | null;
   readonly required_params: readonly string[];
   readonly description: string;
   readonly category: string;
-  readonly status: "available" | "not_configured";
+  readonly status: ActionStatus;
+  /** Where it is not POST. */
+  readonly method?: "GET";
+  /** Of an endpoint of models: some that it takes and this key may ask for. */
+  readonly models?: readonly string[];
   readonly params?: { readonly [param: string]: string };
 }
 
-function rowOf({ action, row }: Found): Discovered {
+const MODELS_NAMED = 5;
+
+function endpointRow({ endpoint, row }: FoundEndpoint, models: readonly string[]): Discovered {
+  const { service, action, path, method, description, required } = endpoint;
+  const isFree = service === "account" || endpoint.models === "moderation";
+  return {
+    service,
+    action,
+    endpoint: path,
+    price_cents: isFree ? 0 : null,
+    price_min_cents: isFree ? 0 : null,
+    required_params: required,
+    description,
+    category: service === "llm" ? "models" : "account",
+    status: service === "account" || models.length > 0 ? "available" : "not_configured",
+    ...(method === "GET" ? { method } : {}),
+    ...(row === null
+      ? service === "llm"
+        ? { models: models.slice(0, MODELS_NAMED) }
+        : {}
+      : { params: { model: row } }),
+  };
+}
+
+function actionRow({ action, row }: Found): Discovered {
   const shared = {
     service: action.service,
     action: action.action,
@@ -57,17 +99,94 @@ function rowOf({ action, row }: Found): Discovered {
   };
 }
 
-export function discoverAction(search: Search): LocalAction {
+export interface DiscoverDeps {
+  readonly searchAll: SearchAll;
+  readonly find: ActionCatalog["find"];
+  /** The models of an endpoint that somebody is configured to serve, the first choice first. */
+  readonly models: (endpoint: OwnEndpoint, audience: CatalogAudience) => readonly string[];
+}
+
+/** What a key may not call is left out, so as many more are looked through. */
+const LOOKED_THROUGH = 1_000;
+
+/** What fits a query, the best first: what the search finds, and among it our own composites where it is a question. */
+export function discovered(
+  { searchAll, find }: Pick<DiscoverDeps, "searchAll" | "find">,
+  audience: CatalogAudience,
+  query: string,
+  countMax: number,
+): readonly FoundAny[] {
+  const found = searchAll(audience, query, countMax);
+  const { isQuestion, answeredBy } = questioned(query);
+  const answers = answeredBy.flatMap((id): FoundAny[] => {
+    const action = find(id, audience);
+    return action === null ? [] : [{ action, row: null, score: 0, covered: 0 }];
+  });
+  const named = new Set<CatalogAction>();
+  return withAnswers(found, answers, isQuestion).filter((one) => {
+    if (!("action" in one) || one.row !== null) return true;
+    const isFirst = !named.has(one.action);
+    named.add(one.action);
+    return isFirst;
+  });
+}
+
+class Discovery {
+  readonly #deps: DiscoverDeps;
+  readonly #payer: Payer;
+  readonly #allows: Allowed;
+  /** Those that its key may ask for, by endpoint. */
+  readonly #models = new Map<OwnEndpoint, readonly string[]>();
+
+  constructor(deps: DiscoverDeps, { payer, allows }: Pick<LocalCall, "payer" | "allows">) {
+    this.#deps = deps;
+    this.#payer = payer;
+    this.#allows = allows;
+  }
+
+  rows(query: string, limit: number): readonly Discovered[] {
+    const { services, models } = this.#allows;
+    const isBounded = services !== null || models !== null;
+    return discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit)
+      .flatMap((one) => this.#rowOf(one) ?? [])
+      .slice(0, limit);
+  }
+
+  #modelsOf(endpoint: OwnEndpoint): readonly string[] {
+    const known = this.#models.get(endpoint);
+    if (known !== undefined) return known;
+    const models = this.#deps.models(endpoint, this.#payer).filter((slug) => modelAllowed(this.#allows, slug));
+    this.#models.set(endpoint, models);
+    return models;
+  }
+
+  /** Null: its key may not call it. */
+  #rowOf(found: FoundAny): Discovered | null {
+    if ("action" in found) {
+      const { service, action } = found.action;
+      return isCallable(this.#allows, found.action.local, service, action) ? actionRow(found) : null;
+    }
+    const { endpoint, row } = found;
+    if (endpoint.models === null) return endpointRow(found, []);
+    const models = this.#modelsOf(endpoint);
+    if (this.#allows.models !== null && models.length === 0) return null;
+    return row === null || models.includes(row) ? endpointRow(found, models) : null;
+  }
+}
+
+export function discoverAction(deps: () => DiscoverDeps): LocalAction {
   return localAction({
     service: "core",
     action: "discover",
-    description: "Finds the actions that do what you need, best first, with endpoint, price and required params. Free.",
+    description:
+      "Finds the actions, models and endpoints that do what you need, best first, of those that your key may call, with endpoint, price and required params. Free.",
     category: "core",
     keywords: ["which action", "catalog", "list of services", "tools", "what can I call", "price of an action"],
     effect: "read",
     params,
     price: { mode: "fixed", cents: 0 },
-    run: ({ query, limit }, { payer }) => search(payer, query, limit).map(rowOf),
+    anyKey: true,
+    run: ({ query, limit }, call) => new Discovery(deps(), call).rows(query, limit),
     example: { params: { query: "recent news about a company" } },
   });
 }

@@ -3,13 +3,14 @@ import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import { goneError, isGone } from "../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { Allowed } from "../plan.ts";
 import { callErrors } from "../wires/envelope/errors.ts";
 import type { CatalogAction } from "./action-catalog.ts";
-import { descriptorOf, indexRow, rowDescriptor } from "./descriptor.ts";
+import { descriptorOf, indexRow, rowDescriptor, statusOf } from "./descriptor.ts";
 import { noSuchAction, notFound } from "./nearest.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import { type TableOf, tableOf } from "./params-schema.ts";
-import { answerWith, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
+import { answerWith, envelopeOf, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
 import { nameIn } from "./table-params.ts";
 
 /** The descriptors of one action: its own, and those of the rows of its table that were asked for. */
@@ -35,15 +36,24 @@ function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, ta
 function descriptorEndpoint(parts: DailyCatalog): Endpoint {
   const described = new WeakMap<CatalogAction, Described>();
 
-  function answer(action: CatalogAction, request: GatewayRequest): Answer | GatewayError | Promise<Answer> {
+  function answer(
+    action: CatalogAction,
+    request: GatewayRequest,
+    allows: Allowed | undefined,
+  ): Answer | GatewayError | Promise<Answer> {
+    const table = tableOf(action);
+    const name = table === null ? null : request.query.get(table.param);
+    const status = statusOf(action, allows);
+    if (status === "not_allowed") {
+      const descriptor = name === null ? descriptorOf(action) : (rowDescriptor(action, name) ?? descriptorOf(action));
+      return { status: 200, body: envelopeOf({ ...descriptor, status }), headers: BY_KEY };
+    }
     let known = described.get(action);
     if (known === undefined) {
       known = { whole: readyEnvelope(descriptorOf(action), BY_KEY), rows: new Map() };
       described.set(action, known);
     }
     if (request.query.size === 0) return answerWith(known.whole, request);
-    const table = tableOf(action);
-    const name = table === null ? null : request.query.get(table.param);
     const ready = table === null || name === null ? known.whole : rowAnswer(action, known, name, table);
     return ready instanceof GatewayError ? ready : answerWith(ready, request);
   }
@@ -58,7 +68,7 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
       if (action === null) return noSuchAction(id, parts.actionCatalog, audience);
       const { retires } = action.facts;
       if (retires !== undefined && isGone(retires, parts.clock.epochMs())) return goneError(retires);
-      return answer(action, request);
+      return answer(action, request, caller?.allows);
     },
   };
 }
@@ -69,9 +79,22 @@ function open(path: string) {
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */
 export function findEndpoints(parts: DailyCatalog): readonly Endpoint[] {
-  const index = oncePerDay(parts, (actions) => readyEnvelope(actions.map(indexRow), BY_KEY));
+  const index = oncePerDay(parts, (actions) =>
+    readyEnvelope(
+      actions.map((action) => indexRow(action)),
+      BY_KEY,
+    ),
+  );
+  const actionsOf = oncePerDay(parts, (actions) => actions);
   return [
-    { ...open("/api/run"), answer: ({ request, caller }) => answerWith(index(seenBy(caller)), request) },
+    {
+      ...open("/api/run"),
+      answer({ request, caller }) {
+        if (caller === null || caller.allows.services === null) return answerWith(index(seenBy(caller)), request);
+        const rows = actionsOf(caller).map((action) => indexRow(action, caller.allows));
+        return { status: 200, body: envelopeOf(rows), headers: BY_KEY };
+      },
+    },
     descriptorEndpoint(parts),
   ];
 }

@@ -151,7 +151,15 @@ class Calls implements CountedCalls {
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);
     const { requestId, sandboxFault } = this.#outer;
-    const order = { id: innerId, requestId, sandboxFault, preamble: null, maxCostNano: null, idempotency: null };
+    const order = {
+      id: innerId,
+      requestId,
+      sandboxFault,
+      preamble: null,
+      maxCostNano: null,
+      idempotency: null,
+      allows: EVERYTHING,
+    };
     return actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
   }
 

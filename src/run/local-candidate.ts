@@ -5,7 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
-import type { Payer } from "../plan.ts";
+import type { Allowed, Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
@@ -24,6 +24,7 @@ export interface LocalOrder {
   readonly requestId: string;
   readonly sandboxFault: string | null;
   readonly payer: Payer;
+  readonly allows: Allowed;
   readonly msMax: number;
   /** What goes out before an answer that is passed on as it comes; null: every answer is wanted whole. */
   readonly preamble: Buffer | null;
@@ -165,7 +166,7 @@ async function tell(
 /** Runs the function once for each attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
-  const { id, payer, msMax, sandboxFault } = order;
+  const { id, payer, allows, msMax, sandboxFault } = order;
   const { clock, onBroken } = deps.kernel;
   const { provider = OURSELVES } = local;
   return {
@@ -186,6 +187,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
         const call: LocalCall = {
           id,
           payer,
+          allows,
           signal,
           spend,
           sandboxFault,

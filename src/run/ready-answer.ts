@@ -60,9 +60,14 @@ export function readyAnswer(text: string, contentType: string, more: Headers = {
   return { ...atRest(body, `"${hash}"`, contentType, varying), compressed };
 }
 
+/** The envelope of a free answer. */
+export function envelopeOf(data: unknown) {
+  return { ok: true, data, charged_cents: 0 } as const;
+}
+
 /** The value of `data` in the envelope of a free answer. */
 export function readyEnvelope(data: unknown, more: Readonly<Record<string, string>> = {}): ReadyAnswer {
-  return readyAnswer(JSON.stringify({ ok: true, data, charged_cents: 0 }), "application/json", more);
+  return readyAnswer(JSON.stringify(envelopeOf(data)), "application/json", more);
 }
 
 /** Whether If-None-Match names the answer (RFC 9110, 13.1.2): any of a list, weak ones too, or `*`. */
@@ -76,8 +81,9 @@ function codingFor(accepted: string): string | null {
   const named = accepted
     .toLowerCase()
     .split(",")
-    .map((one) => one.trim().split(/\s*;\s*q=/));
-  const welcome = new Set(named.filter(([, weight = "1"]) => Number(weight) > 0).map(([coding]) => coding));
+    .map((one) => one.split(";").map((part) => part.trim()));
+  const weightOf = (parts: readonly string[]) => parts.find((part) => part.startsWith("q="))?.slice(2) ?? "1";
+  const welcome = new Set(named.filter((parts) => Number(weightOf(parts)) > 0).map(([coding]) => coding));
   return Object.keys(CODINGS).find((coding) => welcome.has(coding)) ?? null;
 }
 

@@ -29,6 +29,7 @@ export function runPlan({ request, audience }: PlanCall, deps: RunDeps): FramedO
       maxCostNano: call.maxCostNano,
       idempotency,
       tags,
+      allows: audience.allows,
     },
     deps,
   );

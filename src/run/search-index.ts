@@ -3,6 +3,7 @@ import MiniSearch, { type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "../catalog/catalog.ts";
 import { type CatalogAction, vendorsOf } from "./action-catalog.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
+import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
 import { SYNONYM_TERMS, termOf, wordsOf } from "./search-words.ts";
 
@@ -14,9 +15,42 @@ export interface Found {
   readonly score: number;
 }
 
+/** An endpoint that is no action, or one of its models. */
+export interface FoundEndpoint {
+  readonly endpoint: OwnEndpoint;
+  /** The slug of a model; null: the endpoint itself. */
+  readonly row: string | null;
+  readonly score: number;
+}
+
+/** An endpoint beside the actions, and the models that it takes. */
+export interface SearchedEndpoint {
+  readonly endpoint: OwnEndpoint;
+  readonly models: readonly string[];
+}
+
+/** `covered`: how much of what was asked for its own words say, from 0 to 1. */
+export type FoundAny = (Found | FoundEndpoint) & { readonly covered: number };
+
 export interface SearchIndex {
-  /** The best first, at most `max` of them. Of one action's rows no more than a few come before everything else. */
+  /** Actions, the best first, at most `max` of them. Of one action's rows no more than a few come before everything else. */
   search(query: string, max: number): readonly Found[];
+  /** The same with endpoints that are no actions, and their models. */
+  searchAll(query: string, max: number): readonly FoundAny[];
+}
+
+/** What has rows: an action with a table, or an endpoint with its models. */
+type Owner = CatalogAction | OwnEndpoint;
+
+interface Hit {
+  readonly owner: Owner;
+  readonly row: string | null;
+  readonly score: number;
+  readonly covered: number;
+}
+
+function isAction(owner: Owner): owner is CatalogAction {
+  return "facts" in owner;
 }
 
 interface Entry {
@@ -69,6 +103,16 @@ function rowEntries(fromId: number, action: CatalogAction): readonly (Entry & { 
   }));
 }
 
+function endpointEntry(id: number, { service, action, description, keywords, required }: OwnEndpoint): Entry {
+  const name = service === "llm" ? action : "";
+  return { id, name, service: "", keywords: keywords.join(" "), description, params: required.join(" ") };
+}
+
+function modelEntries(fromId: number, models: readonly string[]): readonly (Entry & { row: string })[] {
+  const nothing = { service: "", keywords: "", description: "", params: "" };
+  return models.map((slug, at) => ({ ...nothing, id: fromId + at, row: slug, name: slug }));
+}
+
 /** A query taken apart. */
 interface Asked {
   /** What was asked for. */
@@ -87,17 +131,20 @@ function askedFor(query: string): Asked {
  * The library multiplies a score by the number of query terms that were found. What counts is how much of what was asked for
  * was found: four synonyms of one query term still count as that one term.
  */
-function rescored({ score, queryTerms }: SearchResult, { terms, synonyms }: Asked): number {
+function rescored({ score, queryTerms }: SearchResult, { terms, synonyms }: Asked): Pick<Hit, "score" | "covered"> {
   const exact = terms.filter((term) => queryTerms.includes(term));
   const near = new Set(queryTerms.flatMap((term) => synonyms.get(term) ?? []));
   const covered = exact.length + SYNONYM_COVERAGE * [...near].filter((term) => !exact.includes(term)).length;
-  return (score / queryTerms.length) * covered;
+  return { score: (score / queryTerms.length) * covered, covered: covered / Math.max(1, terms.length) };
 }
 
 /** Makes the index; some ten milliseconds for a thousand entries. */
-export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
+export function searchIndex(
+  actions: readonly CatalogAction[],
+  endpoints: readonly SearchedEndpoint[] = [],
+): SearchIndex {
   const known = new Set<string>();
-  const found: { readonly action: CatalogAction; readonly row: string | null }[] = [];
+  const found: { readonly owner: Owner; readonly row: string | null }[] = [];
   const index = new MiniSearch<Entry>({
     fields: [...FIELDS],
     tokenize: (text) => [...wordsOf(text)],
@@ -109,16 +156,24 @@ export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
   });
   for (const action of actions) {
     index.add(actionEntry(found.length, action));
-    found.push({ action, row: null });
+    found.push({ owner: action, row: null });
     const rows = rowEntries(found.length, action);
     index.addAll(rows);
-    for (const { row } of rows) found.push({ action, row });
+    for (const { row } of rows) found.push({ owner: action, row });
+  }
+  for (const { endpoint, models } of endpoints) {
+    index.add(endpointEntry(found.length, endpoint));
+    found.push({ owner: endpoint, row: null });
+    const rows = modelEntries(found.length, models);
+    index.addAll(rows);
+    for (const { row } of rows) found.push({ owner: endpoint, row });
   }
 
   const entryOf = (id: number) => found[id] as (typeof found)[number];
   const weight = (id: number): number => {
-    const { action, row } = entryOf(id);
-    return (action.configured ? 1 : UNCONFIGURED_WEIGHT) * (row === null ? 1 : ROW_WEIGHT);
+    const { owner, row } = entryOf(id);
+    const configured = !isAction(owner) || owner.configured;
+    return (configured ? 1 : UNCONFIGURED_WEIGHT) * (row === null ? 1 : ROW_WEIGHT);
   };
   const options = (asked: number): SearchOptions => ({
     boost: BOOST,
@@ -130,20 +185,33 @@ export function searchIndex(actions: readonly CatalogAction[]): SearchIndex {
     prefix: (term, at) => at < asked && term.length > 3 && !known.has(term),
     fuzzy: (term, at) => (at < asked && term.length > 4 && !known.has(term) ? 0.2 : false),
   });
+  const ranked = (query: string): readonly Hit[] => {
+    const asked = askedFor(query);
+    const hits = index.search([...asked.terms, ...asked.synonyms.keys()].join(" "), options(asked.terms.length));
+    return withParents(hits.map((hit) => ({ ...entryOf(hit.id), ...rescored(hit, asked) })));
+  };
   return {
-    search(query, max) {
-      const asked = askedFor(query);
-      const hits = index.search([...asked.terms, ...asked.synonyms.keys()].join(" "), options(asked.terms.length));
-      return spread(withParents(hits.map((hit) => ({ ...entryOf(hit.id), score: rescored(hit, asked) }))), max);
-    },
+    search: (query, max) =>
+      spread(
+        ranked(query).filter(({ owner }) => isAction(owner)),
+        max,
+      ).flatMap(({ owner, row, score }) => (isAction(owner) ? [{ action: owner, row, score }] : [])),
+    searchAll: (query, max) =>
+      spread(ranked(query), max).map(({ owner, ...hit }) =>
+        isAction(owner) ? { action: owner, ...hit } : { endpoint: owner, ...hit },
+      ),
   };
 }
 
 /** A row is as likely meant as its own words and those of its action say together. */
-function withParents(hits: readonly Found[]): readonly Found[] {
-  const own = new Map(hits.flatMap(({ action, row, score }) => (row === null ? [[action, score] as const] : [])));
-  const added = (hit: Found): Found =>
-    hit.row === null ? hit : { ...hit, score: hit.score + PARENT_WEIGHT * (own.get(hit.action) ?? 0) };
+function withParents(hits: readonly Hit[]): readonly Hit[] {
+  const own = new Map(hits.flatMap((hit) => (hit.row === null ? [[hit.owner, hit] as const] : [])));
+  const added = (hit: Hit): Hit => {
+    const parent = hit.row === null ? undefined : own.get(hit.owner);
+    if (parent === undefined) return hit;
+    const covered = Math.min(1, hit.covered + parent.covered);
+    return { ...hit, score: hit.score + PARENT_WEIGHT * parent.score, covered };
+  };
   return hits.map(added).sort((a, b) => b.score - a.score);
 }
 
@@ -151,14 +219,14 @@ function withParents(hits: readonly Found[]): readonly Found[] {
  * The first `max`, with the rows of one table that are beyond the first few put behind everything else. An action whose
  * rows are named is not named once more by itself.
  */
-function spread(hits: readonly Found[], max: number): readonly Found[] {
-  const rowsOf = new Map<CatalogAction, number>();
-  const first: Found[] = [];
-  const later: Found[] = [];
+function spread(hits: readonly Hit[], max: number): readonly Hit[] {
+  const rowsOf = new Map<Owner, number>();
+  const first: Hit[] = [];
+  const later: Hit[] = [];
   for (const hit of hits) {
     if (first.length >= max) break;
-    const rows = rowsOf.get(hit.action) ?? 0;
-    if (hit.row !== null) rowsOf.set(hit.action, rows + 1);
+    const rows = rowsOf.get(hit.owner) ?? 0;
+    if (hit.row !== null) rowsOf.set(hit.owner, rows + 1);
     if (hit.row === null && rows > 0) continue;
     (hit.row !== null && rows >= ROWS_FIRST ? later : first).push(hit);
   }
@@ -168,7 +236,22 @@ function spread(hits: readonly Found[], max: number): readonly Found[] {
 /** Finds in what an audience sees today, at most so many, the best first. */
 export type Search = (audience: Audience, query: string, max: number) => readonly Found[];
 
-export function searchIn(daily: DailyCatalog): Search {
-  const index = oncePerDay(daily, searchIndex);
-  return (audience, query, max) => index(audience).search(query, max);
+/** Finds in all that is served: endpoints that are no actions, and their models, as well. */
+export type SearchAll = (audience: Audience, query: string, max: number) => readonly FoundAny[];
+
+export interface Searches {
+  readonly search: Search;
+  readonly searchAll: SearchAll;
+}
+
+/** `endpoints`: those that an audience sees beside the actions. */
+export function searchIn(
+  daily: DailyCatalog,
+  endpoints: (audience: Audience) => readonly SearchedEndpoint[],
+): Searches {
+  const index = oncePerDay(daily, (actions, audience: Audience) => searchIndex(actions, endpoints(audience)));
+  return {
+    search: (audience, query, max) => index(audience).search(query, max),
+    searchAll: (audience, query, max) => index(audience).searchAll(query, max),
+  };
 }

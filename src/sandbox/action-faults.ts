@@ -128,8 +128,8 @@ const PATTERNS = ACTION_FAULTS.map((fault) => {
   return { fault, pattern: new RegExp(`^${source}(?:@(\\d))?$`) };
 });
 
-/** One fault of the header; `of` is a vendor, or one of its actions. */
-const ONE_OF_VENDOR = /^(.+)@([a-z0-9-]*[a-z][a-z0-9-]*(?:\/[a-z0-9_-]+)?)$/;
+/** A vendor, or one of its actions; a number alone is a step. */
+const VENDORS = /^(?!\d*(?:\/|$))[a-z0-9-]+(?:\/[a-z0-9_-]+)?$/;
 
 /** The action that a fault is asked for. */
 export interface FaultPlace {
@@ -141,7 +141,9 @@ export interface FaultPlace {
 /** The fault that the header asks of this action's vendor; "": none. */
 function faultOf(header: string, { action, isVendor }: FaultPlace): string {
   for (const one of header.split(",").map((part) => part.trim())) {
-    const [, fault = "", whose = ""] = ONE_OF_VENDOR.exec(one) ?? [];
+    const at = one.lastIndexOf("@");
+    const behind = one.slice(at + 1);
+    const [fault, whose] = at > 0 && VENDORS.test(behind) ? [one.slice(0, at), behind] : ["", ""];
     if (!isVendor(whose.split("/")[0] ?? "")) return one;
     if (action === whose || action.startsWith(`${whose}/`)) return fault;
   }

@@ -18,8 +18,8 @@ function escaped(text: string): string {
 function templateOf(template: string): Template {
   const known = compiled.get(template);
   if (known !== undefined) return known;
-  const names = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = ""]) => name);
-  const fixed = template.split(/\{[^}]+\}/).map(escaped);
+  const names = [...template.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name);
+  const fixed = template.split(/\{[^{}]+\}/).map(escaped);
   const source = fixed.reduce((sum, text, at) => `${sum}${names[at - 1]?.endsWith("...") ? "(.+)" : "([^/]+)"}${text}`);
   const made = { pattern: new RegExp(`^${source}$`, "s"), places: names.map((name) => name.replace(/\.\.\.$/, "")) };
   compiled.set(template, made);
@@ -48,7 +48,7 @@ export function matchTarget(template: string, path: string, query: URLSearchPara
   if (found === null) return null;
   for (const [name, valueTemplate] of new URLSearchParams(queryTemplate)) {
     // A slash in a query's value ends nothing.
-    const wide = valueTemplate.replace(/\{([^}.]+)\}/g, "{$1...}");
+    const wide = valueTemplate.replace(/\{([^{}.]+)\}/g, "{$1...}");
     const matches = query.getAll(name).map((value) => capture(wide, value, String));
     const match = matches.find((one) => one !== null);
     if (match === undefined || match === null) return null;

@@ -53,7 +53,8 @@ export interface Directives {
   readonly id: string | null;
 }
 
-const DIRECTIVE = /\[\[(say|words|width|pace|cached|cache-write|parallel|call|id)(?::\s*([\s\S]*?))?\]\]/g;
+/** Its value ends with the first two brackets, and holds no other directive: an open one is not looked for to the end of the text. */
+const DIRECTIVE = /\[\[(say|words|width|pace|cached|cache-write|parallel|call|id)(?::((?:(?!\[\[|\]\])[\s\S])*))?\]\]/g;
 const TURN_TOKENS = 3;
 const PART_TOKENS = 85;
 const WORDS_MAX = 1_000_000;
@@ -70,7 +71,8 @@ function callOf(said: string): Directives["call"] {
 export function directivesOf(turns: readonly Turn[]): Directives {
   const said = turns.findLast((turn) => turn.role === "user" && turn.text !== "");
   const found = new Map<string, string>();
-  for (const [, name, value] of said?.text.matchAll(DIRECTIVE) ?? []) if (name) found.set(name, value ?? "");
+  for (const [, name, value] of said?.text.matchAll(DIRECTIVE) ?? [])
+    if (name) found.set(name, value?.trimStart() ?? "");
   const whole = (name: string) => {
     const value = Number.parseInt(found.get(name) ?? "", 10);
     return value >= 0 ? Math.min(value, WORDS_MAX) : null;

@@ -16,6 +16,12 @@ function paramOf(headers: string, name: string): string | null {
   return new RegExp(`[;\\s]${name}="([^"]*)"`, "i").exec(headers)?.[1] ?? null;
 }
 
+function addTo(form: Record<string, unknown>, key: string, value: unknown): void {
+  const list = form[key];
+  if (Array.isArray(list)) list.push(value);
+  else form[key] = [value];
+}
+
 /** Lists where a name ends in `[]` or belongs to files; null: it is no whole form. */
 export function readForm(body: Buffer, contentType: string): Record<string, unknown> | null {
   const boundary = /boundary="?([^";]+)"?/i.exec(contentType)?.[1];
@@ -43,10 +49,11 @@ export function readForm(body: Buffer, contentType: string): Record<string, unkn
         bytes: content.length,
         head: content.toString("latin1", 0, HEAD_BYTES),
       };
-      form[key] = [...((form[key] as unknown[]) ?? []), read];
+      addTo(form, key, read);
     } else {
       const value = content.toString("utf8");
-      form[key] = name.endsWith("[]") ? [...((form[key] as unknown[]) ?? []), value] : value;
+      if (name.endsWith("[]")) addTo(form, key, value);
+      else form[key] = value;
     }
     at = next + 2;
   }

@@ -22,8 +22,17 @@ function unquoted(word: string, envs: Machine["envs"]): string {
   return text.replace(/\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?/g, (_, name: string) => envs[name] ?? "");
 }
 
+/** A line's command, and the file that its output is to go to: behind the first `>` that one word alone stands behind. */
+function redirected(line: string): readonly [command: string, path: string | undefined] {
+  const wordAt = Math.max(0, line.search(/(?<!\S)\S+$/));
+  const head = line.slice(0, wordAt).trimEnd();
+  if (head.endsWith(">")) return [head.slice(0, -1), line.slice(wordAt)];
+  const at = line.indexOf(">", wordAt);
+  return at < 0 || at === line.length - 1 ? [line, undefined] : [line.slice(0, at), line.slice(at + 1)];
+}
+
 function shellLine(line: string, { envs, files }: Machine): Ran {
-  const [, before = "", path] = /^(.*?)(?:\s*>\s*(\S+))?$/s.exec(line.trim()) ?? [];
+  const [before, path] = redirected(line.trim());
   const [name = "", ...rest] = before.trim().split(/\s+/);
   const words = before.trim().slice(name.length).trim();
   const ran = ((): Ran => {

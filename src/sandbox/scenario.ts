@@ -10,6 +10,7 @@ import { generateContent } from "./dialects/generate-content.ts";
 import { falImages, geminiImages, openaiImageEdits, openaiImages } from "./dialects/images.ts";
 import { messages } from "./dialects/messages.ts";
 import { moderation } from "./dialects/moderation.ts";
+import { plainResponses } from "./dialects/plain-responses.ts";
 import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
 import { responses } from "./dialects/responses.ts";
 import { fillInTheMiddle, textCompletions } from "./dialects/text-completions.ts";
@@ -50,6 +51,7 @@ const DIALECTS: readonly Dialect[] = [
   geminiImages,
   generateContent,
   responses,
+  plainResponses,
   converse,
   cohereRerank,
   dataRerank,

@@ -19,6 +19,20 @@ export async function withoutCredit(accountId: string, { ledger }: ServeDeps): P
   return new GatewayError("insufficient_balance", { detail, data: { free_usd: usdText(free) } });
 }
 
+function wantsCredit(endpoint: EndpointShape): boolean {
+  return "plan" in endpoint || endpoint.longWithCredit === true;
+}
+
+/** Whether a body is long that was there before it was known whether its sender is good for it. */
+export function isLong({ body, isScreened }: GatewayRequest): boolean {
+  return body.length > FREE_BYTES_MAX && isScreened !== true;
+}
+
+/** Null: such a body may be parsed. */
+export function screenLate(endpoint: EndpointShape, accountId: string, deps: ServeDeps): Promise<GatewayError | null> {
+  return wantsCredit(endpoint) ? withoutCredit(accountId, deps) : Promise.resolve(null);
+}
+
 /** Null: the body may be read, and all of it that was announced is taken of `share`. Nothing is counted against a window yet. */
 export async function screen(
   request: GatewayRequest,
@@ -34,6 +48,6 @@ export async function screen(
   if (caller instanceof GatewayError) return caller;
   const { accountId } = caller.payer;
   const isLong = announced === null || announced > FREE_BYTES_MAX;
-  const unpaid = isLong && "plan" in endpoint ? await withoutCredit(accountId, deps) : null;
+  const unpaid = isLong && wantsCredit(endpoint) ? await withoutCredit(accountId, deps) : null;
   return unpaid ?? share.belongTo(accountId) ?? room();
 }

@@ -10,7 +10,7 @@ import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellRequestId } from "./render-error.ts";
-import { withoutCredit } from "./screen.ts";
+import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
@@ -65,6 +65,10 @@ async function answer(
     record.keyId = caller.payer.keyId;
     record.sandbox = caller.sandbox;
     if (caller.sandbox) reply.header("x-tollgate-sandbox", "1");
+    if (isLong(request)) {
+      const unpaid = await screenLate(endpoint, caller.payer.accountId, deps);
+      if (unpaid !== null) return unpaid;
+    }
   }
   const noRoom = answerFor(caller, request, endpoint, answering, deps);
   if (noRoom !== null) return noRoom;

@@ -65,7 +65,7 @@ function segments(value: unknown, name: string): string {
 /** Fills in a template and tells which params it used. */
 function fill(template: string, params: Params, soFar: unknown): { readonly text: string; readonly used: Set<string> } {
   const used = new Set<string>();
-  const text = template.replace(/\{([^}]+)\}/g, (_, name: string) => {
+  const text = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     if (name.startsWith("/")) return segment(atPointer(soFar, name), name);
     const bare = name.replace(/\.\.\.$/, "");
     used.add(bare);
@@ -75,7 +75,7 @@ function fill(template: string, params: Params, soFar: unknown): { readonly text
 }
 
 function fillHost(origin: string, params: Params, used: Set<string>): string {
-  return origin.replace(/\{([^}]+)\}/g, (_, name: string) => {
+  return origin.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = String(params[name] ?? "");
     if (!HOST_PART.test(value)) throw new UnbuildableRequest(`{${name}} cannot stand in a host`);
     used.add(name);

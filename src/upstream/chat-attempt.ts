@@ -11,7 +11,7 @@ import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
-import { failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
+import { emptyAnswer, failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
@@ -170,12 +170,19 @@ class ChatAttempt implements Attempt, ExchangeListener {
   #readBody(json: unknown): void {
     const { lane, stream } = this.#options;
     const answer = lane.answer(json);
-    if ("kind" in answer) return this.#fail(answer);
+    if ("kind" in answer) {
+      // What the vendor has used it takes its price for, whatever it has answered.
+      const usage = lane.usage?.(json) ?? null;
+      if (usage !== null) this.#unary = { body: {}, usage, text: "", upstreamCostNano: null };
+      return this.#fail(answer);
+    }
+    this.#unary = answer;
     if (stream) return this.#fail(malformed("a whole answer came where a stream was asked for"));
+    const final = { kind: "body", body: answer.body } as const;
+    if (answer.empty !== undefined) return this.#fail(emptyAnswer(answer.empty, final));
     if (this.#over) return;
     this.#over = true;
-    this.#unary = answer;
-    this.#sink.done({ kind: "body", body: answer.body });
+    this.#sink.done(final);
   }
 
   #failWithBody(body: unknown): void {

@@ -64,6 +64,10 @@ export class EventWriter implements EventOut {
     this.#held.upstreamCost(nano);
   }
 
+  empty(message: string): void {
+    this.#held.empty(message);
+  }
+
   fail(failure: AttemptFailure): void {
     this.#held.fail(failure);
   }

@@ -196,12 +196,29 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(this.#look, ms);
   }
 
-  /** One timer serves the whole stream: it looks when the last chunk came and sleeps for what is left. */
+  /** What is left of the time that runs; nothing where it is up. */
+  #leftMs(): number {
+    if (!this.#answering) return 0;
+    const silentMs = this.#paused ? 0 : this.#clock.elapsedMs() - this.#lastMs;
+    return this.#clocks.gapMsMax() - silentMs;
+  }
+
+  /**
+   * One timer serves the whole stream: it looks when the last chunk came and sleeps for what is left. Where the time is up, what waits
+   * in the socket is read first: a machine that was busy for so long comes to its timers before it comes to what has arrived meanwhile.
+   */
   readonly #look = (): void => {
     this.#timer = null;
+    const leftMs = this.#leftMs();
+    if (leftMs > 1) this.#arm(leftMs);
+    else setImmediate(this.#decide);
+  };
+
+  readonly #decide = (): void => {
+    // Whoever has set it meanwhile has heard from the vendor.
+    if (this.#over || this.#timer !== null) return;
     if (!this.#answering) return this.#giveUp("no content came in time");
-    const silentMs = this.#paused ? 0 : this.#clock.elapsedMs() - this.#lastMs;
-    const leftMs = this.#clocks.gapMsMax() - silentMs;
+    const leftMs = this.#leftMs();
     if (leftMs > 1) return this.#arm(leftMs);
     if (!this.#clocks.quiet()) return this.#giveUp("the stream fell silent");
     this.#finish();

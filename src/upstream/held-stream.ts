@@ -4,6 +4,7 @@ import { Pieces } from "../pieces.ts";
 import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
+import { emptyAnswer } from "./vendor-failure.ts";
 
 /**
  * The most that is held back before content and after a finish: a vendor that sends more does not mean to answer. The largest
@@ -33,6 +34,8 @@ export class HeldStream implements BytesOut {
   /** How many of them have not. */
   #running = 0;
   #over = false;
+  /** Why the answer says nothing, where its reader has found that at its finish. */
+  #empty: string | null = null;
   #skipped = 0;
   #usage: TokenUsage | null = null;
   #counts: Counts | null = null;
@@ -96,6 +99,10 @@ export class HeldStream implements BytesOut {
     this.#upstreamCostNano = nano;
   }
 
+  empty(message: string): void {
+    this.#empty ??= message;
+  }
+
   fail(failure: AttemptFailure): void {
     if (this.#over) return;
     this.flush();
@@ -113,7 +120,9 @@ export class HeldStream implements BytesOut {
       return;
     }
     this.#over = true;
-    this.#sink.done({ kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) });
+    const answer = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) } as const;
+    if (this.#empty === null || this.#committed) this.#sink.done(answer);
+    else this.#sink.failed(emptyAnswer(this.#empty, answer));
   }
 
   /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */

@@ -1,5 +1,7 @@
 // The way between a caller's wire and a vendor's: bytes pass where both are the same by name, else all goes by neutral events.
+import { isRecord } from "../json.ts";
 import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../neutral.ts";
+import type { TokenUsage } from "../route.ts";
 import type {
   ChatContext,
   Dialect,
@@ -21,6 +23,8 @@ export interface Lane {
   request(media?: FetchedMedia): UpstreamBody;
   reader(out: HeldStream): StreamReader;
   answer(json: unknown): UnaryAnswer;
+  /** What a body says was used that is no good answer; absent: that cannot be known. */
+  usage?(json: unknown): TokenUsage | null;
   error(body: unknown): VendorError;
   /** An answer that is neither JSON nor events is passed on as it comes. */
   readonly passesBytes?: boolean;
@@ -86,12 +90,18 @@ function translatingLane(
     answer(json) {
       const read = dialect.answer(json, context);
       if ("kind" in read) return read;
-      const { answer, upstreamCostNano } = read;
+      const { answer, upstreamCostNano, empty } = read;
       const told = seal === undefined ? answer : sealedAnswer(answer, seal);
-      return { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
+      const whole = { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
+      return empty === undefined ? whole : { ...whole, empty };
     },
+    usage: usageBy(dialect, context),
     error: (body) => dialect.error(body),
   };
+}
+
+function usageBy(dialect: Dialect, context: ChatContext): NonNullable<Lane["usage"]> {
+  return (json) => (isRecord(json) ? dialect.usage(json, context) : null);
 }
 
 function tooMany(links: readonly MediaLink[]): string {
@@ -102,7 +112,8 @@ function tooMany(links: readonly MediaLink[]): string {
 export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext): Lane | string {
   const { asked } = side;
   const { passing } = dialect;
-  if (passing === null || dialect.wire !== asked.wire) {
+  const isOwnForm = context.wire.takes?.responsesForm !== undefined;
+  if (passing === null || dialect.wire !== asked.wire || isOwnForm) {
     const links = linksOf(asked.neutral(), context.wire.fetches ?? dialect.fetches);
     if (links.length > LINKS_MAX) return tooMany(links);
     const why = dialect.unsupported(withMedia(asked.neutral(), links, null), context);
@@ -110,7 +121,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
   }
   const why = passing.unsupported?.(asked.body, context) ?? null;
   if (why !== null) return why;
-  const lane = passingLane(passing, asked, context);
+  const lane = { ...passingLane(passing, asked, context), usage: usageBy(dialect, context) };
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
   if (context.wire.answersInParts !== true) return lane;
   return { ...translatingLane(dialect, side, context, lane.links ?? []), request: lane.request };

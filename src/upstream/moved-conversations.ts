@@ -11,13 +11,19 @@ interface Moved {
   readonly untilMs: number;
 }
 
+/**
+ * What a route is beside the one that the conversation would have been sent to: that one itself, another to the same model, whose answers are
+ * as good, or one to another model. At another it stays for ten minutes after its last call, with another model for ten minutes from the move.
+ */
+export type ServingRoute = "first" | "same-model" | "other-model";
+
 export interface MovedConversations {
   /** While it is zero nobody needs to know which conversation a call is of. */
   readonly size: number;
   /** The health key of the route that has served it last; null: it has not moved, or not lately. */
   routeOf(conversation: string): string | null;
-  /** It was served there, for ten minutes from now on; `isFirst`: by the route that it would have been sent to anyway. */
-  served(conversation: string, healthKey: string, isFirst: boolean): void;
+  /** It was served there, by a route of this kind. */
+  served(conversation: string, healthKey: string, route: ServingRoute): void;
   /** Which have moved here since this was last asked, the newest last; `null`: back to where any call goes. */
   news(): readonly MovedNews[];
   /** Those that moved last, for one who knows of none. */
@@ -58,11 +64,16 @@ export function createMovedConversations(clock: Clock): MovedConversations {
       moved.delete(conversation);
       return null;
     },
-    served(conversation, healthKey, isFirst) {
-      if (!isFirst) {
-        put(conversation, healthKey);
-        note(conversation, healthKey);
-      } else if (moved.delete(conversation)) note(conversation, null);
+    served(conversation, healthKey, route) {
+      if (route === "first") {
+        if (moved.delete(conversation)) note(conversation, null);
+        return;
+      }
+      const known = moved.get(conversation);
+      const isThere = known !== undefined && known.healthKey === healthKey && known.untilMs > clock.elapsedMs();
+      if (route === "other-model" && isThere) return;
+      put(conversation, healthKey);
+      note(conversation, healthKey);
     },
     news() {
       const told = [...changed];

@@ -129,9 +129,8 @@ const PAGE_CHARS_MAX = 8_000;
 function messageOf(answer: VendorAnswer, rule: AnswerRule | null): string {
   const places = rule?.messageAt === undefined ? USUAL_PLACES : [rule.messageAt, ...USUAL_PLACES];
   const found = places.map((place) => atPointer(answer.json, place)).find((value) => typeof value === "string");
-  // Only the beginning: an endless row of `<` would be looked through once for each of them.
   const words =
-    found ?? (answer.json === undefined ? answer.text.slice(0, PAGE_CHARS_MAX).replace(/<[^>]*>/g, " ") : "");
+    found ?? (answer.json === undefined ? answer.text.slice(0, PAGE_CHARS_MAX).replace(/<[^<>]*>/g, " ") : "");
   return String(words).slice(0, PAGE_CHARS_MAX).replace(/\s+/g, " ").trim() || `status ${answer.status}`;
 }
 

@@ -1,6 +1,6 @@
 // Why an exchange with a vendor came to nothing, as what is thrown.
 import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../route.ts";
+import type { AttemptFailure, FinalPart } from "../route.ts";
 
 /** A failure ends the call, unless whoever asked knows better. */
 export class VendorFailure extends Error {
@@ -19,6 +19,11 @@ export function failureOfKind(kind: FailureKind, message: string, status = 0): A
 /** The vendor's answer is none: it cannot be read, or lacks what an answer has. */
 export function malformed(message: string): AttemptFailure {
   return failureOfKind("provider_malformed", message, 200);
+}
+
+/** The vendor's answer is whole and says nothing. */
+export function emptyAnswer(message: string, answer: FinalPart): AttemptFailure {
+  return { ...failureOfKind("provider_empty", message, 200), answer };
 }
 
 /** The call has ended; nobody waits for this any more. */

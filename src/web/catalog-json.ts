@@ -1,8 +1,10 @@
 // GET /api/catalog: everything that is sold, as one JSON: services with their actions, models and tiers.
+import { allowedPricing } from "../accounts/allowed-models.ts";
 import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
+import type { Allowed } from "../plan.ts";
 import { type CatalogAction, vendorsOf } from "../run/action-catalog.ts";
-import { descriptorOf, priceCentsMax, priceCentsMin } from "../run/descriptor.ts";
+import { descriptorOf, priceCentsMax, priceCentsMin, statusOf } from "../run/descriptor.ts";
 import { requiredParams } from "../run/params-schema.ts";
 
 /** What one maker sells. */
@@ -31,19 +33,24 @@ export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceS
   });
 }
 
-function actionRow(action: CatalogAction) {
-  const { service: _, params, ...shown } = descriptorOf(action);
+function actionRow(action: CatalogAction, allows: Allowed | undefined) {
+  const { service: _, params, ...shown } = { ...descriptorOf(action), status: statusOf(action, allows) };
   const { example: __, payable_by: ___, ...row } = shown;
   const prices = { price_cents: priceCentsMax(action), price_min_cents: priceCentsMin(action) };
   return { ...row, ...prices, required_params: requiredParams(params) };
 }
 
-/** `{services, models, tiers}`; models and tiers as `GET /api/llm/v1/pricing` has them. */
-export function catalogJson(actions: readonly CatalogAction[], catalog: Catalog, audience: Audience) {
+/** `{services, models, tiers}`; models and tiers as `GET /api/llm/v1/pricing` has them. `allows`: what the key that asks may call. */
+export function catalogJson(
+  actions: readonly CatalogAction[],
+  catalog: Catalog,
+  audience: Audience & { readonly allows?: Allowed },
+) {
+  const { allows } = audience;
   const services = servicesOf(actions).map(({ actions: own, ...service }) => ({
     ...service,
-    available: own.some(({ configured }) => configured),
-    actions: own.map(actionRow),
+    available: own.some((action) => statusOf(action, allows) === "available"),
+    actions: own.map((action) => actionRow(action, allows)),
   }));
-  return { services, ...pricingAnswer(catalog, audience) };
+  return { services, ...allowedPricing(pricingAnswer(catalog, audience), allows) };
 }

@@ -1,6 +1,7 @@
 // The model tiers as people look for them: the dearest first, each with the models that it can try.
 import type { Audience, Catalog, SoldModel, Tier } from "../catalog/catalog.ts";
 import { blendOf } from "../catalog/price.ts";
+import { tierModels } from "../catalog/price-answers.ts";
 
 export interface TierShown {
   readonly tier: Tier;
@@ -11,10 +12,8 @@ export interface TierShown {
 }
 
 export function tiersShown(catalog: Catalog, audience: Audience): readonly TierShown[] {
-  const listed = new Set(catalog.models(audience).map(({ slug }) => slug));
   const shown = [...catalog.tiers.values()].map((tier) => {
-    const known = tier.models.map((slug) => catalog.model(slug, audience));
-    const models = known.filter((model) => model !== null).filter(({ slug }) => listed.has(slug));
+    const models = tierModels(tier, catalog, audience);
     return { tier, models, configured: models.filter(({ offers }) => offers.length > 0).length };
   });
   const firstPrice = ({ models: [first] }: TierShown) => (first === undefined ? 0 : blendOf(first.sale));

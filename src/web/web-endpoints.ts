@@ -31,12 +31,21 @@ export function webEndpoints(parts: WebParts): readonly Endpoint[] {
     return { ...open(path), answer: ({ request }) => answerWith(ready(EVERYBODY), request) };
   }
 
-  const asJson = oncePerDay(parts, (actions, audience: Audience) =>
-    readyAnswer(JSON.stringify(catalogJson(actions, catalog(), audience)), "application/json", BY_KEY),
+  const asJson = oncePerDay(parts, (actions, { sandbox }: Audience) =>
+    readyAnswer(JSON.stringify(catalogJson(actions, catalog(), { sandbox })), "application/json", BY_KEY),
   );
+  const actionsOf = oncePerDay(parts, (actions) => actions);
 
   return [
-    { ...open("/api/catalog"), answer: ({ request, caller }) => answerWith(asJson(seenBy(caller)), request) },
+    {
+      ...open("/api/catalog"),
+      answer({ request, caller }) {
+        const { services = null, models = null } = caller?.allows ?? {};
+        if (caller === null || (services === null && models === null))
+          return answerWith(asJson(seenBy(caller)), request);
+        return { status: 200, body: catalogJson(actionsOf(caller), catalog(), caller), headers: BY_KEY };
+      },
+    },
     { ...open("/"), answer: () => ({ status: 303, body: "", headers: { location: "/catalog" } }) },
     page("/openapi.json", (actions) =>
       readyAnswer(JSON.stringify(openApiDocument(actions, { publicUrl: publicUrl(), payTo })), "application/json"),

@@ -59,12 +59,12 @@ it("a generation costs what its answer, its transaction and the metrics say, by 
 
 it("so does a generation of a model that is sold by units", async () => {
   const { data, response } = await account.client.images
-    .generate({ model: "gpt-image-1.5", prompt: "a boat", quality: "low", size: "1024x1024" })
+    .generate({ model: "gpt-image-2", prompt: "a boat", quality: "medium", size: "1024x1024" })
     .withResponse();
   const { cost } = data.usage as unknown as { cost: number };
   const { data: told } = await get(`/v1/generation?id=${response.headers.get("x-request-id")}`);
-  expect(told).toMatchObject({ model: "openai/gpt-image-1.5", api_type: "images", total_cost: cost });
-  expect(await chargedBy("openai/gpt-image-1.5")).toBeCloseTo(cost, 12);
+  expect(told).toMatchObject({ model: "openai/gpt-image-2", api_type: "images", total_cost: cost });
+  expect(await chargedBy("openai/gpt-image-2")).toBeCloseTo(cost, 12);
 });
 
 it("a stream that asks for usage in OpenRouter's way says what it cost", async () => {

@@ -28,7 +28,14 @@ test("an account sees what its keys have spent, exactly, and not what it cost us
   expect(next_cursor).toBeNull();
   expect(rows).toHaveLength(3);
   expect(rows).toContainEqual({
-    ...{ key_id: agent.id, day: "2026-05-07", calls: 1, charged_nano_usd: 40_000_000, charged_usd: "0.04" },
+    ...{
+      key_id: agent.id,
+      key_label: "robot",
+      day: "2026-05-07",
+      calls: 1,
+      charged_nano_usd: 40_000_000,
+      charged_usd: "0.04",
+    },
     ...{ input_tokens: 12, output_tokens: 5 },
   });
   expect((await usage(account.key, "by=model&from=2026-05-06&to=2026-05-06")).usage).toEqual([
@@ -57,12 +64,23 @@ test("the operator sees all accounts, what it cost us, and what was credited", a
   const { body } = await gate.admin("GET", `/admin/v1/usage?by=account,provider&account=${account.id}`);
   expect(body.usage).toEqual([
     {
-      ...{ account_id: account.id, provider: "acme", calls: 3, charged_nano_usd: 70_000_000, charged_usd: "0.07" },
+      ...{ account_id: account.id, account_name: "Ada", provider: "acme" },
+      ...{ calls: 3, charged_nano_usd: 70_000_000, charged_usd: "0.07" },
       ...{ input_tokens: 36, output_tokens: 15, upstream_nano_usd: 3, absorbed_nano_usd: 0 },
     },
   ]);
   const credited = await gate.admin("GET", `/admin/v1/usage?by=account&status=credited&account=${account.id}`);
   expect(credited.body.usage).toMatchObject([{ account_id: account.id, calls: 1, credited_usd: "10" }]);
+});
+
+test("names and labels stand beside ids, whoever reads", async () => {
+  const names = { account_id: account.id, account_name: "Ada", key_id: agent.id, key_label: "robot" };
+  const { body } = await gate.admin("GET", "/admin/v1/usage?by=key");
+  expect(body.usage).toContainEqual(expect.objectContaining(names));
+  const found = await gate.admin("GET", "/admin/v1/transactions?limit=1");
+  expect(found.body.transactions).toMatchObject([names]);
+  const csv = await gate.admin("GET", "/admin/v1/transactions?limit=1&format=csv");
+  expect(csv.body).toContain(`${account.id},Ada,${agent.id},robot`);
 });
 
 test("pages follow their cursors, as JSON and as CSV", async () => {
@@ -103,4 +121,19 @@ test.each([
 ])("what cannot be read is refused by its name: %s", async (query, param) => {
   const { status, body } = await gate.admin("GET", `/admin/v1/usage?${query}`);
   expect([status, body.param]).toEqual([400, param]);
+});
+
+test("the play money of a sandbox account is in no sum of the operator's unless it is asked for", async () => {
+  const total = async (query: string) => (await gate.admin("GET", `/admin/v1/usage?by=account${query}`)).body.usage;
+  const before = await total("");
+  const { body: play } = await gate.admin("POST", "/admin/v1/accounts", { name: "Play", kind: "sandbox" });
+  const keys = (await gate.call(play.api_key, "GET", "/api/v1/agents")).body.agents;
+  await gate.charge(play.account_id, keys[0].id, 7);
+  expect(await total("")).toEqual(before);
+  const own = { account_id: play.account_id, calls: 1, charged_usd: "0.07" };
+  expect(await total("&sandbox=1")).toMatchObject([own]);
+  expect(await total(`&account=${play.account_id}`)).toMatchObject([own]);
+  expect((await gate.call(play.api_key, "GET", "/api/v1/usage")).body.usage).toMatchObject([{ calls: 1 }]);
+  const { status, body } = await gate.admin("GET", "/admin/v1/usage?sandbox=yes");
+  expect([status, body.param]).toEqual([400, "sandbox"]);
 });

@@ -266,11 +266,9 @@ describe("E2B's specification", () => {
   const seconds = { type: "integer", minimum: 0 };
   const told: readonly [operation: RegExp, query: object, body: object | null][] = [
     [
-      /^POST \/sandboxes$/,
+      /^POST \/v2\/sandboxes$/,
       closed({}),
-      closed({ templateID: text, timeout: seconds, metadata: texts, envVars: texts, secure: { type: "boolean" } }, [
-        "templateID",
-      ]),
+      closed({ templateID: text, timeout: seconds, metadata: texts, envVars: texts }, ["templateID"]),
     ],
     [/^POST \/sandboxes\/[^/]+\/timeout$/, closed({}), closed({ timeout: seconds }, ["timeout"])],
     [/^GET \/sandboxes\/[^/]+$/, closed({}), null],
@@ -425,19 +423,19 @@ describe("a vendor refuses", () => {
     [
       "e2b",
       "a field that it does not know",
-      { path: "/sandboxes", method: "POST", body: '{"templateID":"base","timeout":600,"size":"2"}' },
+      { path: "/v2/sandboxes", method: "POST", body: '{"templateID":"base","timeout":600,"size":"2"}' },
       400,
     ],
     [
       "e2b",
       "a time in milliseconds",
-      { path: "/sandboxes", method: "POST", body: '{"templateID":"base","timeout":600000}' },
+      { path: "/v2/sandboxes", method: "POST", body: '{"templateID":"base","timeout":600000}' },
       400,
     ],
     [
       "e2b",
       "a template that there is none of",
-      { path: "/sandboxes", method: "POST", body: '{"templateID":"mine","timeout":600}' },
+      { path: "/v2/sandboxes", method: "POST", body: '{"templateID":"mine","timeout":600}' },
       404,
     ],
     ["e2b", "a machine that there is none of", { path: "/sandboxes/nobody" }, 404],

@@ -61,7 +61,18 @@ describe("search", () => {
 
   it("says what the vendor has renamed: research papers, and keyword search", () => {
     const { body } = exa.send("search", { query: "q", category: "research", type: "keyword" });
-    expect(body).toMatchObject({ category: "research paper", type: "auto" });
+    expect(body).toMatchObject({ category: "publication", type: "auto" });
+    expect(exa.send("search", { query: "q", category: "research paper" }).body).toMatchObject({
+      category: "publication",
+    });
+  });
+
+  it("looks for code where it is, because the vendor has no kind for it any more", () => {
+    const { body } = exa.send("search", { query: "q", category: "github" });
+    expect(body).toMatchObject({ includeDomains: ["github.com"] });
+    expect(body).not.toHaveProperty("category");
+    const own = exa.send("search", { query: "q", category: "github", include_domains: ["gitlab.com"] });
+    expect(own.body).toMatchObject({ includeDomains: ["gitlab.com"] });
   });
 
   it.each(["auto", "neural", "keyword", "deep-lite", "deep", "deep-reasoning"])("takes type %s", (type) => {

@@ -1,17 +1,18 @@
 // A model ends on a day: it leaves the lists a month before, says so while it is served, and is refused after, with its successor.
 import { describe, expect, it } from "vitest";
-import type { ModelSpec } from "../../src/catalog/adapter.ts";
+import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { findEither, findModel } from "../../src/catalog/find-model.ts";
+import { findUnitModel } from "../../src/catalog/find-unit-model.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
-/** The day on which the shipped tiers were last looked at. CI says when that is long ago. */
-const LOOKED_AT = "2026-11-22";
-const MONTHS_MIN = 6;
+/** The day on which the shipped tiers were last looked at, and for how long after it all of their models must live. */
+const LOOKED_AT = "2026-11-23";
+const DAYS_MIN = 90;
 
 const ending = (on: string, more: Partial<ModelSpec> = {}): ModelSpec => ({
   ...priced("1", "2"),
@@ -107,20 +108,61 @@ describe("a model with an end", () => {
   });
 });
 
+describe("a model that is sold by units", () => {
+  const paints = {
+    kind: "images",
+    dialect: "openai-images",
+    prices: [{ since: "2026-01-01", imageOut: "8" }],
+  } as const;
+  const painters = (successor: string, own: ModelEnd = { on: "2026-12-11", successor }) =>
+    vendor({}, { maker: "lab", unitModels: { old: { ...paints, retires: own }, fresh: paints } });
+  const paintersOn = (day: string) =>
+    catalogOf(
+      { adapters: { lab: painters("lab/fresh") } },
+      { env: ENV, clock: manualClock(Date.parse(`${day}T23:59:59Z`)) },
+    );
+  const listed = (day: string) => modelsAnswer(paintersOn(day), LIVE).data.map(({ id }) => id);
+
+  it("leaves the lists a month before its end, and is served until the day itself", () => {
+    expect(listed("2026-11-10")).toContain("lab/old");
+    expect(listed("2026-11-11")).not.toContain("lab/old");
+    expect(pricingAnswer(paintersOn("2026-11-11"), LIVE).unit_models.map(({ model }) => model)).toEqual(["lab/fresh"]);
+    expect(findUnitModel("images", "old", paintersOn("2026-12-10"), LIVE)).toMatchObject({ slug: "lab/old" });
+    expect(modelAnswer(paintersOn("2026-12-10"), "old", LIVE)).toMatchObject({
+      expiration_date: "2026-12-11",
+      successor: "lab/fresh",
+    });
+  });
+
+  it.each(["lab/old", "old"])("is refused after it as %s, with its successor", (name) => {
+    const error = findUnitModel("images", name, paintersOn("2026-12-11"), LIVE);
+    expect(error).toMatchObject({
+      code: "gone",
+      message: "lab/old was retired on 2026-12-11. Ask for lab/fresh instead.",
+    });
+  });
+
+  it("needs a successor of its kind that is sold, and for longer", () => {
+    const made = (lab: ReturnType<typeof vendor>) => () => catalogOf({ adapters: { lab } });
+    expect(made(painters("lab/fresh"))).not.toThrow();
+    expect(made(painters("lab/none"))).toThrow(/unitModels.old.retires names lab\/none, which nobody sells longer/);
+    expect(made(painters("lab/old"))).toThrow(/nobody sells longer/);
+  });
+});
+
 describe("the shipped tiers", () => {
-  it("hold only what lives for six months from the day they were looked at, and no preview", async () => {
+  it("hold only what lives for ninety days from the day they were looked at, and no preview", async () => {
     const clock = manualClock(Date.parse(`${LOOKED_AT}T12:00:00Z`));
     const options = { env: {}, clock, sandboxOrigin: "http://sandbox.test", contact: null, overlayDir: null };
     const catalog = await loadCatalog({ ...options, markupPercent: 0, allowLoss: false });
-    const end = new Date(LOOKED_AT);
-    end.setUTCMonth(end.getUTCMonth() + MONTHS_MIN);
-    const day = end.toISOString().slice(0, 10);
+    const day = new Date(Date.parse(LOOKED_AT) + DAYS_MIN * 86_400_000).toISOString().slice(0, 10);
     const short = [...catalog.tiers.values()].flatMap(({ id, models }) =>
       models
         .map((slug) => ({ slug, model: catalog.model(slug, PLAY) }))
         .filter(({ slug, model }) => {
-          const ends = model?.retires?.on ?? "9999";
-          return !slug.endsWith("/*") && (model === null || ends < day || slug.includes("preview"));
+          const ends = model?.offers.map(({ spec }) => spec.retires?.on ?? "9999") ?? [];
+          const isShort = model === null || ends.some((on) => on < day) || slug.includes("preview");
+          return !slug.endsWith("/*") && isShort;
         })
         .map(({ slug }) => `${id}: ${slug}`),
     );

@@ -1,8 +1,9 @@
 // What images, sound and completions cost us is held against a list that others keep, as far as it has them.
-import { findProvider, type ModelInfo } from "@pydantic/genai-prices";
 import { expect, it } from "vitest";
 import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import { priceOn } from "../../src/catalog/price.ts";
+import { hasEnded } from "../../src/catalog/retirement.ts";
+import { PRICE_LIST } from "../support/price-list.ts";
 
 /** CI says when the catalog is old; `CATALOG_DAY` plays another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
@@ -10,7 +11,7 @@ const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 /** Prices that begin on a day. */
 interface Conditional {
   readonly constraint?: { readonly start_date?: string };
-  readonly prices: ModelInfo["prices"];
+  readonly prices: Readonly<Record<string, number>>;
 }
 
 /** What the list calls a unit of ours; where it has no rate of its own, that of texts counts. */
@@ -30,12 +31,13 @@ it.each(UNIT_VENDORS)("%s: what is sold by units has the prices of the list, as 
   const spec = (
     (await import(`../../adapters/${vendor === "google" ? "gemini" : vendor}.ts`)) as { default: AdapterSpec }
   ).default;
-  const list = findProvider({ providerId: vendor })?.models ?? [];
+  const list = PRICE_LIST.providers.find(({ id }) => id === vendor)?.models ?? [];
   const wrong: string[] = [];
   let compared = 0;
-  for (const [id, { prices }] of Object.entries(spec.unitModels ?? {})) {
+  for (const [id, { prices, retires }] of Object.entries(spec.unitModels ?? {})) {
     const found = list.find((one) => one.id === id);
     if (found === undefined) continue;
+    if (hasEnded(retires, TODAY)) continue;
     if (found.deprecated === true) wrong.push(`${vendor}/${id} is no more`);
     const known = (Array.isArray(found.prices) ? found.prices : [{ prices: found.prices }]) as readonly Conditional[];
     const begun = known.filter(({ constraint }) => (constraint?.start_date ?? "") <= TODAY);

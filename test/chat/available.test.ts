@@ -103,6 +103,69 @@ describe("a request to a page that needs no key", () => {
   });
 });
 
+describe("what a model takes", () => {
+  interface Facts {
+    readonly id: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly architecture: { modality: string; input_modalities: string[]; output_modalities: string[] };
+    readonly supported_parameters: string[];
+  }
+  const factsOf = async (id: string) => {
+    const rows = (await get<{ data: Facts[] }>("/api/llm/v1/models", sandboxKey)).data;
+    const found = rows.find((row) => row.id === id);
+    if (found === undefined) throw new Error(`no ${id}`);
+    return found;
+  };
+
+  it("is listed for every row, in the words of other lists", async () => {
+    for (const row of (await get<{ data: Facts[] }>("/api/llm/v1/models")).data) {
+      expect(row, row.id).toMatchObject({
+        name: expect.stringContaining(": "),
+        architecture: { input_modalities: expect.any(Array), output_modalities: [expect.any(String)] },
+        supported_parameters: expect.any(Array),
+      });
+    }
+  });
+
+  it("follows from the wires of those who sell it", async () => {
+    const opus = await factsOf("anthropic/claude-haiku-4.5");
+    expect(opus.architecture.input_modalities).toContain("image");
+    expect(opus.supported_parameters).toEqual(expect.arrayContaining(["tools", "max_tokens", "reasoning"]));
+    const nano = await factsOf("openai/gpt-5.4-nano");
+    expect(nano.architecture).toMatchObject({
+      output_modalities: ["text"],
+      modality: expect.stringMatching(/^text\+.*->text$/),
+    });
+    expect((await factsOf("openai/gpt-5.6-terra")).supported_parameters).not.toContain("temperature");
+    expect((await factsOf("openai/text-embedding-3-small")).architecture.output_modalities).toEqual(["embeddings"]);
+    expect((await factsOf("openai/whisper-1")).architecture).toMatchObject({ modality: "audio->text" });
+    const cheap = await factsOf("core/cheap");
+    expect(cheap.supported_parameters).toContain("max_tokens");
+    expect(cheap.architecture.input_modalities).toContain("text");
+  });
+
+  it("is said where it does not take a kind of content, with who does", async () => {
+    const rows = (await get<{ data: Facts[] }>("/api/llm/v1/models", sandboxKey)).data;
+    const blind = rows.find(({ kind, architecture }) => kind === "chat" && architecture.modality === "text->text");
+    const url = "data:image/png;base64,iVBORw0KGgo=";
+    const content = [
+      { type: "text", text: "What is shown?" },
+      { type: "image_url", image_url: { url } },
+    ];
+    const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${sandboxKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: blind?.id, messages: [{ role: "user", content }] }),
+    });
+    const { error } = (await response.json()) as { error: { message: string; param: string } };
+    expect([response.status, error.param]).toEqual([400, "messages"]);
+    const said = /does not take content of kind image in messages\. Who takes it: ([^,]*[^,.])/.exec(error.message);
+    const named = said?.[1] ?? error.message;
+    if (!named.startsWith("core/")) expect((await factsOf(named)).architecture.input_modalities).toContain("image");
+  });
+});
+
 describe("tiers", () => {
   it("are listed as models, cheapest first, with what they try and the price of the dearest of it", async () => {
     const rows = await models(sandboxKey);

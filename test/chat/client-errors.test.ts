@@ -138,8 +138,8 @@ const REFUSED: readonly Expected[] = [
   {
     what: "a vendor that limits us",
     body: { model: "sandbox/429-after-30" },
-    type: OpenAI.InternalServerError,
-    status: 502,
+    type: OpenAI.RateLimitError,
+    status: 429,
     code: "upstream_error",
   },
 ];

@@ -10,7 +10,7 @@ import { expectOwnSum, type GatewayUsage, postingOf } from "./own-sums.ts";
 /** Served over the wire that has thinking blocks, no JSON mode and one answer to a request. */
 
 /** Those that charge for reasoning which they do not show. */
-const HIDES_REASONING = /^(openai\/gpt-5|google\/)/;
+const HIDES_REASONING = /^(openai\/gpt-[56]|google\/)/;
 
 /** One pixel. */
 const IMAGE =

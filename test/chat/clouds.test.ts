@@ -192,7 +192,7 @@ it.each([
   [
     "bedrock-anthropic",
     "anthropic/claude-opus-4.8",
-    /\/model\/global.anthropic.claude-opus-4-8-v1%3A0\/invoke(-with-response-stream)?$/,
+    /\/model\/global.anthropic.claude-opus-4-8\/invoke(-with-response-stream)?$/,
     { model: undefined, stream: undefined, anthropic_version: "bedrock-2023-05-31" },
   ],
   ["bedrock", "amazon/nova-pro-v1", /\/model\/amazon.nova-pro-v1%3A0\/converse(-stream)?$/, { model: undefined }],

@@ -205,14 +205,9 @@ it.each([
   ["cohere", "/chat/completions", /'strict'/, { messages: [], tools: [{ function: { name: "f", strict: true } }] }],
   [
     "perplexity",
-    "/chat/completions",
-    /should be alternating/,
-    {
-      messages: [
-        { role: "user", content: "x" },
-        { role: "user", content: "y" },
-      ],
-    },
+    "/agent",
+    /is no message/,
+    { input: [{ role: "user", content: [{ type: "input_text", text: "x" }] }] },
   ],
 ])("%s at %s refuses what was sent to it before: %s", (vendor, path, reason, body) => {
   const refusal = STRICT_CLOUDS[vendor]?.(body, new URL(`http://x${path}`));

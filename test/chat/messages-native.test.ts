@@ -1,4 +1,5 @@
 // The messages wire over a vendor that speaks it too: the caller's bytes go out, the vendor's come back, and what cannot be sold is refused.
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { callMessages, type MessageSeen } from "../support/messages-call.ts";
@@ -98,7 +99,7 @@ describe("what goes out", () => {
     const kept = `"messages":${conversation},"new_field": {"x" : [1.50]},"system":[{"type":"text","text":"x-acme-billing-header: a=1"}],"metadata":{"user_id":"u"}`;
     const sent = `{ "model":"${MODEL}", "max_cost_cents":500,\n"max_tokens":900000,${kept}, "temperature":1}`;
     const seen = await ask(sent, {
-      "anthropic-beta": "one-2026-01-01,two-2026-02-02",
+      "anthropic-beta": "effort-2025-11-24, interleaved-thinking-2025-05-14",
       "anthropic-version": "2026-10-21",
     });
     expect(seen.status, JSON.stringify(seen.message)).toBe(200);
@@ -106,10 +107,35 @@ describe("what goes out", () => {
     expect(asked?.url).toBe("/anthropic/v1/messages");
     // Of this model's own: it does not let itself be told how to sample.
     expect(asked?.text).toBe(`{"model":"claude-opus-5","max_tokens":128000,${kept}}`);
-    expect(asked?.headers["anthropic-beta"]).toBe("one-2026-01-01,two-2026-02-02");
+    expect(asked?.headers["anthropic-beta"]).toBe("effort-2025-11-24,interleaved-thinking-2025-05-14");
     expect(asked?.headers["anthropic-version"]).toBe("2026-10-21");
     expect(asked?.headers["x-api-key"]).toBe("key-of-anthropic");
     expect(asked?.headers.authorization).toBeUndefined();
+  });
+
+  it("leaves out betas that nobody knows, and what may have come with them, and names both", async () => {
+    vendor.answers({ body: WHOLE });
+    const strange = Array.from({ length: 40 }, (_, at) => `shiny-${at}-2027-01-01`);
+    const seen = await ask(
+      { ...HELLO, shiny: { bright: true } },
+      { "anthropic-beta": ["effort-2025-11-24", ...strange, "effort-2025-11-24"].join(",") },
+    );
+    expect(seen.status, JSON.stringify(seen.message)).toBe(200);
+    expect(vendor.asked[0]?.headers["anthropic-beta"]).toBe("effort-2025-11-24");
+    expect(vendor.asked[0]?.body).not.toHaveProperty("shiny");
+    const told = (seen.headers.get("x-tollgate-dropped") ?? "").split(",");
+    expect(told.slice(0, 20)).toEqual(strange.slice(0, 20).map((word) => `anthropic-beta:${word}`));
+    expect(told.slice(20)).toEqual(["+21 more"]);
+  });
+
+  it("passes the betas that the agent sends today", async () => {
+    vendor.answers({ body: WHOLE });
+    const { headers } = JSON.parse(readFileSync("test/fixtures/claude-code/turn-1.json", "utf8")) as {
+      headers: Record<string, string>;
+    };
+    const seen = await ask(HELLO, { "anthropic-beta": headers["anthropic-beta"] ?? "" });
+    expect(vendor.asked[0]?.headers["anthropic-beta"]).toBe(headers["anthropic-beta"]);
+    expect(seen.headers.get("x-tollgate-dropped")).toBeNull();
   });
 
   it("keeps a budget for thinking below the bound on output", async () => {
@@ -326,7 +352,7 @@ describe("what is not sold", () => {
   });
 
   it("betas that cost, in words by which clients leave them out", async () => {
-    const seen = await ask(HELLO, { "anthropic-beta": "one-2026-01-01, context-1m-2025-08-07" });
+    const seen = await ask(HELLO, { "anthropic-beta": "effort-2025-11-24, context-1m-2025-08-07" });
     const message = "capability_rejected: beta_header:context-1m-2025-08-07";
     expect(seen.message).toMatchObject({ error: { type: "invalid_request_error", message } });
     expect([seen.status, vendor.asked.length]).toEqual([400, 0]);

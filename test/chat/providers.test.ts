@@ -138,19 +138,27 @@ describe("rows of the table of providers", () => {
   });
 });
 
-describe("a model whose calls cost a fee beside their tokens", () => {
-  it("is held and charged with it, and asked for the smallest", async () => {
+describe("a model that searches, for a fee beside its tokens", () => {
+  it("is held and charged with the fee, holds what it may find, and is told to search once", async () => {
     await withGateway(configured("perplexity"), async (gateway) => {
       const { client } = await gateway.account({ kind: "personal", creditCents: 1 });
       const body = { model: "perplexity/sonar", messages: HELLO, max_tokens: 100 };
       const { usage } = await client.chat.completions.create(body);
       const { prompt_tokens, completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
-      expect(Math.round(cost * 1e9)).toBe(5_000_000 + (prompt_tokens + completion_tokens) * 1_000);
-      expect(vendor.arrivals[0]?.body.web_search_options).toEqual({ search_context_size: "low" });
-      // Half a cent is left, which its tokens alone would not have used up.
+      expect(Math.round(cost * 1e9)).toBe(2_500_000 + prompt_tokens * 250 + completion_tokens * 2_500);
+      expect(vendor.arrivals[0]?.path).toBe("/perplexity/v1/agent");
+      expect(vendor.arrivals[0]?.body).toMatchObject({
+        model: "perplexity/sonar",
+        input: [{ type: "message", role: "user", content: HELLO[0]?.content }],
+        tools: [{ type: "web_search", search_context_size: "low", max_tokens: 8_000 }],
+        tool_choice: "required",
+        max_steps: 1,
+      });
+      // Three quarters of a cent are left: enough for a fee and the tokens of such an answer, but not twice, with what it may find.
+      await client.chat.completions.create(body);
       await expect(client.chat.completions.create(body)).rejects.toMatchObject({ status: 402 });
       const sonar = (await client.models.retrieve("perplexity/sonar")) as unknown as { pricing: { request: string } };
-      expect(sonar.pricing.request).toBe("0.005");
+      expect(sonar.pricing.request).toBe("0.0025");
     });
   });
 });
@@ -287,17 +295,17 @@ describe("with every vendor configured", () => {
         return { model: answer.model, cost, tried: attempts.map(({ provider, model }) => `${provider} ${model}`) };
       };
       const first = await ask();
-      expect(first).toMatchObject({ model: "openai/gpt-5.4-mini", tried: ["openai openai/gpt-5.4-mini"] });
+      expect(first).toMatchObject({ model: "openai/gpt-6.1-terra", tried: ["openai openai/gpt-6.1-terra"] });
       vendor.refuse("key-of-openai", 503);
       const second = await ask();
       expect(second).toEqual({
-        model: "openai/gpt-5.4-mini",
+        model: "openai/gpt-6.1-terra",
         cost: first.cost,
-        tried: ["openai openai/gpt-5.4-mini", "openrouter openai/gpt-5.4-mini"],
+        tried: ["openai openai/gpt-6.1-terra", "openrouter openai/gpt-6.1-terra"],
       });
       vendor.refuse("key-of-openrouter", 402);
       const third = await ask();
-      expect(third.model).toBe("google/gemini-3.6-flash");
+      expect(third.model).toBe("google/gemini-3.8-flash");
       expect(third.tried).toHaveLength(3);
     });
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
 
-const MODEL = "moonshotai/kimi-k2.6";
+const MODEL = "moonshotai/kimi-k3";
 const SELLERS = ["moonshot", "avian"];
 
 let vendor: RecordingVendor;
@@ -70,20 +70,20 @@ it("a conversation goes on where it was served last, and others do not follow it
   vendor.refuse(`key-of-${first}`, 422);
   expect((await ask("the one that moves")).provider).toBe(other);
   vendor.forget();
-  const again = await ask("the one that moves");
+  // A later turn begins as the first one did.
+  const later = (begin: string) => ({
+    messages: [...words(begin), { role: "assistant" as const, content: "So it is." }, ...words("and?")],
+  });
+  const again = await ask("", later("the one that moves"));
   expect(again.provider).toBe(other);
   expect(again.routes).toContain(`1 ${other}/`);
   expect(again.routes).toContain("the conversation was served there");
-  expect((await ask("another one altogether")).provider).toBe(first);
-  // A later turn begins as the first one did.
-  const messages = [
-    ...words("the one that moves"),
-    { role: "assistant" as const, content: "So it is." },
-    ...words("and?"),
-  ];
-  expect((await ask("", { messages })).provider).toBe(other);
+  expect((await ask("", later("another one altogether"))).provider).toBe(first);
+  // The same prompt by itself is no turn of that conversation, and takes it nowhere else.
+  expect((await ask("the one that moves")).provider).toBe(first);
+  expect((await ask("", later("the one that moves"))).provider).toBe(other);
   // Whoever says the order himself has it.
-  expect((await ask("the one that moves", { provider: { order: [first] } })).provider).toBe(first);
+  expect((await ask("", { ...later("the one that moves"), provider: { order: [first] } })).provider).toBe(first);
 });
 
 it("a session that its client names is one conversation, whatever is said in it, and of one account alone", async () => {
@@ -119,7 +119,7 @@ it("deployments of one model share its calls by weight, a conversation always at
 
 it("a trace says of every route why it was tried when it was, or was not", async () => {
   const { routes } = await ask("only one", { provider: { only: ["avian"] } });
-  expect(routes).toMatch(/^1 avian\/moonshotai\/kimi-k2.6; - moonshot\/kimi-k2.6 left out by provider$/);
+  expect(routes).toMatch(/^1 avian\/moonshotai\/kimi-k3; - moonshot\/kimi-k3 left out by provider$/);
   const body = { model: MODEL, messages: words("no trace") };
   const { response } = await client.chat.completions.create(body).withResponse();
   expect(response.headers.get("x-tollgate-routes")).toBeNull();

@@ -1,13 +1,17 @@
 // Sound in and out, and files in forms, by way of the official client: what is told, held and charged, and what a broken form gets.
+import { fileURLToPath } from "node:url";
 import { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+/** Models of images that no vendor ends. */
+const OVERLAY_DIR = fileURLToPath(new URL("../fixtures/images-overlay", import.meta.url));
 
 let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
+  gateway = await startTestGateway({ OVERLAY_DIR });
   account = await gateway.account({ creditCents: 10_000 });
 });
 
@@ -272,7 +276,7 @@ describe("image edits", () => {
   it("are charged for the pictures that went in as well", async () => {
     const { data, response } = await account.client.images
       .edit({
-        model: "gpt-image-1.5",
+        model: "easel/gpt-image-by-token",
         image: [await picture(), await picture("two.png")],
         prompt: "add a boat",
         quality: "low",
@@ -287,7 +291,7 @@ describe("image edits", () => {
   });
 
   it("are of models that edit", async () => {
-    const asked = account.client.images.edit({ model: "dall-e-2", image: await picture(), prompt: "x" });
+    const asked = account.client.images.edit({ model: "easel/dall-e-2", image: await picture(), prompt: "x" });
     await expect(asked).rejects.toMatchObject({ status: 400, param: "model" });
   });
 });

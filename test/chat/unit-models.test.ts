@@ -1,12 +1,16 @@
 // Models that are sold by units, by way of the official client: what they answer, what is held, and what the ledger shows.
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+/** Models of images that no vendor ends. */
+const OVERLAY_DIR = fileURLToPath(new URL("../fixtures/images-overlay", import.meta.url));
 
 let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
+  gateway = await startTestGateway({ OVERLAY_DIR });
   account = await gateway.account({ creditCents: 10_000 });
 });
 
@@ -150,7 +154,7 @@ describe("images", () => {
 
   it("of tokens cost what the vendor counted, and are held for the dearest that they can be", async () => {
     const { data, response } = await account.client.images
-      .generate({ model: "gpt-image-1.5", prompt, n: 2, size: "1024x1536", quality: "low" })
+      .generate({ model: "easel/gpt-image-by-token", prompt, n: 2, size: "1024x1536", quality: "low" })
       .withResponse();
     expect(data.data?.map(({ b64_json }) => typeof b64_json)).toEqual(["string", "string"]);
     // 8 tokens of text at 5 USD a million, and twice 408 of image at 32.
@@ -162,20 +166,20 @@ describe("images", () => {
       usage: { input_tokens: 8, output_tokens: 816 },
     });
     expect(await gateway.record(requestId)).toMatchObject({ held_nano_usd: prompt.length * 5_000 + 816 * 32_000 });
-    const auto = await account.client.images.generate({ model: "gpt-image-1.5", prompt }).withResponse();
+    const auto = await account.client.images.generate({ model: "easel/gpt-image-by-token", prompt }).withResponse();
     const held = await gateway.record(auto.response.headers.get("x-request-id"));
     expect(held).toMatchObject({ held_nano_usd: prompt.length * 5_000 + 6_240 * 32_000 });
   });
 
   it("by the piece cost what size and quality are listed at", async () => {
     const { data, response } = await account.client.images
-      .generate({ model: "dall-e-3", prompt, size: "1792x1024", quality: "hd", response_format: "b64_json" })
+      .generate({ model: "easel/dall-e-3", prompt, size: "1792x1024", quality: "hd", response_format: "b64_json" })
       .withResponse();
     expect(data.data).toHaveLength(1);
     const found = await transactionOf(response.headers.get("x-request-id"));
     expect(found).toMatchObject({ charged_nano_usd: 120_000_000 });
     const many = await account.client.images
-      .generate({ model: "dall-e-2", prompt, n: 3, size: "256x256" })
+      .generate({ model: "easel/dall-e-2", prompt, n: 3, size: "256x256" })
       .withResponse();
     expect(many.data.data?.map(({ url }) => typeof url)).toEqual(["string", "string", "string"]);
     expect(await transactionOf(many.response.headers.get("x-request-id"))).toMatchObject({
@@ -185,12 +189,12 @@ describe("images", () => {
 
   it("of a model that talks are parts of what it says", async () => {
     const { data, response } = await account.client.images
-      .generate({ model: "google/gemini-2.5-flash-image", prompt, size: "1536x1024" })
+      .generate({ model: "google/gemini-3.1-flash-lite-image", prompt, size: "1536x1024" })
       .withResponse();
     expect(data.data?.[0]?.b64_json).toMatch(/^iVBOR/);
     const tokens = data.usage?.input_tokens ?? 0;
     expect(await transactionOf(response.headers.get("x-request-id"))).toMatchObject({
-      charged_nano_usd: Math.ceil(tokens * 300 + 64 * 2_500 + 1_290 * 30_000),
+      charged_nano_usd: Math.ceil(tokens * 250 + 64 * 1_500 + 1_290 * 30_000),
     });
   });
 
@@ -207,7 +211,7 @@ describe("images", () => {
   it("come in events, whose last says what they cost", async () => {
     const { data: stream, response } = await account.client.images
       .generate({
-        model: "gpt-image-1-mini",
+        model: "easel/gpt-image-by-token",
         prompt,
         size: "1024x1024",
         quality: "low",
@@ -222,27 +226,27 @@ describe("images", () => {
       "image_generation.partial_image",
       "image_generation.completed",
     ]);
-    const nano = 8 * 2_000 + 472 * 8_000;
+    const nano = 8 * 5_000 + 472 * 32_000;
     expect(events.at(-1)?.usage).toMatchObject({ output_tokens: 472, cost: nano / 1e9 });
     expect(await transactionOf(response.headers.get("x-request-id"))).toMatchObject({ charged_nano_usd: nano });
   });
 
   it.each([
     [{ model: "gpt-image-2", size: "3840x2160" }, "size"],
-    [{ model: "gpt-image-1.5", quality: "hd" }, "quality"],
-    [{ model: "dall-e-3", n: 2 }, "n"],
-    [{ model: "dall-e-2", size: "1792x1024" }, "size"],
-    [{ model: "gpt-image-1.5", n: 5 }, "n"],
-    [{ model: "dall-e-2", n: 11 }, "n"],
-    [{ model: "gpt-image-1.5", response_format: "url" }, "response_format"],
-    [{ model: "gpt-image-1.5", output_format: "svg" }, "output_format"],
-    [{ model: "gpt-image-1.5", frame_count: 8 }, "frame_count"],
-    [{ model: "dall-e-3", background: "transparent" }, "background"],
-    [{ model: "google/gemini-2.5-flash-image", quality: "high" }, "quality"],
-    [{ model: "google/gemini-2.5-flash-image", n: 2 }, "n"],
+    [{ model: "easel/gpt-image-by-token", quality: "hd" }, "quality"],
+    [{ model: "easel/dall-e-3", n: 2 }, "n"],
+    [{ model: "easel/dall-e-2", size: "1792x1024" }, "size"],
+    [{ model: "easel/gpt-image-by-token", n: 5 }, "n"],
+    [{ model: "easel/dall-e-2", n: 11 }, "n"],
+    [{ model: "easel/gpt-image-by-token", response_format: "url" }, "response_format"],
+    [{ model: "easel/gpt-image-by-token", output_format: "svg" }, "output_format"],
+    [{ model: "easel/gpt-image-by-token", frame_count: 8 }, "frame_count"],
+    [{ model: "easel/dall-e-3", background: "transparent" }, "background"],
+    [{ model: "google/gemini-3.1-flash-lite-image", quality: "high" }, "quality"],
+    [{ model: "google/gemini-3.1-flash-lite-image", n: 2 }, "n"],
     [{ model: "black-forest-labs/flux-dev", size: "9000x9000" }, "size"],
-    [{ model: "gpt-image-1.5", n: 2, stream: true }, "n"],
-    [{ model: "dall-e-3", stream: true }, "stream"],
+    [{ model: "easel/gpt-image-by-token", n: 2, stream: true }, "n"],
+    [{ model: "easel/dall-e-3", stream: true }, "stream"],
   ])("%j is refused by name, before anything is asked", async (more, param) => {
     const { response, json } = await post("/images/generations", { prompt, ...more });
     expect([response.status, json.error?.param]).toEqual([400, param]);
@@ -253,7 +257,7 @@ describe("images", () => {
 describe("completions", () => {
   it.each([
     ["mistralai/codestral-2508", 300, 900],
-    ["deepseek/deepseek-v4-flash", 440, 1_320],
+    ["deepseek/deepseek-v4-flash", 300, 1_200],
     ["qwen/qwen3.7-plus", 400, 1_600],
   ])("of %s come whole, with what they cost", async (model, inNano, outNano) => {
     const suffix = model.startsWith("qwen") ? {} : { suffix: "return sum" };

@@ -288,13 +288,18 @@ describe("the ledger", () => {
   });
 });
 
+test("the first call that a new account is told asks the cheapest tier", async () => {
+  const { out } = await tollgate("account", "create", "--name", "first", "--sandbox");
+  expect(out).toContain('"model":"core/cheap"');
+});
+
 describe("who spent what", () => {
   test("usage and transactions are told as a table, as JSON and as CSV", async () => {
     const { id } = await open("--credit-cents", "700");
     const { body } = await json("usage", "--by", "account,day", "--status", "credited", "--account", id);
     expect(body.usage).toMatchObject([{ account_id: id, credited_nano_usd: 7_000_000_000, credited_usd: "7" }]);
     const spoken = await tollgate("usage", "--by", "account", "--status", "credited", "--account", id);
-    expect(spoken.out).toMatch(new RegExp(`^ACCOUNT_ID +CALLS +CREDITED_USD.*\\n${id} +1 +7 `));
+    expect(spoken.out).toMatch(new RegExp(`^ACCOUNT_ID +ACCOUNT_NAME +CALLS +CREDITED_USD.*\\n${id} +\\S+ +1 +7 `));
     const csv = await tollgate("transactions", "--account", id, "--csv");
     expect(csv.out).toMatch(/^transaction_id,.*\r\nopen_acct_/);
     expect((await tollgate("transactions", "--limit", "1")).out.split("\n")).toHaveLength(2);

@@ -76,11 +76,11 @@ async function fill({ ledger, records }: Store): Promise<void> {
   const legs = [legOf({ vendor: "first", ok: false, reason: "timeout", upstreamNano: nano(0) }), legOf({})];
   await ledger.post(postRequest(hold("ada", "done", 2), { legs }));
   await ledger.reserve(holdRequest(hold("ada", "maybe", 2), { ...order("maybe"), effect: "write" }));
-  await ledger.void(hold("ada", "maybe", 0), "died", "unknown");
+  await ledger.void(hold("ada", "maybe", 0), "died", { keyFate: "unknown" });
   await ledger.reserve(
     holdRequest(hold("ada", "lapsed", 2), { idempotency: { key: "l", fingerprint: "f", keepMs: 0 } }),
   );
-  await ledger.void(hold("ada", "lapsed", 0), "failed", "answered");
+  await ledger.void(hold("ada", "lapsed", 0), "failed", { keyFate: "answered" });
   await records.put({ kind: "job", id: "one", payer: "acct:ada", value: "first", ttlMs: null, ifVersion: null });
   await records.put({ kind: "job", id: "one", payer: "acct:ada", value: "second", ttlMs: null, ifVersion: null });
   await records.put({ kind: "job", id: "two", payer: "acct:ada", value: '{"é":1}', ttlMs: DAY_MS, ifVersion: null });

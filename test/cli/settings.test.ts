@@ -221,6 +221,8 @@ describe("prices check", () => {
     const bad = await tollgate(["prices", "check", "--file", file]);
     expect([bad.code, bad.err]).toEqual([1, expect.stringContaining("is no list of prices")]);
     expect((await tollgate(["prices", "check", "--day", "today"])).code).toBe(2);
+    const own = await tollgate(["prices", "check", "--json", "--day", "2026-11-23"]);
+    expect([own.code, JSON.parse(own.out).compared > 200]).toEqual([0, true]);
     rmSync(folder, { recursive: true });
   });
 });

@@ -15,6 +15,7 @@ import type { Records } from "../../src/records/records.ts";
 import { type Asked, callsOf, type Work } from "../jobs/stage.ts";
 import { CENT } from "../ledger/requests.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
+import { READS_NOTHING } from "./page-reading.ts";
 
 const { compositeTiers } = await shippedCatalog({});
 const [onefind, onescrape] = ["onefind", "onescrape"].map((name) => compositeTiers.get(name));
@@ -75,16 +76,15 @@ export interface DeepKinds {
 export function deepKinds(records: Records): DeepKinds {
   const rows = createJobRows({ records, bytesMax: 64 * 1_048_576 });
   const places = new RowPlaces(256);
-  const extractor = { extract: async () => null, close: async () => {} };
   const parts = {
     clock: systemClock,
     ladder: () => ladder,
     mayUsePort: () => true,
-    extractor,
+    reading: () => READS_NOTHING,
     readsDirectly: false,
     rungParts: (_: unknown, of: PageLadderSpec, calls: Pick<InnerCalls, "call">) => ({
       direct: null,
-      extractor,
+      reading: READS_NOTHING,
       ladder: of,
       isServed: (action: string) => SERVED.has(action),
       call: (wanted: WantedCall) => calls.call(wanted),

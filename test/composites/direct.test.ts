@@ -8,6 +8,7 @@ import { createHostPace } from "../../src/composites/pages/host-pace.ts";
 import { matchesGlob, pagesOfSite } from "../../src/composites/pages/site-map.ts";
 import { readableChars } from "../../src/composites/pages/yield.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { READS_HERE } from "./page-reading.ts";
 
 const never = new AbortController().signal;
 
@@ -45,7 +46,7 @@ describe("our own fetch", () => {
     let robots: { status: number; text: string } | null = { status: 200, text: "User-agent: Tollgate\nDisallow: /no" };
     const { open, asked } = internet(({ pathname }) => (pathname === "/robots.txt" ? robots : { text: "hi" }));
     const direct = directOf(open, clock);
-    const fetched = async (path: string) => (await direct.fetch(`https://a.example${path}`, never)).kind;
+    const fetched = async (path: string) => (await direct.fetch(`https://a.example${path}`, READS_HERE, never)).kind;
     expect([await fetched("/yes"), await fetched("/no/x")]).toEqual(["answer", "skipped"]);
     robots = { status: 503, text: "" };
     clock.advance(3_600_001);
@@ -61,17 +62,17 @@ describe("our own fetch", () => {
     const slow = `User-agent: *\n${`Disallow: /${"*a".repeat(1_000)}b\n`.repeat(250)}`;
     const { open, asked } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? slow : "hi" }));
     const beganMs = performance.now();
-    const answer = await directOf(open).fetch(`https://a.example/${"a".repeat(2_000)}`, never);
+    const answer = await directOf(open).fetch(`https://a.example/${"a".repeat(2_000)}`, READS_HERE, never);
     expect(answer).toEqual({ kind: "skipped", why: "robots" });
     expect(asked).toEqual(["https://a.example/robots.txt"]);
     expect(performance.now() - beganMs).toBeLessThan(1_000);
   });
 
   it("keeps so much of robots.txt files and no more, however many hosts somebody has", async () => {
-    const long = `User-agent: Other\n${"# nothing for us\n".repeat(30_000)}`;
+    const long = `User-agent: *\n${`Disallow: /${"no".repeat(500)}\n`.repeat(500)}`;
     const { open, asked } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? long : "hi" }));
     const direct = directOf(open);
-    const fetched = (host: string) => direct.fetch(`https://${host}.example/`, never);
+    const fetched = (host: string) => direct.fetch(`https://${host}.example/`, READS_HERE, never);
     const count = (host: string) => asked.filter((url) => url === `https://${host}.example/robots.txt`).length;
     for (let host = 0; host < 20; host++) await fetched(`h${host}`);
     await fetched("h19");
@@ -85,7 +86,7 @@ describe("our own fetch", () => {
     const { open } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? robots : "hi" }));
     const direct = directOf(open);
     const kinds = ["/a/private/b.html", "/a/public/b.html"].map(async (path) => {
-      return (await direct.fetch(`https://a.example${path}`, never)).kind;
+      return (await direct.fetch(`https://a.example${path}`, READS_HERE, never)).kind;
     });
     expect(await Promise.all(kinds)).toEqual(["skipped", "answer"]);
   });
@@ -95,7 +96,10 @@ describe("our own fetch", () => {
       if (pathname === "/robots.txt") return { text: hostname === "b.example" ? "User-agent: *\nDisallow: /" : "" };
       return hostname === "a.example" ? { text: "", to: "https://b.example/page" } : { text: "hi" };
     });
-    expect(await directOf(open).fetch("https://a.example/", never)).toEqual({ kind: "skipped", why: "robots" });
+    expect(await directOf(open).fetch("https://a.example/", READS_HERE, never)).toEqual({
+      kind: "skipped",
+      why: "robots",
+    });
     expect(asked).not.toContain("https://b.example/page");
   });
 
@@ -128,22 +132,24 @@ describe("the bounds of a step", () => {
   });
 
   it("end a page that keeps a thread busy, and the next page has a thread", async () => {
-    const extractor = createExtractor({ threads: 1, msMax: 1_500 });
+    const extractor = createExtractor({ threads: 1, msMax: 1_000 });
     const order = { url: "https://a.example/", format: "markdown", mainContent: true } as const;
+    const reading = extractor.of("ada");
     const [hard, easy] = await Promise.all([
-      extractor.extract({ ...order, html: "<a".repeat(1_000_000) }),
-      extractor.extract({ ...order, html: "<p>Open at nine.</p>" }),
+      reading.page("<div><p>some, words of it</p></div>".repeat(24_000), order, never),
+      reading.page("<p>Open at nine.</p>", order, never),
     ]);
-    expect([hard, easy?.content]).toEqual([null, "Open at nine."]);
-    expect(await extractor.extract({ ...order, html: "x".repeat(4_000_000) })).toBeNull();
+    expect(hard).toBeNull();
+    expect(easy).toMatchObject({ content: "Open at nine." });
+    expect(await reading.page("x".repeat(4_000_000), order, never)).toBeNull();
     await extractor.close();
   });
 
   it("of a page do not count while its thread is started, which takes long on a busy machine", async () => {
-    const extractor = createExtractor({ threads: 1, msMax: 250 });
+    const extractor = createExtractor({ threads: 1, msMax: 1_250 });
     const order = { url: "https://a.example/", format: "text", mainContent: false } as const;
-    const extracted = await extractor.extract({ ...order, html: "<p>Open at nine.</p>" });
-    expect(extracted?.content).toBe("Open at nine.");
+    const extracted = await extractor.of("ada").page("<p>Open at nine.</p>", order, never);
+    expect(extracted).toMatchObject({ content: "Open at nine." });
     await extractor.close();
   });
 

@@ -310,6 +310,19 @@ describe("core/onescrape-deep in the sandbox", () => {
     expect(await gateway.money(account)).toMatchObject({ balance_cents: 950, held_cents: 0 });
   });
 
+  it("is booked under its own name, for its payer and for the operator", async () => {
+    const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const { job_id: id } = await ask(play, "onescrape-deep", { urls: [site("/")] });
+    await polled(play, String(id), isOver);
+    const answer = await fetch(`${gateway.url}/api/v1/transactions`, {
+      headers: { authorization: `Bearer ${play.key}` },
+    });
+    const { transactions } = (await answer.json()) as { transactions: unknown[] };
+    expect(transactions[0]).toMatchObject({ service: "core", action: "onescrape-deep", charged_cents: 1 });
+    const path = `/admin/v1/usage?by=model&account=${play.accountId}&model=core/onescrape-deep`;
+    expect((await gateway.admin("GET", path)).json.usage).toMatchObject([{ model: "core/onescrape-deep", calls: 1 }]);
+  });
+
   it("is told of by core/result while it runs, and with its rows once it is over", async () => {
     const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const urls = ["/", "/about", "/slow", "/thin"].map(site);

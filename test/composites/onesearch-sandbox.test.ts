@@ -99,3 +99,22 @@ it("core/consult answers with a call that can be sent, after one question at mos
     first.question === null ? first : await consult({ intent: "of this week", conversation_id });
   expect((await gateway.run(account, `${service}/${action}`, params)).json.ok).toBe(true);
 });
+
+it.each([
+  ["tides in Brest", ["web"]],
+  ["news about heat pumps", ["web", "news"]],
+])("a search for %s looks where its words say", async (query, facets) => {
+  const { json } = await search({ query });
+  expect(json.data).toMatchObject({ chosen_by: "rules", facets });
+});
+
+it.each([
+  ["find recent news about heat pumps", /news$/],
+  ["who is the CTO of Stripe", /^core\/onefind$/],
+  ["why is the sky blue?", /^core\/onesearch$/],
+])("core/consult makes sense of: %s", async (intent, called) => {
+  const { json } = await gateway.run(await gateway.account(), "core/consult", { intent });
+  const { service, action, params } = json.data as { service: string; action: string; params: object };
+  expect(`${service}/${action}`).toMatch(called);
+  expect(Object.values(params)).toContain(intent);
+});

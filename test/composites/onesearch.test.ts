@@ -97,10 +97,9 @@ describe("evidence", () => {
     stage.plays({
       exa: ({ body }) => ({
         body: {
-          results:
-            (body as { category?: string }).category === "github"
-              ? [B]
-              : [A, page("https://www.b.example/2/?utm_source=x")],
+          results: (body as { includeDomains?: string[] }).includeDomains?.includes("github.com")
+            ? [B]
+            : [A, page("https://www.b.example/2/?utm_source=x")],
         },
       }),
     });

@@ -7,6 +7,7 @@ import { GrowingRow } from "../../src/composites/pages/page-row.ts";
 import { askRung, noteAsked, PageReader } from "../../src/composites/pages/read-pages.ts";
 import type { RungParts } from "../../src/composites/pages/read-rung.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
+import { READS_NOTHING } from "./page-reading.ts";
 
 const TEXT = "All that is paid at the gate is written down, and whoever asks is told what is left of it. ".repeat(15);
 const WANTED = { format: "markdown", mainContent: true } as const;
@@ -45,7 +46,7 @@ async function read(names: readonly string[], stage: Stage) {
   };
   const parts: RungParts = {
     direct: null,
-    extractor: { extract: async () => null, close: async () => {} },
+    reading: READS_NOTHING,
     ladder,
     isServed: isServed ?? (() => true),
     async call({ action, params }: WantedCall) {

@@ -129,6 +129,7 @@ describe("what is watched", () => {
   const outcomes = (outcome: string, sandbox: string) =>
     `tollgate_outcomes_total{operation="chat",outcome="${outcome}",sandbox="${sandbox}"}`;
   const absorbed = (instance: string) => `tollgate_absorbed_usd_total{instance="${instance}",reason="r",sandbox="0"}`;
+  const unpaid = (instance: string) => `tollgate_unpaid_cost_usd_total{instance="${instance}",charged="0"}`;
   const bug = 'tollgate_requests_total{endpoint="/x",status="500",code="internal_error",sandbox="0"}';
 
   test.runIf(has("promtool")).each([
@@ -141,6 +142,12 @@ describe("what is watched", () => {
       fires("CostAbsorbed", { [absorbed("a")]: "0x60 0.8x60", [absorbed("b")]: "0x60 0.8x60" }, "15m"),
     ],
     ["a dollar absorbed yesterday", false, fires("CostAbsorbed", { [absorbed("a")]: "1.5x1000" }, "150m")],
+    [
+      "ten dollars unpaid at once",
+      true,
+      fires("CostUnpaid", { [unpaid("a")]: "_x60 6x60", [unpaid("b")]: "_x60 6x60" }, "15m"),
+    ],
+    ["ten dollars unpaid in a day", false, fires("CostUnpaid", { [unpaid("a")]: "0+0.001x8640" }, "1440m")],
     [
       "a provider that is down",
       true,
@@ -160,6 +167,16 @@ describe("what is watched", () => {
       "streams that are broken in play",
       false,
       fires("StreamsBreak", { [outcomes("broken", "1")]: "0+1x200", [outcomes("success", "0")]: "0+1x200" }, "20m"),
+    ],
+    [
+      "work that keeps all others waiting",
+      true,
+      fires("EventLoopHeld", { 'tollgate_event_loop_longest_hold_seconds{instance="a"}': "0.5x60" }, "5m"),
+    ],
+    [
+      "an event loop that comes around",
+      false,
+      fires("EventLoopHeld", { 'tollgate_event_loop_longest_hold_seconds{instance="a"}': "0.05x60" }, "5m"),
     ],
     ["ends that wait", true, fires("EndsOfCallsWait", { tollgate_spool_oldest_seconds: "0+10x60" }, "5m")],
     [

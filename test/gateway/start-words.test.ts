@@ -16,7 +16,7 @@ describe("at the start the operator is told", () => {
   test("who serves models, how much of each tier and how many actions are on, and which variables turn on the rest", async () => {
     const words = await told({ OPENAI_API_KEY: "k", EXA_API_KEY: "k" });
     expect(words).toMatch(/^Models by: openai$/m);
-    expect(words).toMatch(/^Tiers: best \d+ of \d+, cheap 1 of \d+, mid \d+ of \d+$/m);
+    expect(words).toMatch(/^Tiers: cheap 1 of \d+, mid \d+ of \d+, best \d+ of \d+$/m);
     expect(words).toMatch(/^Actions: \d+ of \d+, by:[^.]*\bexa\b/m);
     const off = words.slice(words.indexOf("Off, models"));
     expect(off).toMatch(/\bANTHROPIC_API_KEY\b/);

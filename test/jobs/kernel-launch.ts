@@ -60,6 +60,7 @@ export async function launchThroughKernel(
       leaseMs,
       onExpire: "void",
       job: work.job,
+      action: `core/${work.job}`,
       start: work.start,
       sandboxFault: null,
     },

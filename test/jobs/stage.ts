@@ -7,6 +7,7 @@ import { GatewayError } from "../../src/errors.ts";
 import { createJobs, type Jobs, type JobsOptions } from "../../src/jobs/jobs.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
 import type { Spending } from "../../src/kernel/parent-funds.ts";
+import { createWindows } from "../../src/kernel/windows.ts";
 import { type Nano, nano, ZERO } from "../../src/money.ts";
 import type { AccountPayer, KeptHoldSpec } from "../../src/plan.ts";
 import type { Leg } from "../../src/route.ts";
@@ -103,6 +104,8 @@ export function openJobs(
   const jobs = createJobs({
     ledger,
     records,
+    windows: createWindows(null),
+    observer: { unpaid() {} },
     shared,
     clock: systemClock,
     kinds,
@@ -124,6 +127,7 @@ export function openJobs(
         leaseMs: HOLD_LEASE_MS,
         onExpire: "void",
         job,
+        action: `core/${job}`,
         start,
         sandboxFault: null,
         chain: { firstId: holdId, keyId, asked: "core/stepping", slots: [], onExpire: "void" },
@@ -137,6 +141,7 @@ export function openJobs(
         amountNano,
         slots: [],
         inference: false,
+        windows: [],
         owner: spec.owner,
         leaseMs: spec.leaseMs,
         onExpire: spec.onExpire,

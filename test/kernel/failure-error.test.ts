@@ -32,6 +32,9 @@ const TOLD: readonly (readonly [first: string, second: string, status: number, c
   // A refusal of the request itself ends it, whoever failed before.
   ["503", "400", 400, "upstream_rejected"],
   ["503", "400-policy", 400, "content_policy_violation"],
+  // Where each had too much to do just now, so has the caller: it is to wait.
+  ["429-after-60", "429-after-30", 429, "upstream_error"],
+  ["429-after-60", "503", 502, "upstream_error"],
   ["401", "402", 503, "upstream_not_configured"],
   ["401", "503", 502, "upstream_error"],
 ];
@@ -43,4 +46,5 @@ it.each(TOLD)("%s, then %s: %i %s", async (first, second, status, code) => {
   const seen = await callChat({ models, messages: MESSAGES }, { url: gateway.url, key: account.key });
   expect([seen.status, seen.error?.code]).toEqual([status, code]);
   expect(seen.error?.metadata?.attempts).toHaveLength(2);
+  if (status === 429) expect(Number(seen.headers.get("retry-after"))).toBe(30);
 });

@@ -26,7 +26,8 @@ beforeAll(async () => {
     FIRST_TOKEN_SECONDS: "1",
     // Far above what a busy machine needs, and below what the silent faults take.
     LAST_FIRST_TOKEN_SECONDS: "4",
-    CHUNK_GAP_SECONDS: "0.8",
+    // The vendor is in this process too, and writes bodies byte by byte: on a busy machine it is silent for a second by itself.
+    CHUNK_GAP_SECONDS: "4",
   });
   account = await gateway.account();
 });
@@ -128,7 +129,7 @@ const ALONE: readonly Expected[] = [
   { fault: "bytes-1", ...whole, attempts: ["ok"] },
   { fault: "bytes-7", ...whole, attempts: ["ok"] },
   { fault: "comments", ...whole, attempts: ["ok"] },
-  { fault: "empty", ...refused, error: "502 upstream_error", attempts: ["provider_malformed"] },
+  { fault: "empty", ...whole, words: 0, attempts: ["provider_empty"] },
   { fault: "filtered", ...whole, words: WORDS / 2, finish: "content_filter", attempts: ["ok"] },
 ];
 

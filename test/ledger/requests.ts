@@ -30,7 +30,14 @@ export function holdRequest(
   const { accountId, holdId, cents, nowMs } = hold;
   return {
     ...{ accountId, holdId, keyId: `${accountId}.key`, parentId: null, amountNano: nano(cents * CENT), slots: [] },
-    ...{ inference: true, owner: "process-1", leaseMs: 60_000, onExpire: "void", requestId: `request of ${holdId}` },
+    ...{
+      inference: true,
+      windows: [],
+      owner: "process-1",
+      leaseMs: 60_000,
+      onExpire: "void",
+      requestId: `request of ${holdId}`,
+    },
     ...{ operation: "chat", asked: "core/cheap", effect: "read", idempotency: null, nowMs },
     ...more,
   };

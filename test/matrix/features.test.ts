@@ -22,7 +22,7 @@ const MODELS = {
   deepseek: "deepseek/deepseek-v4-flash",
   xai: "x-ai/grok-4.3",
   groq: "openai/gpt-oss-20b",
-  cerebras: "google/gemma-4-31b",
+  cerebras: "qwen/qwen3.8-27b",
   together: "z-ai/glm-4.6",
   fireworks: "minimax/minimax-m3",
   openrouter: "cohere/command-a",
@@ -213,7 +213,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
       ...["deepseek", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
       ...["bedrock-open", "cohere", "perplexity"],
     ] as Row[],
-    /does not take the kinds of content/,
+    /does not take content of kind/,
   ],
   // Nobody but Claude could have made its signature, and this one was made up.
   [/^the history of Claude/, CLAUDES, /Invalid `signature`/],
@@ -236,7 +236,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
       ...["mistral", "deepseek", "xai", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
       ...["bedrock-open", "cohere", "perplexity"],
     ] as Row[],
-    /does not take the kinds of content/,
+    /does not take content of kind/,
   ],
 ];
 

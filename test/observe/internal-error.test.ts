@@ -10,7 +10,8 @@ const FIELDS = ["request_id", "transaction_id", "job_id"];
 function idsFor(id: string): Record<string, unknown> {
   const lines: Record<string, unknown>[] = [];
   const stream = { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) };
-  const onBroken = logInternalErrors(createLog({ level: "info", clock: systemClock, stream }));
+  const { logger } = createLog({ level: "info", clock: systemClock, stream });
+  const onBroken = logInternalErrors((err, words, fields) => logger.error({ err, ...fields }, words));
   onBroken(new Error("the disk is full"), id);
   expect(lines).toEqual([expect.objectContaining({ level: 50, msg: "internal error" })]);
   expect(lines[0]?.err).toMatchObject({ message: "the disk is full" });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { manualClock } from "../../src/clock.ts";
@@ -270,6 +271,7 @@ describe("at a scrape", () => {
         holdsOpen: 2,
         heldNano: nano(5_000_000_000),
         spentNano: "1500000000",
+        play: { heldNano: nano(1_000_000_000), spentNano: "500000000" },
       }),
       spool: () => ({ depth: 4, oldestMs: 1_500 }),
       archiveBehindMs: () => 2_500,
@@ -281,8 +283,10 @@ describe("at a scrape", () => {
     expect(value(during, "tollgate_in_flight")).toBe(2);
     expect(value(during, "tollgate_accounts")).toBe(3);
     expect(value(during, "tollgate_holds_open")).toBe(2);
-    expect(value(during, "tollgate_held_usd")).toBe(5);
-    expect(value(during, "tollgate_spent_usd")).toBe(1.5);
+    expect(value(during, "tollgate_held_usd", { sandbox: "0" })).toBe(4);
+    expect(value(during, "tollgate_held_usd", { sandbox: "1" })).toBe(1);
+    expect(value(during, "tollgate_spent_usd", { sandbox: "0" })).toBe(1);
+    expect(value(during, "tollgate_spent_usd", { sandbox: "1" })).toBe(0.5);
     expect(value(during, "tollgate_spool_depth")).toBe(4);
     expect(value(during, "tollgate_spool_oldest_seconds")).toBe(1.5);
     expect(value(during, "tollgate_archive_behind_seconds")).toBe(2.5);
@@ -312,6 +316,20 @@ describe("at a scrape", () => {
     expect(value(text, "tollgate_ledger_operation_seconds_bucket", { operation: "reserve", le: "0.0025" })).toBe(1);
     expect(value(text, "nodejs_eventloop_lag_p99_seconds")).not.toBeNull();
     expect(value(text, "process_resident_memory_bytes")).toBeGreaterThan(0);
+  });
+
+  test("the longest hold of the event loop is told once", async () => {
+    const { observer } = setUp();
+    // What has held the loop is seen by a timer, when its turn comes.
+    const hold = async (ms: number) => {
+      await setTimeout(30);
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < ms);
+      await setTimeout(30);
+      return value(await observer.metricsText(), "tollgate_event_loop_longest_hold_seconds");
+    };
+    expect(await hold(400)).toBeGreaterThan(0.3);
+    expect(await hold(0)).toBeLessThan(0.3);
   });
 
   test("every metric of the table is explained", async () => {

@@ -180,6 +180,12 @@ it("an Idempotency-Key means the same at all of them", async () => {
 it("what one finds out of its routes the others know a second later: who rests, and where a conversation has gone", async () => {
   const account = await first().account();
   const MODELS = ["sandbox/429-after-60", "sandbox/ok"];
+  // A prompt by itself goes on with no conversation.
+  const laterTurn = (begin: string) => [
+    { role: "user", content: `${begin} [[pace: 100000]]` },
+    { role: "assistant", content: "So it is." },
+    { role: "user", content: "and? [[pace: 100000]]" },
+  ];
   const ask = async (gateway: TestGateway | undefined, text: string, models = MODELS) => {
     const response = await fetch(`${gateway?.url}/api/llm/v1/chat/completions`, {
       method: "POST",
@@ -188,7 +194,7 @@ it("what one finds out of its routes the others know a second later: who rests, 
         "content-type": "application/json",
         "x-tollgate-trace": "1",
       },
-      body: JSON.stringify({ models, messages: [{ role: "user", content: `${text} [[pace: 100000]]` }] }),
+      body: JSON.stringify({ models, messages: laterTurn(text) }),
     });
     expect(response.status).toBe(200);
     const { tollgate } = (await response.json()) as { tollgate: { attempts: { model: string }[] } };
@@ -237,6 +243,31 @@ it("without its Redis a gateway refuses what costs within a second, and goes on 
     "the gateway to go on",
   );
   expect(await balanceCents(account)).toEqual([8, 0]);
+});
+
+it("an outage of Redis is one line of the log at its begin and one at its end, and the gateway is not ready meanwhile", async () => {
+  const gateway = await hastyGateway();
+  const account = await first().account({ creditCents: 10 });
+  expect((await run(gateway, account.key, { q: "tea" })).status).toBe(200);
+  const notices = () =>
+    gateway.lines().flatMap((line) => (/"level":[56]0|the store/.test(line) ? [JSON.parse(line)] : []));
+  expect((await gateway.admin("GET", "/readyz")).status).toBe(200);
+  await redis.kill();
+  for (let at = 0; at < 20; at++) await run(gateway, account.key, { q: "tea" });
+  const { status, json } = await gateway.admin("GET", "/readyz");
+  expect([status, json.reason]).toEqual([503, expect.stringContaining("Redis")]);
+  await gateway.metricsText();
+  await redis.start();
+  await eventually(
+    () => (gateway.lines().some((line) => line.includes("the store is back")) ? true : undefined),
+    "its end",
+  );
+  expect(notices().map(({ msg }) => msg)).toEqual([
+    expect.stringContaining("the store is away"),
+    expect.stringContaining("the store is back"),
+  ]);
+  expect(notices()[0]).not.toHaveProperty("err");
+  expect((await gateway.admin("GET", "/readyz")).status).toBe(200);
 });
 
 it("keys that a gateway does not know while Redis is away are told so, not counted against their address", async () => {

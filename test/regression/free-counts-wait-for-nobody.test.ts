@@ -1,21 +1,73 @@
-// Counts that nobody pays for stood in line with those that a call waits for: a flood of them held every payer's calls up.
-import { expect, it } from "vitest";
-import { tokenEstimates } from "../../src/chat/estimate-tokens.ts";
-import type { TokenCounter } from "../../src/chat/token-counter.ts";
+// Counts that nobody pays for stood in line with those that a call waits for, and one account's with everybody's: a flood held all up.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FairTurns } from "../../src/chat/fair-turns.ts";
+import type { PromptOrder, PromptRead } from "../../src/chat/read-prompt.ts";
+import { createTokenCounter, PROMPTS_WAITING_MAX } from "../../src/chat/token-counter.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
-it("counts a few texts at once, and takes the others by their length", async () => {
-  const waiting: (() => void)[] = [];
-  const counter: Pick<TokenCounter, "count"> = {
-    count: () => new Promise((resolve) => waiting.push(() => resolve(7))),
+it("payers take turns, each with its own work in order", () => {
+  const turns = new FairTurns<string>();
+  for (const work of ["a1", "a2", "a3"]) turns.add("a", work);
+  turns.add("b", "b1");
+  turns.add("c", "c1");
+  expect(turns.waiting("a")).toBe(3);
+  expect(Array.from({ length: 6 }, () => turns.next())).toEqual(["a1", "b1", "c1", "a2", "a3", undefined]);
+});
+
+describe("the counter", () => {
+  const counter = createTokenCounter(["secret"]);
+  afterAll(() => counter.close());
+
+  const order = (payer: string, words: number): PromptOrder => {
+    const body = { model: "m", messages: [{ role: "user", content: "light road house ".repeat(words / 3) }] };
+    const bytes = Buffer.from(JSON.stringify(body));
+    return { wire: "messages", bytes, payer, earlier: null, named: null };
   };
-  const estimate = tokenEstimates(counter as TokenCounter);
-  const counted = Array.from({ length: 8 }, () => estimate("some words"));
-  expect(await estimate("x".repeat(30))).toBe(10);
-  expect(waiting).toHaveLength(8);
-  for (const done of waiting.splice(0)) done();
-  expect(await Promise.all(counted)).toEqual(Array(8).fill(7));
-  const next = estimate("some words");
-  expect(waiting).toHaveLength(1);
-  waiting[0]?.();
-  expect(await next).toBe(7);
+
+  it("counts for a call, and for another account, in the middle of one account's flood", async () => {
+    const ended: string[] = [];
+    const noted = (name: string, answer: Promise<number | PromptRead> | null) =>
+      Promise.resolve(answer).then(() => void ended.push(name));
+    const flood = Array.from({ length: 40 }, (_, at) => noted(`flood ${at}`, counter.prompt(order("a", 30_000))));
+    const others = [
+      noted("other", counter.prompt(order("b", 30))),
+      noted("paid", counter.of("c").countMax("some words", "o200k")),
+    ];
+    await Promise.all([...flood, ...others]);
+    expect(Math.max(ended.indexOf("other"), ended.indexOf("paid"))).toBeLessThan(6);
+  });
+
+  it("lets only so many of one account's wait, and none of them make another's fail", async () => {
+    const flood = Array.from({ length: PROMPTS_WAITING_MAX + 2 }, () => counter.prompt(order("a", 30)));
+    expect(flood.filter((answer) => answer === null)).toHaveLength(1);
+    expect(await counter.prompt(order("b", 30))).toMatchObject({ tokens: 31 });
+    await Promise.all(flood);
+  });
+
+  it("says what is wrong with one prompt, and goes on with the next", async () => {
+    const broken = { ...order("a", 3), bytes: Buffer.from("{") };
+    expect(await counter.prompt(broken)).toMatchObject({ refused: { code: "bad_request" } });
+    expect(await counter.prompt(order("a", 3))).toMatchObject({ model: "m", shape: { messages: 1 } });
+  });
+});
+
+describe("an account without credit", () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startTestGateway();
+  });
+  afterAll(() => gateway.stop());
+
+  it.each(["messages/count_tokens", "responses/input_tokens"])("has no long prompt read at %s", async (path) => {
+    const { key } = await gateway.account({ creditCents: 0 });
+    const count = async (words: number) => {
+      const text = "word ".repeat(words);
+      const fields = path.startsWith("messages") ? { messages: [{ role: "user", content: text }] } : { input: text };
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const body = JSON.stringify({ model: "sandbox/ok", ...fields });
+      return (await fetch(`${gateway.url}/v1/${path}`, { method: "POST", headers, body })).status;
+    };
+    expect(await count(10)).toBe(200);
+    expect(await count(500_000)).toBe(402);
+  });
 });

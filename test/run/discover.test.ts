@@ -3,7 +3,7 @@ import { searchIndex } from "../../src/run/search-index.ts";
 import { stem, wordsOf } from "../../src/run/search-words.ts";
 import { LIVE } from "../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { INTENTS } from "./intents.ts";
+import { INTENTS, QUESTIONS } from "./intents.ts";
 import { inSmallCatalog, smallCatalog } from "./small-catalog.ts";
 
 const FIRST = 3;
@@ -42,6 +42,80 @@ describe("what agents ask for, in their own words", () => {
       expect(misses.length, misses.join("\n")).toBeLessThanOrEqual(15);
     },
   );
+});
+
+describe("what people ask who know of no actions", () => {
+  test.each(["sandbox", "personal"] as const)("has an answer among the first three (%s account)", async (kind) => {
+    const { key } = await gateway.account({ kind });
+    const misses: string[] = [];
+    for (const { says, right } of QUESTIONS) {
+      const { json } = await discover({ query: says, limit: FIRST }, key);
+      const found = (json.data as { service: string; action: string }[]).map((row) => `${row.service}/${row.action}`);
+      if (!found.some((id) => right.includes(id))) misses.push(`${says}: ${found.join(", ")}`);
+    }
+    expect(misses.length, misses.join("\n")).toBeLessThanOrEqual(1);
+  });
+
+  test("names models and the endpoint that takes them, of those that the key may ask for", async () => {
+    const account = await gateway.account();
+    const { json } = await discover({ query: "transcribe an audio file", limit: 2 }, account.key);
+    expect((json.data as unknown[])[0]).toMatchObject({
+      endpoint: "/api/llm/v1/audio/transcriptions",
+      price_cents: null,
+      required_params: ["model", "file"],
+      models: expect.arrayContaining(["openai/whisper-1"]),
+    });
+    const named = await discover({ query: "gpt-5.4-mini", limit: 1 }, account.key);
+    expect(named.json.data).toMatchObject([
+      { endpoint: "/api/llm/v1/chat/completions", params: { model: "openai/gpt-5.4-mini" } },
+    ]);
+  });
+});
+
+describe("a key with lists", () => {
+  const agent = async (lists: object) => {
+    const { key } = await gateway.account();
+    const response = await fetch(`${gateway.url}/api/v1/agents`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ label: "agent", ...lists }),
+    });
+    return String(((await response.json()) as { api_key: string }).api_key);
+  };
+  const get = async (path: string, key: string) => {
+    const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return (await response.json()) as Record<string, unknown>;
+  };
+
+  test("may always ask what it may call, and is shown that alone", async () => {
+    const key = await agent({ services: ["brave"], models: [] });
+    const { status, json } = await discover({ query: "search recent news", limit: 10 }, key);
+    expect(status).toBe(200);
+    const rows = json.data as { service: string }[];
+    expect(new Set(rows.map(({ service }) => service))).toEqual(new Set(["brave", "core"]));
+    expect(rows.filter(({ service }) => service === "core")).toEqual([expect.objectContaining({ action: "discover" })]);
+    const models = await discover({ query: "transcribe an audio file" }, key);
+    expect((models.json.data as { service: string }[]).map(({ service }) => service)).not.toContain("llm");
+  });
+
+  test("reads everywhere what it may not call", async () => {
+    const key = await agent({ services: ["brave/news"], models: ["core/cheap"] });
+    const models = (await get("/api/llm/v1/models", key)).data as { id: string; available: boolean }[];
+    expect(models.filter(({ available }) => available).map(({ id }) => id)).toEqual(["core/cheap"]);
+    expect(await get("/api/llm/v1/models/core/best", key)).toMatchObject({ available: false });
+    const index = (await get("/api/run", key)).data as { endpoint: string; status: string }[];
+    expect(index.filter(({ status }) => status === "available").map(({ endpoint }) => endpoint)).toEqual([
+      "/api/run/brave/news",
+      "/api/run/core/discover",
+    ]);
+    expect((await get("/api/run/brave/search", key)).data).toMatchObject({ status: "not_allowed" });
+    expect((await get("/api/run/brave/news", key)).data).toMatchObject({ status: "available" });
+    const catalog = await get("/api/catalog", key);
+    const services = catalog.services as { service: string; available: boolean }[];
+    expect(services.filter(({ available }) => available).map(({ service }) => service)).toEqual(["brave", "core"]);
+    const priced = (await get("/api/llm/v1/pricing", key)).models as { available: boolean }[];
+    expect(priced.filter(({ available }) => available)).toEqual([]);
+  });
 });
 
 describe("the search", () => {

@@ -212,3 +212,41 @@ export const INTENTS: readonly Intent[] = [
   intent("side effects and warnings of a medicine", "rxatlas/search", "rxatlas/get", "primary-sources/fetch"),
   intent("trials that recruit patients with diabetes", "trialbase-db/search", "primary-sources/fetch"),
 ];
+
+const ANSWERS = ["core/onesearch", "core/consult"] as const;
+
+/** Questions as people put them, who know nothing of actions. */
+export const QUESTIONS: readonly Intent[] = [
+  intent("who is the CTO of Stripe", "core/onefind"),
+  intent("email of the CEO of Shopify", "core/onefind", ...WORK_EMAIL),
+  intent("stock price history", "core/onesearch", "strale/check", "primary-sources/fetch"),
+  intent("current price of Apple shares", "core/onesearch", "strale/check"),
+  intent("transcribe an audio file", "llm/audio/transcriptions"),
+  intent("convert speech to text with timestamps", "llm/audio/transcriptions"),
+  intent("recording of a meeting to text", "llm/audio/transcriptions"),
+  intent("what is the weather in Paris", "core/onesearch", "primary-sources/fetch"),
+  intent("summarise this article for me", "llm/chat/completions"),
+  intent("translate a text into German", "llm/chat/completions"),
+  intent("which embedding model can I use", "llm/embeddings", "openai/embeddings"),
+  intent("turn my documents into vectors", "llm/embeddings", "openai/embeddings"),
+  intent("how much have I spent today", "account/usage"),
+  intent("how much credit is left", "account/account"),
+  intent("what did my last call cost", "account/transactions"),
+  intent("create an API key for my agent with a limit", "account/agents"),
+  intent("which models are there", "account/models"),
+  intent("make a logo for my startup", "llm/images/generations", "fal/generate"),
+  intent("cheap language model", "llm/chat/completions"),
+  intent("read this text aloud", "llm/audio/speech", "fal/generate"),
+  intent("is this text harmful", "llm/moderations"),
+  intent("sort documents by relevance to a query", "llm/rerank"),
+  intent("what happened at the climate summit yesterday", ...ANSWERS, "brave/news", "gdelt/news"),
+  intent("who founded OpenAI", ...ANSWERS),
+  intent("why is the sky blue", ...ANSWERS),
+  intent("how tall is Mount Everest?", ...ANSWERS),
+  intent("latest research on battery recycling", ...ANSWERS, "openalex/works"),
+  intent("find a good restaurant nearby", ...ANSWERS),
+  intent("compare two products", ...ANSWERS),
+  intent("book a flight", ...ANSWERS),
+  intent("run python code", "e2b/session", "runloop/session", "sprites/session", "vercel-sandbox/session"),
+  intent("what does this company do", ...ANSWERS),
+];

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const catalog = await shippedCatalog();
   const openPublic = () => Promise.reject(new Error("nothing is fetched here"));
   const files = filesActions({ files: {} as Files, openPublic });
-  actions = openActionCatalog(() => catalog, [discoverAction(() => []), ...files]).all({ sandbox: true });
+  actions = openActionCatalog(() => catalog, [discoverAction(() => ({}) as never), ...files]).all({ sandbox: true });
 });
 
 type Call = Record<string, unknown>;

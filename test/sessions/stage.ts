@@ -10,6 +10,7 @@ import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { JobRecord } from "../../src/jobs/job-record.ts";
 import { createJobs, type Jobs } from "../../src/jobs/jobs.ts";
+import { createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { type Nano, nano, nanoFromCents, ZERO } from "../../src/money.ts";
@@ -191,6 +192,8 @@ export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = ST
     jobs = createJobs({
       ledger,
       records,
+      windows: createWindows(null),
+      observer: { unpaid() {} },
       clock,
       shared: false,
       kinds: [sessions.kind],
@@ -230,6 +233,7 @@ export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = ST
           leaseMs: 1_800_000,
           onExpire: launches.onExpire ?? "void",
           job: launches.job,
+          action: "acme/create_session",
           start: launches.start?.({}, maxCostNano),
           sandboxFault: null,
           chain: {
@@ -244,7 +248,7 @@ export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = ST
         await jobs.keeper.announce(holdId, hold, payer);
         const held = await ledger.reserve({
           ...{ accountId: payer.accountId, holdId, keyId: payer.keyId, parentId: null, amountNano, slots },
-          ...{ inference: false, owner: hold.owner, leaseMs: hold.leaseMs, onExpire: hold.onExpire },
+          ...{ inference: false, windows: [], owner: hold.owner, leaseMs: hold.leaseMs, onExpire: hold.onExpire },
           ...{ requestId: "req", operation: "run", asked: "acme/create_session", effect: "write", idempotency: null },
           nowMs: clock.epochMs(),
         });

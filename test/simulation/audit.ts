@@ -1,9 +1,10 @@
 // What must be true of every simulated run: at each moment, and when everything has come to rest.
 import { GatewayError } from "../../src/errors.ts";
+import { UNPAID_SCOPE } from "../../src/kernel/windows.ts";
 import { LEASE_ENDED, restId } from "../../src/ledger/spool/tell-store.ts";
 import { NANO_PER_CENT } from "../../src/money.ts";
 import type { Told, Try } from "./client.ts";
-import { isJobs, jobOf } from "./jobs.ts";
+import { isJobs, jobOf, type StepEntry } from "./jobs.ts";
 import { callOf } from "./metered.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess, Heard } from "./process.ts";
@@ -31,6 +32,7 @@ export interface Evidence {
   readonly heard: Heard;
   readonly tries: readonly Try[];
   readonly entries: readonly Entry[];
+  readonly steps: readonly StepEntry[];
   readonly outages: readonly Outage[];
   /** When the sweep ended a hold. */
   readonly expiredMs: ReadonlyMap<string, number>;
@@ -131,6 +133,7 @@ export function audit(evidence: Evidence): string[] {
     ...keysOf(evidence).flatMap(([key, tries]) => sameAnswers(key, tries, evidence)),
     ...cost(evidence, postings),
     ...legs(evidence, postings),
+    ...unpaid(evidence, postings),
     ...expiries(evidence),
   ];
 }
@@ -283,6 +286,30 @@ function legs({ entries, tries, store }: Evidence, postings: Postings): string[]
     for (const { provider, nano } of own.filter(({ served }) => served))
       if (!request.legs.some(({ vendor, upstreamNano }) => vendor === provider && upstreamNano === nano))
         found.push(`${holdId} was served by ${provider} for ${nano}, and no leg says so`);
+    return found;
+  });
+}
+
+/** What is counted as unpaid is what vendors took above what was charged: never more, and what a posting tells is never left out. */
+function unpaid({ scenario, store, entries, steps }: Evidence, postings: Postings): string[] {
+  const chargedFor = (holdId: string) => postings.get(holdId)?.amount ?? 0;
+  return [...scenario.accounts.keys()].flatMap((number) => {
+    const account = store.kept.at(accountId(number));
+    const counted = total(account.costs.filter(({ scope }) => scope === UNPAID_SCOPE).map(({ nano }) => nano));
+    const taken = new Map<string, number>();
+    const take = (holdId: string, nano: number) => taken.set(holdId, (taken.get(holdId) ?? 0) + nano);
+    for (const { holdId, call, nano } of entries) if (call.account === number) take(holdId, nano);
+    for (const { jobId, nano } of steps) {
+      const holdId = jobId.replace(/^job_/, "tx_");
+      if (jobOf(scenario.jobs ?? [], holdId)?.account === number) take(holdId, nano);
+    }
+    const most = total([...taken].map(([holdId, nano]) => Math.max(0, nano - chargedFor(holdId))));
+    const told = account.postings.flatMap(({ id }) => store.kept.posted.get(id) ?? []);
+    const least = total(told.map(({ holdId, upstreamNano }) => Math.max(0, upstreamNano - chargedFor(holdOf(holdId)))));
+    const found: string[] = [];
+    if (counted > most)
+      found.push(`${accountId(number)} has ${counted} unpaid, its vendors took ${most} above its charges`);
+    if (counted < least) found.push(`${accountId(number)} has ${counted} unpaid, its postings alone tell ${least}`);
     return found;
   });
 }

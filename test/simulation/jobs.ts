@@ -211,6 +211,7 @@ function endpointOf({ job, holdId }: LaunchTry): Endpoint {
     leaseMs: LEASE_MS,
     onExpire: "void",
     job: STEPPING.name,
+    action: `core/${STEPPING.name}`,
     start: job,
     sandboxFault: null,
   };

@@ -60,7 +60,7 @@ export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
   return {
     reserve: (request) => sendFor(request.holdId, () => ledger.reserve(request), mortal),
     post: (request) => sendFor(request.holdId, () => ledger.post(request), mortal),
-    void: (hold, reason, fate) => sendFor(hold.holdId, () => ledger.void(hold, reason, fate), mortal),
+    void: (hold, reason, end) => sendFor(hold.holdId, () => ledger.void(hold, reason, end), mortal),
     renew: (holds, leaseMs) => sendFor(holds[0]?.holdId ?? "", () => ledger.renew(holds, leaseMs), mortal),
     extend: (hold, ...more) => sendFor(hold.holdId, () => ledger.extend(hold, ...more), mortal),
     standing: (hold) => sendFor(hold.holdId, () => ledger.standing(hold), mortal),
@@ -79,9 +79,9 @@ export function routedLedger(ledger: SharedLedger, ofJobs: SharedLedger): Shared
     // Whoever renews renews calls alone, or jobs alone.
     renew: (holds, leaseMs) => (holds[0] === undefined ? ledger : of(holds[0])).renew(holds, leaseMs),
     post: (request) => of(request).post(request),
-    void: (hold, reason, fate) => of(hold).void(hold, reason, fate),
+    void: (hold, reason, end) => of(hold).void(hold, reason, end),
     settleOrphan: (request, origin, why) => of(request).settleOrphan(request, origin, why),
-    voidOrphan: (hold, fate, origin) => of(hold).voidOrphan(hold, fate, origin),
+    voidOrphan: (hold, end, origin) => of(hold).voidOrphan(hold, end, origin),
     holdState: (hold) => of(hold).holdState(hold),
     transaction: (account, id) => (isJobs(id) ? ofJobs : ledger).transaction(account, id),
   };

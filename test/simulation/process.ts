@@ -5,6 +5,7 @@ import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { createJobs } from "../../src/jobs/jobs.ts";
 import type { HoldKeeper } from "../../src/kernel/deps.ts";
+import { type CallWindows, createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/ledger/sweep.ts";
@@ -89,14 +90,16 @@ export class GatewayProcess {
   readonly #accounts: readonly AccountPlan[];
   readonly #calls: readonly CallPlan[];
   readonly #jobs: JobParts | null;
+  readonly #windows: CallWindows;
 
   constructor(
     number: number,
     parts: { world: World; network: Network; heard: Heard; jobs: JobParts | null } & Pick<
       Scenario,
-      "accounts" | "calls"
+      "accounts" | "calls" | "unpaidNano"
     >,
   ) {
+    this.#windows = createWindows((parts.unpaidNano ?? null) as Nano | null);
     this.#jobs = parts.jobs;
     this.#number = number;
     this.#world = parts.world;
@@ -190,6 +193,7 @@ export class GatewayProcess {
           return outcome;
         },
       },
+      windows: this.#windows,
       records,
       keptBytesMax: 16 * 1024 * 1024,
       leases,
@@ -225,6 +229,8 @@ export class GatewayProcess {
     const jobs = createJobs({
       ledger: mortalLedger(ledger, mortal),
       records: mortalRecords(network.records(this.#number, owner), mortal),
+      windows: this.#windows,
+      observer: this.#observer(),
       clock,
       kinds: [STEPPING],
       self: name,
@@ -253,6 +259,7 @@ export class GatewayProcess {
       begin: (start) => newRecord(start),
       end: (record) => void this.#heard.records.set(record.requestId, record),
       ledgerTook() {},
+      unpaid() {},
     } satisfies Partial<Observer>;
     return part as unknown as Observer;
   }

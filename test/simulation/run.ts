@@ -1,4 +1,6 @@
 // Lives through a scenario from its first call to the rest after its last fault, and answers what was wrong with it.
+
+import { MARGIN_SCOPE, UNPAID_SCOPE } from "../../src/kernel/windows.ts";
 import { audit, type Evidence, isRest, type Outage, overspent } from "./audit.ts";
 import { Clients } from "./client.ts";
 import { jobAudit } from "./job-audit.ts";
@@ -58,13 +60,13 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   const heard: Heard = { placed: new Map(), records: new Map(), forfeits: new Map(), broken: [], spooled: new Set() };
   const network = new Network(world);
   const upstream = new Upstream(world);
-  const { accounts, calls, jobs: jobPlans = [] } = scenario;
+  const { accounts, calls, unpaidNano = null, jobs: jobPlans = [] } = scenario;
   const jobChance = chanceFrom(scenario.seed + JOBS_STREAM);
   const vendor = new JobVendor(world, jobChance, jobPlans);
   const deaths = new Deaths(jobPlans);
   const jobs = jobPlans.length === 0 ? null : { network: new Network({ ...world, chance: jobChance }), vendor, deaths };
   const gateways = Array.from({ length: scenario.gateways }, (_, number) => {
-    return new GatewayProcess(number, { world, network, heard, jobs, accounts, calls });
+    return new GatewayProcess(number, { world, network, heard, jobs, accounts, calls, unpaidNano });
   });
   const clients = new Clients(world, gateways, upstream);
   const launchers = new Launchers(world, jobChance, gateways);
@@ -84,10 +86,13 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   await time.run(END_MS, () => over);
   if (!over) wrong.add("somebody waits for ever");
   const { entries } = upstream;
-  const evidence: Evidence = { scenario, store, gateways, heard, tries: clients.tries, entries, outages, expiredMs };
+  const steps = vendor.entries;
+  const evidence: Evidence = {
+    ...{ scenario, store, gateways, heard, tries: clients.tries, entries, steps, outages, expiredMs },
+  };
   const launches = launchers.tries;
   for (const one of audit(evidence)) wrong.add(one);
-  const { found, counts: jobCounts } = jobAudit({ ...evidence, launches, steps: vendor.entries });
+  const { found, counts: jobCounts } = jobAudit({ ...evidence, launches });
   for (const one of found) wrong.add(one);
   const died = new Map(deaths.count > 0 ? [["job died", deaths.count]] : []);
   return { wrong: [...wrong], counts: new Map([...countsOf(evidence), ...jobCounts, ...died]) };
@@ -163,6 +168,8 @@ function countsOf({ tries, heard, store, expiredMs, entries, scenario }: Evidenc
   for (const { served } of entries) count(served ? "vendor served" : "vendor in vain");
   for (const _ of expiredMs) count("expired");
   for (const account of store.kept.accounts.values()) {
+    if (account.costs.some(({ scope }) => scope === UNPAID_SCOPE)) count("unpaid cost");
+    if (account.costs.some(({ scope }) => scope === MARGIN_SCOPE)) count("margin");
     for (const { id, absorbed } of account.postings) {
       if (account.late.has(id)) count(absorbed > 0 ? "charged late in part" : "charged late");
       if (isRest(id)) count("charged the rest");

@@ -98,6 +98,8 @@ export interface Scenario {
   readonly startMs: number;
   readonly gateways: number;
   readonly accounts: readonly AccountPlan[];
+  /** What each account's calls may cost above their charge in a day; absent or null: no bound. */
+  readonly unpaidNano?: number | null;
   readonly calls: readonly CallPlan[];
   /** Absent in those that were kept before there were any. */
   readonly jobs?: readonly JobPlan[];
@@ -250,6 +252,8 @@ const JOBS_MAX = 8;
 const JOB_MESSAGES = 24;
 /** What jobs are drawn by is no part of what everything else is drawn by: a scenario has the same calls and faults as without them. */
 const JOBS_STREAM = 7_919;
+/** So that whether unpaid cost is bounded changes nothing else of a seed. */
+const UNPAID_STREAM = 15_485_863;
 
 function jobPlan(id: number, chance: Chance, { gateways, accounts }: { gateways: number; accounts: number }): JobPlan {
   const stepNano = chance.whole(1, 10) * 1_000_000 + chance.whole(0, 999_999);
@@ -297,6 +301,8 @@ export function scenarioOf(seed: number): Scenario {
     .filter(() => chance.happens(0.5))
     .flatMap(([most, make]) => Array.from({ length: chance.whole(1, most) }, () => make(chance, { gateways })));
   const startMs = chance.happens(0.8) ? MORNING_MS : MONTH_END_MS - chance.between(0, BUSY_MS);
+  const unpaid = chanceFrom(seed + UNPAID_STREAM);
+  const unpaidNano = unpaid.happens(0.4) ? unpaid.whole(1, 8) * 5_000_000 : null;
   const jobs = jobsOf(seed, { gateways, accounts: accounts.length });
-  return { seed, startMs: Math.floor(startMs), gateways, accounts, calls, jobs, faults };
+  return { seed, startMs: Math.floor(startMs), gateways, accounts, unpaidNano, calls, jobs, faults };
 }

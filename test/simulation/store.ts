@@ -5,13 +5,13 @@ import type {
   HoldOrigin,
   HoldRef,
   HoldState,
-  KeyFate,
   LateReason,
   PostOutcome,
   PostRequest,
   ReserveOutcome,
   ReserveRequest,
   Standing,
+  VoidEnd,
   VoidOutcome,
 } from "../../src/ledger/model/ledger.ts";
 import type { Nano } from "../../src/money.ts";
@@ -96,17 +96,17 @@ export const operations = {
     (kept: Kept): PostOutcome =>
       kept.note(request, kept.at(request.accountId).post(request)),
   void:
-    (hold: HoldRef, fate: KeyFate) =>
+    (hold: HoldRef, end: VoidEnd) =>
     (kept: Kept): VoidOutcome =>
-      kept.at(hold.accountId).void(hold.holdId, fate),
+      kept.at(hold.accountId).void(hold.holdId, end),
   settleOrphan:
     (request: PostRequest, origin: HoldOrigin, why: LateReason) =>
     (kept: Kept): PostOutcome =>
       kept.note(request, kept.at(request.accountId).settleOrphan(request, origin, why)),
   voidOrphan:
-    (hold: HoldRef, fate: KeyFate, origin: HoldOrigin) =>
+    (hold: HoldRef, end: VoidEnd, origin: HoldOrigin) =>
     (kept: Kept): VoidOutcome =>
-      kept.at(hold.accountId).voidOrphan(hold.holdId, fate, origin),
+      kept.at(hold.accountId).voidOrphan(hold.holdId, end, origin),
   sweep:
     () =>
     (kept: Kept): string[] =>

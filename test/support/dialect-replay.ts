@@ -49,6 +49,8 @@ export class RecordedStream implements EventOut {
   readonly finishes: { index: number; reason: FinishReason; native: string }[] = [];
   readonly usages: TokenUsage[] = [];
   failure: AttemptFailure | null = null;
+  /** Why the answer says nothing; null: it says something. */
+  emptiness: string | null = null;
   ended = false;
 
   event(event: NeutralEvent): void {
@@ -62,6 +64,9 @@ export class RecordedStream implements EventOut {
   }
   usage(usage: TokenUsage): void {
     this.usages.push(usage);
+  }
+  empty(message: string): void {
+    this.emptiness ??= message;
   }
   fail(failure: AttemptFailure): void {
     this.failure ??= failure;

@@ -9,6 +9,7 @@ import type { Endpoint, Frame, FramedPlan } from "../../src/endpoint.ts";
 import type { FailureKind } from "../../src/failures.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
+import { createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
 import { nano, ZERO } from "../../src/money.ts";
@@ -191,6 +192,7 @@ export function scriptedDeps({
     clock: systemClock,
     observer: createObserver({ clock: systemClock, log, isKnown: () => true }),
     ledger: stores.ledger,
+    windows: createWindows(null),
     records: stores.records,
     keptBytesMax: 16 * 1024 * 1024,
     leases: { keep() {}, release() {} },
@@ -240,9 +242,9 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
         moves.push(`post ${posting.amountNano}`);
         return ledger.post(posting);
       },
-      void: (hold, reason, keyFate) => {
+      void: (hold, reason, end) => {
         moves.push(`void ${reason}`);
-        return ledger.void(hold, reason, keyFate);
+        return ledger.void(hold, reason, end);
       },
     };
   }

@@ -341,20 +341,22 @@ const cohere: Check = (body) => {
   return null;
 };
 
+const PERPLEXITYS = new Set([
+  ...["model", "input", "instructions", "max_output_tokens", "max_steps", "response_format", "store", "stream"],
+  ...["temperature", "top_p", "tools", "tool_choice"],
+]);
+
+/** Its own SDK knows no other fields, and no other form of a message. */
 const perplexity: Check = (body) => {
   const refused = (message: string): Refusal => {
-    return { status: 400, body: { error: { message, type: "invalid_message", code: 400 } } };
+    return { status: 400, body: { error: { message, type: "invalid_request", code: "400" } } };
   };
-  if (body.tools !== undefined) return refused("Tool calling is not supported for this model");
-  if ((body.response_format as Json | undefined)?.type === "json_object")
-    return refused("At body -> response_format -> type: Input should be 'json_schema'");
-  const roles = listOf(body.messages).map(({ role }) => role);
-  if (roles.some((role) => role !== "system" && role !== "user" && role !== "assistant"))
-    return refused(`Unknown role in ${roles.join(", ")}`);
-  const turns = roles.slice(roles.findIndex((role) => role !== "system"));
-  if (turns.some((role, at) => role !== (at % 2 === 0 ? "user" : "assistant")))
-    return refused("After the (optional) system message(s), user and assistant roles should be alternating.");
-  return null;
+  const extra = Object.keys(body).find((field) => !PERPLEXITYS.has(field));
+  if (extra !== undefined) return refused(`unknown field "${extra}"`);
+  if (listOf(body.tools).some(({ type }) => type !== "web_search")) return refused("unknown tool");
+  if ((body.response_format as Json | undefined)?.type === "json_object") return refused("unknown response_format");
+  const odd = listOf(body.input).find(({ type, content }) => type !== "message" || typeof content !== "string");
+  return odd === undefined ? null : refused(`input: ${JSON.stringify(odd)} is no message`);
 };
 
 /** The deployments that there are in the cloud that has them. */

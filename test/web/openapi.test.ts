@@ -1,11 +1,13 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
+import { get_encoding } from "tiktoken";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
+import { OWN_ENDPOINTS } from "../../src/run/own-endpoints.ts";
 import { type JsonSchema, requiredParams, tableOf } from "../../src/run/params-schema.ts";
 import { bodySchema, openApiDocument } from "../../src/web/openapi.ts";
 import { LIVE } from "../catalog/catalog-of.ts";
@@ -317,13 +319,34 @@ describe("llms.txt", () => {
     const response = await fetch(`${gateway.url}/llms.txt`);
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     const text = await response.text();
-    expect(text.length).toBeLessThan(6_000);
+    expect(get_encoding("o200k_base").encode(text).length).toBeLessThan(2_000);
     for (const said of ["max_cost_cents", "Idempotency-Key", "core/discover", "charged_cents"])
       expect(text).toContain(said);
     const links = [...text.matchAll(/\]\((\S+)\)/g)].map(([, link]) => link ?? "");
     expect(links.length).toBeGreaterThan(3);
     for (const link of links) expect((await fetch(link)).status, link).toBe(200);
     for (const { service } of actions) expect(text).toContain(service);
+  });
+});
+
+describe("everything can be found from llms.txt", () => {
+  test.each([
+    ...["core/onesearch", "core/onescrape", "core/onescrape-deep", "core/onefind", "core/onefind-deep"],
+    ...["core/consult", "core/discover", "core/result", "core/cancel", "job_id", "files"],
+    ...["/api/v1/account", "/api/v1/usage", "/api/v1/transactions", "/api/v1/agents"],
+    ...["/chat/completions", "/messages", "/responses", "/embeddings", "/images/generations", "/audio/transcriptions"],
+    ...["/audio/speech", "/rerank", "/moderations"],
+  ])("%s", async (name) => {
+    expect(await (await fetch(`${gateway.url}/llms.txt`)).text()).toContain(name);
+  });
+
+  test.each(OWN_ENDPOINTS.map((one) => [`${one.method} ${one.path}`, one] as const))("%s is served", async (_, one) => {
+    const { key } = await gateway.account();
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = one.method === "POST" ? { body: "{}" } : {};
+    const { status } = await fetch(`${gateway.url}${one.path}`, { method: one.method, headers, ...body });
+    // A form is refused for not being one.
+    expect(one.method === "POST" ? [400, 415] : [200]).toContain(status);
   });
 });
 

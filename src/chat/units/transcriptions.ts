@@ -96,8 +96,9 @@ function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndp
       if (!(spec.formats ?? []).includes(format)) {
         return invalid("response_format", `this model answers in ${(spec.formats ?? []).join(", ")}`);
       }
-      // What is told in seconds is told in this form alone.
-      const telling = cost.rates.has("seconds") ? "verbose_json" : "json";
+      // What is sold by the hour tells its seconds in the longer form, where it has that one.
+      const isVerbose = cost.rates.has("seconds") && (spec.formats ?? []).includes("verbose_json");
+      const telling = isVerbose ? "verbose_json" : "json";
       const { model: _, stream: __, ...sent } = asked;
       const response_format = format === "diarized_json" ? format : telling;
       return { countsMax: countsMax(ask, offer), body: { ...sent, response_format }, stream: asked.stream === true };

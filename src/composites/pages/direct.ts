@@ -1,13 +1,14 @@
 // The first rung: our own fetch of a page, with no vendor. Polite to every host, and obedient to what its robots.txt says.
-import robotsParser from "robots-parser";
 import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { FailureKind } from "../../failures.ts";
 import type { PublicAnswer } from "../../upstream/public-fetch.ts";
+import { PAGE_BYTES_MAX, type PageReading } from "./extractor.ts";
 import type { HostPace } from "./host-pace.ts";
+import type { PageBytes } from "./page-tasks.ts";
+import { robotsAsker } from "./robots.ts";
 
-const PAGE_BYTES_MAX = 5 * 1_048_576;
 export const DIRECT_MS_MAX = 8_000;
 const TURN_MS_MAX = 10_000;
 /** RFC 9309, 2.5: at least 500 KiB are read. */
@@ -17,13 +18,8 @@ const ROBOTS_KEPT_MS = 3_600_000;
 /** One that could not be had is asked for again. */
 const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
-/** Of all that are kept together: read, they take some ten times as much, and anybody has as many hosts as he likes. */
-const ROBOTS_KEPT_CHARS_MAX = 8 * 1_048_576;
-/**
- * A pattern with a star is tried from every character of an address, on the event loop: so many characters of such lines times
- * those of an address take some 50 ms. A file with more of them was made to stop us.
- */
-const ROBOTS_STEPS_MAX = 10_000_000;
+/** Characters of the rules of all that are kept together: anybody may have as many hosts as they like. */
+const ROBOTS_KEPT_CHARS_MAX = 2 * 1_048_576;
 /** What robots.txt files may call us. */
 export const ROBOT_NAME = "Tollgate";
 
@@ -43,15 +39,15 @@ export type DirectAnswer =
       readonly kind: "answer";
       readonly status: number;
       readonly finalUrl: string;
-      readonly contentType: string;
-      readonly body: string;
+      readonly page: PageBytes;
     }
   | { readonly kind: "skipped"; readonly why: "robots" | "busy" }
   /** It cannot be read so: it leads inside, breaks off, is too large or too slow. */
   | { readonly kind: "failed"; readonly why: string };
 
 export interface Direct {
-  fetch(url: string, signal: AbortSignal): Promise<DirectAnswer>;
+  /** `reading`: the threads that read what the host's robots.txt says, for the account that asks. */
+  fetch(url: string, reading: PageReading, signal: AbortSignal): Promise<DirectAnswer>;
 }
 
 /** The fetch as a call that it is made for has it: a leg that costs nothing, whose id can be cited. */
@@ -73,10 +69,11 @@ function outcomeOf(answer: DirectAnswer): "answered" | "not_made" | FailureKind 
   return answer.kind === "skipped" && answer.why === "busy" ? "not_made" : "caller_unsupported";
 }
 
-export function directLeg(direct: Direct, calls: Pick<InnerCalls, "own">): DirectLeg {
+export function directLeg(direct: Direct, reading: PageReading, calls: Pick<InnerCalls, "own">): DirectLeg {
   return {
     async fetch(url, signal) {
-      const { id, done } = await calls.own({ name: LEG, run: () => direct.fetch(url, signal), outcome: outcomeOf });
+      const run = () => direct.fetch(url, reading, signal);
+      const { id, done } = await calls.own({ name: LEG, run, outcome: outcomeOf });
       return { id, answer: done };
     },
   };
@@ -89,50 +86,32 @@ export interface DirectOptions {
   readonly obeysRobots: boolean;
 }
 
-/** The package's types say that it has a default export; it is one. */
-const readRobots = robotsParser as unknown as (
-  url: string,
-  text: string,
-) => { isAllowed(url: string, name: string): boolean | undefined };
-
 interface Rules {
   /** On `clock.elapsedMs()`. */
   untilMs: number;
-  /** Of the file; 0 until it has come. */
+  /** Of its rules; 0 until they have been read. */
   chars: number;
   readonly allows: Promise<(url: string) => boolean>;
 }
 
-/** By the header, else by what the first bytes say of themselves. */
-function charsetOf(contentType: string, bytes: Buffer): string {
-  const named = /charset\s*=\s*["']?([\w.:-]+)/i;
-  const inHead = named.exec(contentType) ?? named.exec(bytes.subarray(0, 2_048).toString("latin1"));
-  return inHead?.[1] ?? "utf-8";
-}
-
-function decode(bytes: Buffer, contentType: string): string {
-  try {
-    return new TextDecoder(charsetOf(contentType, bytes)).decode(bytes);
-  } catch {
-    // A name that nobody knows.
-    return new TextDecoder().decode(bytes);
-  }
-}
-
-async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+/** All bytes, in memory of their own, so that they can be handed to a thread. */
+async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts);
+  let size = 0;
+  for await (const part of body) {
+    parts.push(part);
+    size += part.length;
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
-/** The characters of all lines of a robots.txt that have a star in their pattern. */
-function starredChars(text: string): number {
-  let chars = 0;
-  for (const line of text.split(/[\r\n]+/)) if (/^\s*(?:dis)?allow\s*:.*\*/i.test(line)) chars += line.length;
-  return chars;
-}
-
-/** What a robots.txt says, and how long it is. */
+/** What a robots.txt says, and how long its rules are. */
 interface ReadRules {
   readonly allows: (url: string) => boolean;
   readonly chars: number;
@@ -156,7 +135,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
   }
 
   /** RFC 9309, 2.3.1: no such file allows everything, and one that cannot be had now forbids it. */
-  async function readRules(origin: string): Promise<ReadRules> {
+  async function readRules(origin: string, reading: PageReading): Promise<ReadRules> {
     const address = `${origin}/robots.txt`;
     const signal = AbortSignal.timeout(ROBOTS_MS_MAX);
     const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
@@ -167,27 +146,25 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
       const bytes = await bytesOf(answer.body);
       if (answer.status >= 500) return NOTHING;
       if (answer.status >= 400) return EVERYTHING;
-      const text = bytes.toString("utf8");
-      const starred = starredChars(text);
-      const robots = readRobots(address, text);
-      const allows = (url: string) =>
-        starred * url.length <= ROBOTS_STEPS_MAX && robots.isAllowed(url, ROBOT_NAME) !== false;
-      return { allows, chars: text.length };
+      const robots = await reading.robots(bytes, ROBOT_NAME, signal);
+      if (robots === null || robots === "busy") return NOTHING;
+      const chars = robots === "nothing" ? 0 : robots.rules.reduce((sum, { pattern }) => sum + pattern.length, 0);
+      return { allows: robotsAsker(robots), chars };
     } catch {
       return NOTHING;
     }
   }
 
-  function rulesOf(origin: string): Promise<(url: string) => boolean> {
+  function rulesOf(origin: string, reading: PageReading): Promise<(url: string) => boolean> {
     const nowMs = clock.elapsedMs();
     const rules = known.get(origin);
     if (rules !== undefined && rules.untilMs > nowMs) return rules.allows;
     forget(origin);
     if (known.size >= ROBOTS_KEPT_MAX) forgetOldest();
-    const reading = readRules(origin);
-    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, chars: 0, allows: reading.then(({ allows }) => allows) };
+    const rulesRead = readRules(origin, reading);
+    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, chars: 0, allows: rulesRead.then(({ allows }) => allows) };
     known.set(origin, fresh);
-    void reading.then((read) => {
+    void rulesRead.then((read) => {
       if (read === NOTHING) fresh.untilMs = nowMs + NO_ROBOTS_KEPT_MS;
       if (known.get(origin) !== fresh) return;
       fresh.chars = read.chars;
@@ -198,7 +175,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
   }
 
   return {
-    async fetch(url, signal) {
+    async fetch(url, reading, signal) {
       const releases: (() => void)[] = [];
       const hosts = new Set<string>();
       let why: "robots" | "busy" | null = null;
@@ -209,7 +186,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
           else releases.push(release);
           hosts.add(target.host);
         }
-        if (why === null && obeysRobots && !(await rulesOf(target.origin))(target.href)) why = "robots";
+        if (why === null && obeysRobots && !(await rulesOf(target.origin, reading))(target.href)) why = "robots";
         return why === null;
       };
       // Wherever it is sent on to is asked as politely.
@@ -222,8 +199,8 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
         if (answer instanceof GatewayError) return { kind: "failed", why: answer.message };
         const contentType = answer.headers["content-type"] ?? "";
         const { status, finalUrl } = answer;
-        const body = decode(await bytesOf(answer.body), contentType);
-        return { kind: "answer", status, finalUrl, contentType, body };
+        const page = { bytes: await bytesOf(answer.body), contentType };
+        return { kind: "answer", status, finalUrl, page };
       } catch (error) {
         return { kind: "failed", why: error instanceof Error ? error.message : String(error) };
       } finally {

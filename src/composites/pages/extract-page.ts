@@ -2,7 +2,7 @@
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 import TurndownService from "turndown";
-import { MOUNTS, WALL_MARKS } from "./wall-words.ts";
+import { hasMount, hasWallMark } from "./wall-words.ts";
 import type { PageFacts } from "./yield.ts";
 
 export interface ExtractOrder {
@@ -39,6 +39,8 @@ type PageDocument = PageElement & { readonly body: PageElement; readonly documen
 
 const NEVER_SEEN = "script,style,noscript,template,svg,iframe,object,embed,link,meta,[hidden]";
 const AROUND = "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],dialog";
+/** Longer pages are not taken apart. */
+export const PAGE_CHARS_MAX = 3 * 1_048_576;
 const LINKS_MAX = 2_000;
 const TITLE_CHARS_MAX = 500;
 /** The library gives up on a page of more elements, and takes its time for each. */
@@ -103,12 +105,12 @@ function titleOf(document: PageDocument): string | null {
   return title?.slice(0, TITLE_CHARS_MAX) ?? null;
 }
 
-/** Whether a script was to make the body: an empty place for it, or a plea for scripts, and little else. */
-function isScripted(html: string, document: PageDocument, seen: number): boolean {
+/** Whether a script was to make the body: a place for it with a skeleton in it at most, or a plea for scripts, and little else. */
+function isScripted(tags: readonly string[], document: PageDocument, seen: number): boolean {
   const scripts = document.querySelectorAll("script").length;
   if (scripts === 0 || seen >= SCRIPT_CHARS_MIN) return false;
   const plea = [...document.querySelectorAll("noscript")].some((one) => /java ?script/i.test(one.textContent ?? ""));
-  return MOUNTS.test(html) || plea || seen === 0;
+  return seen === 0 || plea || hasMount(tags);
 }
 
 /** The main part as HTML; where none can be told, all but what stands around it. */
@@ -123,14 +125,32 @@ function mainPart(document: PageDocument, body: PageElement, seen: number): Page
   return documentOf(`<html><body>${article.content}</body></html>`).body;
 }
 
-const TAGS = /<(\/?)([a-z][a-z0-9-]*)[^>]*?(\/?)>/gi;
+const TAG = /^<(\/?)([a-z][a-z0-9-]*)/i;
+/** As much of a tag as is looked at. */
+const TAG_CHARS_MAX = 2_048;
+
+/** All tags, each from its `<` to the next `>`: every character is looked at once, whatever is open. */
+function tagsOf(html: string): readonly string[] {
+  const tags: string[] = [];
+  for (let at = html.indexOf("<"); at >= 0; ) {
+    const end = html.indexOf(">", at + 1);
+    if (end < 0) break;
+    tags.push(html.slice(at, Math.min(end + 1, at + TAG_CHARS_MAX)));
+    at = html.indexOf("<", end + 1);
+  }
+  return tags;
+}
+
 const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|td|tr|th|option|dt|dd)$/i;
 
 /** Whether it is within what the library can take in its time: its work grows with the square of what is nested in what. */
-function isTakable(html: string): boolean {
+function isTakable(tags: readonly string[]): boolean {
   let depth = 0;
   let elements = 0;
-  for (const [, closes, name = "", closed] of html.matchAll(TAGS)) {
+  for (const tag of tags) {
+    const [, closes, name = ""] = TAG.exec(tag) ?? [];
+    if (closes === undefined) continue;
+    const closed = tag.endsWith("/>") ? "/" : "";
     if (closes === "/") depth = Math.max(0, depth - 1);
     else if (closed === "" && !VOID.test(name)) depth += 1;
     if (closes === "") elements += 1;
@@ -141,17 +161,19 @@ function isTakable(html: string): boolean {
 
 /** Throws where the library cannot take the page: too many elements, or nested too deep. */
 export function extractPage({ html, url, format, mainContent }: ExtractOrder): Extracted {
-  if (!isTakable(html)) throw new RangeError("the page has too many elements, or nests them too deep");
+  const tags = tagsOf(html);
+  if (html.length > PAGE_CHARS_MAX || !isTakable(tags))
+    throw new RangeError("the page has too many elements, or nests them too deep");
   const document = documentOf(/<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`);
   const base = absolute(document.querySelector("base[href]")?.getAttribute("href") ?? null, url) ?? url;
   makeLinksAbsolute(document, base);
   const title = titleOf(document);
   const links = linksOf(document);
-  const walled = WALL_MARKS.test(html);
+  const walled = hasWallMark(html, tags);
   const body = (document.querySelector("body") ?? document.documentElement).cloneNode(true) as PageElement;
   for (const element of body.querySelectorAll(NEVER_SEEN)) element.remove();
   const wholeChars = charsOf(body);
-  const scripted = isScripted(html, document, wholeChars);
+  const scripted = isScripted(tags, document, wholeChars);
   const whole = mainContent ? (body.cloneNode(true) as PageElement) : body;
   if (mainContent) for (const element of whole.querySelectorAll(AROUND)) element.remove();
   // A page may have all it says in what stands around others.
@@ -161,13 +183,15 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   return { content: written(part, format), title, links, facts: { visibleChars, scripted, walled } };
 }
 
+/** A text without blank lines, and with blanks once. */
+function linesOf(text: string): string {
+  const lines = text.split("\n").map((line) => line.replace(/\s+/g, " ").trim());
+  return lines.filter((line) => line !== "").join("\n");
+}
+
 function written(part: PageElement, format: ExtractOrder["format"]): string {
   if (format === "html") return withoutHandlers(part).innerHTML.trim();
-  if (format === "text")
-    return (part.textContent ?? "")
-      .replace(/[ \t\r\f]+/g, " ")
-      .replace(/\s*\n\s*/g, "\n")
-      .trim();
+  if (format === "text") return linesOf(part.textContent ?? "");
   return turndown.turndown(part as unknown as TurndownService.Node).trim();
 }
 

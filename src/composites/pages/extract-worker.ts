@@ -1,10 +1,21 @@
-// The thread that takes pages apart: one at a time, whatever its sender wrote into them.
+// The thread that reads what strangers wrote: one task at a time, whatever is in it.
 import { parentPort } from "node:worker_threads";
-import { type ExtractOrder, extractPage } from "./extract-page.ts";
+import { extractPage } from "./extract-page.ts";
+import { decodedPage, type PageDone, type PageTask } from "./page-tasks.ts";
+import { readRobots } from "./robots.ts";
+import { locationsIn } from "./site-locations.ts";
 
-parentPort?.on("message", (order: ExtractOrder) => {
+/** Throws where a page is too deep, or has too many elements. */
+function doTask(task: PageTask): PageDone[PageTask["kind"]] {
+  if (task.kind === "robots") return readRobots(Buffer.from(task.bytes).toString("utf8"), task.name);
+  if (task.kind === "map") return locationsIn(decodedPage(task.page));
+  const html = typeof task.page === "string" ? task.page : decodedPage(task.page);
+  return extractPage({ html, ...task.order });
+}
+
+parentPort?.on("message", (task: PageTask) => {
   try {
-    parentPort?.postMessage({ extracted: extractPage(order) });
+    parentPort?.postMessage({ done: doTask(task) });
   } catch (error) {
     parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
   }

@@ -1,90 +1,206 @@
-// Takes pages apart off the event loop: a few threads, each bounded in memory and in the time that a page may take.
+// Reads strangers' pages off the event loop: a few threads, each bounded in memory and in the time of a page; accounts take turns.
 import { Worker } from "node:worker_threads";
 import type { Extracted, ExtractOrder } from "./extract-page.ts";
+import { bytesOf, type PageBytes, type PageDone, type PageTask } from "./page-tasks.ts";
+import type { Robots } from "./robots.ts";
+import type { SiteMap } from "./site-locations.ts";
+
+/** Null: it is too long, too deep or too slow to be read. `busy`: there is no room for it just now. */
+export type Read<T> = T | "busy" | null;
+
+/** What the threads do for one account. What is asked for and no longer wanted is dropped. */
+export interface PageReading {
+  page(page: string | PageBytes, order: Omit<ExtractOrder, "html">, signal: AbortSignal): Promise<Read<Extracted>>;
+  robots(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<Read<Robots>>;
+  map(page: PageBytes, signal: AbortSignal): Promise<Read<SiteMap>>;
+}
 
 export interface Extractor {
-  /** Null: the page is too long, too deep or too slow to be taken apart. */
-  extract(order: ExtractOrder): Promise<Extracted | null>;
+  /** Accounts take turns: one with a hundred pages does not keep another's first waiting. */
+  of(account: string): PageReading;
   close(): Promise<void>;
 }
 
 export interface ExtractorOptions {
   /** Default 2. */
   readonly threads?: number;
-  /** For one page, from when its turn has come and its thread is there. Default 5,000. */
+  /** For a long page, from when its turn has come and its thread is there; one of ordinary length has a fifth of it. Default 5,000. */
   readonly msMax?: number;
 }
 
-export const PAGE_CHARS_MAX = 3 * 1_048_576;
-/** More wait for nobody: whoever asks for so many at once is told that the page could not be read. */
-const WAITING_MAX = 512;
+export const PAGE_BYTES_MAX = 5 * 1_048_576;
+/** A page of ordinary length. */
+const ORDINARY_BYTES_MAX = 512 * 1024;
+const ORDINARY_PART = 5;
+/** What waits for a thread, of all accounts and of one. */
+const WAITING_BYTES_MAX = 256 * 1_048_576;
+const ACCOUNT_BYTES_MAX = 64 * 1_048_576;
 const MEMORY_MIB = 256;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
 
 interface Waiting {
-  readonly order: ExtractOrder;
-  readonly done: (extracted: Extracted | null) => void;
+  readonly account: string;
+  readonly task: PageTask;
+  readonly bytes: number;
+  /** Said once: what came of it. */
+  readonly done: (result: Read<PageDone[PageTask["kind"]]>) => void;
+  isOver: boolean;
 }
 
-/** What a thread says: once that it is ready, then what came of each page. */
+/** What a thread says: once that it is ready, then what came of each task. */
 interface Answer {
   readonly isReady?: true;
-  readonly extracted?: Extracted;
+  readonly done?: PageDone[PageTask["kind"]];
 }
 
-/** The threads are started by the first pages, and die with the process. */
-export function createExtractor({ threads = 2, msMax = 5_000 }: ExtractorOptions = {}): Extractor {
-  const queue: Waiting[] = [];
-  const idle: Worker[] = [];
-  const all = new Set<Worker>();
-  let isClosed = false;
+/** What waits, by account, in turns. */
+class Turns {
+  readonly #queues = new Map<string, Waiting[]>();
+  readonly #bytes = new Map<string, number>();
+  #allBytes = 0;
 
-  function start(): Worker {
+  /** False: there is no room for it. */
+  add(waiting: Waiting): boolean {
+    const { account, bytes } = waiting;
+    const own = (this.#bytes.get(account) ?? 0) + bytes;
+    if (own > ACCOUNT_BYTES_MAX || this.#allBytes + bytes > WAITING_BYTES_MAX) return false;
+    const queue = this.#queues.get(account);
+    if (queue === undefined) this.#queues.set(account, [waiting]);
+    else queue.push(waiting);
+    this.#bytes.set(account, own);
+    this.#allBytes += bytes;
+    return true;
+  }
+
+  /** The oldest of the account whose turn it is; that account is the last in line from then on. */
+  next(): Waiting | undefined {
+    const [turn] = this.#queues;
+    if (turn === undefined) return undefined;
+    const [account, queue] = turn;
+    const waiting = queue.shift();
+    this.#queues.delete(account);
+    if (queue.length > 0) this.#queues.set(account, queue);
+    if (waiting !== undefined) this.#gone(waiting);
+    return waiting;
+  }
+
+  drop(waiting: Waiting): void {
+    const queue = this.#queues.get(waiting.account);
+    const at = queue?.indexOf(waiting) ?? -1;
+    if (queue === undefined || at < 0) return;
+    queue.splice(at, 1);
+    if (queue.length === 0) this.#queues.delete(waiting.account);
+    this.#gone(waiting);
+  }
+
+  all(): Waiting[] {
+    return [...this.#queues.values()].flat();
+  }
+
+  #gone({ account, bytes }: Waiting): void {
+    const own = (this.#bytes.get(account) ?? 0) - bytes;
+    if (own > 0) this.#bytes.set(account, own);
+    else this.#bytes.delete(account);
+    this.#allBytes -= bytes;
+  }
+}
+
+/** The threads, and what waits for them. They are started by the first pages, and die with the process. */
+class Pool {
+  readonly #threads: number;
+  readonly #msMax: number;
+  readonly #turns = new Turns();
+  readonly #idle: Worker[] = [];
+  readonly #all = new Set<Worker>();
+  #isClosed = false;
+
+  constructor({ threads = 2, msMax = 5_000 }: ExtractorOptions) {
+    this.#threads = threads;
+    this.#msMax = msMax;
+  }
+
+  ask(account: string, task: PageTask, signal: AbortSignal): Promise<Read<PageDone[PageTask["kind"]]>> {
+    const bytes = bytesOf(task);
+    if (this.#isClosed || signal.aborted || bytes > 2 * PAGE_BYTES_MAX) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const dropped = () => {
+        this.#turns.drop(waiting);
+        waiting.done(null);
+      };
+      const waiting: Waiting = {
+        account,
+        task,
+        bytes,
+        isOver: false,
+        done: (result) => {
+          if (waiting.isOver) return;
+          waiting.isOver = true;
+          signal.removeEventListener("abort", dropped);
+          resolve(result);
+        },
+      };
+      if (!this.#turns.add(waiting)) return resolve("busy");
+      signal.addEventListener("abort", dropped, { once: true });
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const waiting of this.#turns.all()) {
+      this.#turns.drop(waiting);
+      waiting.done(null);
+    }
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #start(): Worker {
     const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB, stackSizeMb: 8 },
     });
     worker.unref();
     // One that dies between pages is replaced by the next page's.
-    worker.on("error", () => gone(worker));
-    worker.on("exit", () => gone(worker));
-    all.add(worker);
+    worker.on("error", () => this.#gone(worker));
+    worker.on("exit", () => this.#gone(worker));
+    this.#all.add(worker);
     return worker;
   }
 
-  function gone(worker: Worker): void {
-    all.delete(worker);
-    const at = idle.indexOf(worker);
-    if (at >= 0) idle.splice(at, 1);
+  #gone(worker: Worker): void {
+    this.#all.delete(worker);
+    const at = this.#idle.indexOf(worker);
+    if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  function next(): void {
-    while (queue.length > 0 && (idle.length > 0 || all.size < threads)) {
-      const waiting = queue.shift();
+  #next(): void {
+    while (this.#idle.length > 0 || this.#all.size < this.#threads) {
+      const waiting = this.#turns.next();
       if (waiting === undefined) return;
-      const worker = idle.pop();
-      if (worker === undefined) run(start(), waiting, START_MS_MAX);
-      else run(worker, waiting, msMax);
+      const worker = this.#idle.pop();
+      const msMax = waiting.bytes <= ORDINARY_BYTES_MAX ? this.#msMax / ORDINARY_PART : this.#msMax;
+      if (worker === undefined) this.#run(this.#start(), waiting, { firstMsMax: START_MS_MAX, msMax });
+      else this.#run(worker, waiting, { firstMsMax: msMax, msMax });
     }
   }
 
-  /** `firstMsMax`: until the thread says anything. */
-  function run(worker: Worker, { order, done }: Waiting, firstMsMax: number): void {
-    function end(extracted: Extracted | null, isWell: boolean): void {
+  /** `firstMsMax`: until the thread says anything. What nobody waits for any more is read to its end, or to the end of its time. */
+  #run(worker: Worker, { task, done }: Waiting, { firstMsMax, msMax }: { firstMsMax: number; msMax: number }): void {
+    const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {
       clearTimeout(timer);
       worker.off("message", told);
       worker.off("error", broken);
       worker.off("exit", broken);
-      if (isWell) idle.push(worker);
+      if (isWell) this.#idle.push(worker);
       else {
-        gone(worker);
+        this.#gone(worker);
         void worker.terminate();
       }
-      done(extracted);
-      next();
-    }
-    const told = ({ isReady, extracted }: Answer) => {
-      if (isReady !== true) return end(extracted ?? null, true);
+      done(result);
+      this.#next();
+    };
+    const told = (answer: Answer) => {
+      if (answer.isReady !== true) return end(answer.done ?? null, true);
       clearTimeout(timer);
       timer = setTimeout(broken, msMax);
     };
@@ -93,21 +209,30 @@ export function createExtractor({ threads = 2, msMax = 5_000 }: ExtractorOptions
     worker.on("message", told);
     worker.once("error", broken);
     worker.once("exit", broken);
-    worker.postMessage(order);
+    worker.postMessage(task, transferable(task));
   }
+}
 
+/** Bytes go over without a copy where they have their memory for themselves. */
+function transferable(task: PageTask): ArrayBuffer[] {
+  const bytes = task.kind === "robots" ? task.bytes : typeof task.page === "string" ? null : task.page.bytes;
+  const memory = bytes?.buffer;
+  return memory instanceof ArrayBuffer && memory.byteLength === bytes?.byteLength ? [memory] : [];
+}
+
+export function createExtractor(options: ExtractorOptions = {}): Extractor {
+  const pool = new Pool(options);
   return {
-    extract(order) {
-      if (isClosed || order.html.length > PAGE_CHARS_MAX || queue.length >= WAITING_MAX) return Promise.resolve(null);
-      return new Promise((done) => {
-        queue.push({ order, done });
-        next();
-      });
+    of(account) {
+      // Each task is answered in its own kind.
+      const ask = <Kind extends PageTask["kind"]>(task: PageTask & { kind: Kind }, signal: AbortSignal) =>
+        pool.ask(account, task, signal) as Promise<Read<PageDone[Kind]>>;
+      return {
+        page: (page, order, signal) => ask({ kind: "page", page, order }, signal),
+        robots: (bytes, name, signal) => ask({ kind: "robots", bytes, name }, signal),
+        map: (page, signal) => ask({ kind: "map", page }, signal),
+      };
     },
-    async close() {
-      isClosed = true;
-      for (const { done } of queue.splice(0)) done(null);
-      await Promise.all([...all].map((worker) => worker.terminate()));
-    },
+    close: () => pool.close(),
   };
 }

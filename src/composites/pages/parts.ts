@@ -4,7 +4,7 @@ import type { PageLadderSpec } from "../../catalog/tier.ts";
 import type { Clock } from "../../clock.ts";
 import type { Payer } from "../../plan.ts";
 import type { PortRule } from "../../upstream/public-url.ts";
-import type { Extractor } from "./extractor.ts";
+import type { PageReading } from "./extractor.ts";
 import type { RungParts } from "./read-rung.ts";
 
 export interface PageParts {
@@ -14,7 +14,8 @@ export interface PageParts {
   readonly mayUsePort: PortRule;
   /** What rungs need for a payer: live accounts' pages are those of the internet, a sandbox account's the sandbox's. */
   rungParts(payer: Payer, ladder: PageLadderSpec, calls: Pick<InnerCalls, "call" | "own">): RungParts;
-  readonly extractor: Extractor;
+  /** The threads that take pages apart, as an account has them in its turn. */
+  reading(payer: Payer): PageReading;
   /** Whether pages can be read without any vendor: unless DIRECT_FETCH=0. */
   readonly readsDirectly: boolean;
 }

@@ -3,8 +3,9 @@ import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { type DirectLeg, OWN_FETCH } from "./direct.ts";
-import type { Extracted } from "./extract-page.ts";
-import type { Extractor } from "./extractor.ts";
+import type { Extracted, ExtractOrder } from "./extract-page.ts";
+import type { PageReading, Read } from "./extractor.ts";
+import { decodedPage } from "./page-tasks.ts";
 import { isDocument } from "./page-url.ts";
 import type { ReadPage } from "./yield.ts";
 
@@ -33,13 +34,15 @@ export type RungOutcome =
 export interface RungParts {
   /** Null: DIRECT_FETCH=0. */
   readonly direct: DirectLeg | null;
-  readonly extractor: Extractor;
+  readonly reading: PageReading;
   readonly ladder: PageLadderSpec;
   /** Whether anybody is configured to serve an action, for the caller's audience. */
   isServed(action: string): boolean;
   readonly call: InnerCalls["call"];
 }
 
+/** More than a row keeps of a text, in any script. */
+const TEXT_BYTES_MAX = 2 * 1_048_576;
 const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml|$)/;
 const TEXT_TYPES = /^(text\/|application\/(json|xml|[\w.+-]+\+(json|xml)|javascript|yaml|x-ndjson))/;
 
@@ -55,20 +58,23 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
   const { answer, id } = await parts.direct.fetch(url, signal);
   if (answer.kind === "skipped") return { kind: "skipped", action, why: answer.why };
   if (answer.kind === "failed") return { kind: "failed", action, id, why: answer.why };
-  const { status, finalUrl, body } = answer;
-  const type = answer.contentType.toLowerCase().trim();
-  if (isDocument(type, parts.ladder) || body.startsWith("%PDF-"))
+  const { status, finalUrl, page: came } = answer;
+  const type = came.contentType.toLowerCase().trim();
+  if (isDocument(type, parts.ladder) || Buffer.from(came.bytes.subarray(0, 5)).toString("latin1") === "%PDF-")
     return { kind: "no_page", action, id, why: "onescrape_document" };
   if (PAGE_TYPES.test(type)) {
     const { format, mainContent } = wanted;
-    const extracted = await parts.extractor.extract({ html: body, url: finalUrl, format, mainContent });
+    const extracted = await parts.reading.page(came, { url: finalUrl, format, mainContent }, signal);
+    if (extracted === "busy") return { kind: "skipped", action, why: "busy" };
     if (extracted === null) return { kind: "failed", action, id, why: "the page cannot be taken apart" };
     const { links: _, ...read } = extracted;
     return { kind: "read", action, id, pages: [{ ...read, url, format, finalUrl, status }] };
   }
   if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, id, why: "unsupported_type" };
-  const facts = { visibleChars: body.length, scripted: false, walled: false };
-  const page = { url, format: "text", content: body, title: null, finalUrl, status, facts } as const;
+  // What is beyond the row's bound is never looked at.
+  const content = decodedPage({ ...came, bytes: came.bytes.subarray(0, TEXT_BYTES_MAX) });
+  const facts = { visibleChars: content.length, scripted: false, walled: false };
+  const page = { url, format: "text", content, title: null, finalUrl, status, facts } as const;
   return { kind: "read", action, id, pages: [page] };
 }
 
@@ -77,8 +83,8 @@ async function pageIn(
   item: unknown,
   url: string,
   answer: RungAnswer,
-  wanted: PagesWanted,
-  { extractor }: RungParts,
+  { format: asked, mainContent: isMain }: PagesWanted,
+  read: (html: string, order: Omit<ExtractOrder, "html">) => Promise<Read<Extracted>>,
 ): Promise<RungPage | null> {
   const content = textAt(item, answer.contentAt);
   if (content === null) return null;
@@ -89,17 +95,21 @@ async function pageIn(
     return { url, content, format: holds, title, finalUrl, facts: null, status: null };
   }
   // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
-  const format = wanted.format === "markdown" ? "text" : "html";
-  const mainContent = holds === "page" && wanted.mainContent;
-  const extracted: Extracted | null = await extractor.extract({ html: content, url, format, mainContent });
-  if (extracted === null) return null;
+  const format = asked === "markdown" ? "text" : "html";
+  const extracted = await read(content, { url, format, mainContent: holds === "page" && isMain });
+  if (extracted === null || extracted === "busy") return null;
   // Scripts have run by then: what is there is all there is.
   const facts = { ...extracted.facts, scripted: false };
   const { content: text } = extracted;
   return { content: text, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
 }
 
-async function byAction(rungCall: RungCall, wanted: PagesWanted, parts: RungParts): Promise<RungOutcome> {
+async function byAction(
+  rungCall: RungCall,
+  wanted: PagesWanted,
+  signal: AbortSignal,
+  parts: RungParts,
+): Promise<RungOutcome> {
   const { action, answer: places } = rungCall;
   const answer = await parts.call({ action, params: rungCall.params(wanted) });
   if (!answer.ok) {
@@ -111,9 +121,10 @@ async function byAction(rungCall: RungCall, wanted: PagesWanted, parts: RungPart
   const list: unknown = places.listAt === undefined ? [answer.data] : atPointer(answer.data, places.listAt);
   const items: readonly unknown[] = Array.isArray(list) && !answer.isMiss ? list : [];
   const pages: RungPage[] = [];
+  const read = (html: string, order: Omit<ExtractOrder, "html">) => parts.reading.page(html, order, signal);
   for (const url of wanted.urls) {
     const item = places.urlAt === undefined ? items[0] : items.find((one) => isOf(textAt(one, places.urlAt), url));
-    const page = item === undefined ? null : await pageIn(item, url, places, wanted, parts);
+    const page = item === undefined ? null : await pageIn(item, url, places, wanted, read);
     if (page !== null) pages.push(page);
   }
   return { kind: "read", action, id: answer.id, pages };
@@ -161,5 +172,5 @@ export async function readRung(
   const cannot = cannotAsk(rung, wanted.format, parts);
   if (cannot !== null) return cannot;
   const rungCall = rung[wanted.format];
-  return rungCall === undefined ? directly(wanted, signal, parts) : byAction(rungCall, wanted, parts);
+  return rungCall === undefined ? directly(wanted, signal, parts) : byAction(rungCall, wanted, signal, parts);
 }

@@ -12,19 +12,6 @@ export interface Site {
 }
 
 const SITEMAPS_MAX = 4;
-/** As many addresses of one map as are looked at. */
-const LOCATIONS_MAX = 5_000;
-const LOCATION = /<loc>(?:\s|<!\[CDATA\[)*([^<\]\s]+)/gi;
-
-function locationsIn(map: string): readonly string[] {
-  const locations: string[] = [];
-  for (const [, url = ""] of map.matchAll(LOCATION)) {
-    locations.push(url.replaceAll("&amp;", "&"));
-    if (locations.length === LOCATIONS_MAX) break;
-  }
-  return locations;
-}
-
 /** `*` stands for anything; a pattern without one is a part of the address. Linear in the address, whatever the pattern. */
 export function matchesGlob(pattern: string, text: string): boolean {
   if (!pattern.includes("*")) return text.includes(pattern);
@@ -68,27 +55,30 @@ async function byAction({ call, ladder, isServed }: RungParts, url: string): Pro
 }
 
 /** The addresses that a site's map names; those of the maps that it names in turn, as far as a few of them. */
-async function bySitemap({ direct }: RungParts, seed: URL, signal: AbortSignal): Promise<readonly string[]> {
+async function bySitemap({ direct, reading }: RungParts, seed: URL, signal: AbortSignal): Promise<readonly string[]> {
   const found: string[] = [];
   const maps = [`${seed.origin}/sitemap.xml`];
   for (let at = 0; at < maps.length && at < SITEMAPS_MAX; at++) {
     const fetched = await direct?.fetch(maps[at] ?? "", signal);
     const answer = fetched?.answer;
     if (answer?.kind !== "answer" || answer.status !== 200) continue;
-    const locations = locationsIn(answer.body);
+    const map = await reading.map(answer.page, signal);
+    if (map === null || map === "busy") continue;
+    const { isIndex, locations } = map;
     // What maps lead to is of the same site, or it is not asked.
-    if (/<sitemapindex/i.test(answer.body)) maps.push(...locations.filter((url) => URL.parse(url)?.host === seed.host));
+    if (isIndex) maps.push(...locations.filter((url) => URL.parse(url)?.host === seed.host));
     else found.push(...locations);
   }
   return found;
 }
 
-async function byLinks({ direct, extractor }: RungParts, seed: URL, signal: AbortSignal): Promise<readonly string[]> {
+async function byLinks({ direct, reading }: RungParts, seed: URL, signal: AbortSignal): Promise<readonly string[]> {
   const fetched = await direct?.fetch(seed.href, signal);
   const answer = fetched?.answer;
   if (answer?.kind !== "answer" || answer.status !== 200) return [];
-  const order = { html: answer.body, url: answer.finalUrl, format: "text", mainContent: false } as const;
-  return (await extractor.extract(order))?.links ?? [];
+  const order = { url: answer.finalUrl, format: "text", mainContent: false } as const;
+  const extracted = await reading.page(answer.page, order, signal);
+  return extracted === null || extracted === "busy" ? [] : extracted.links;
 }
 
 /** The addresses that are known of a site; none where nobody could say. */

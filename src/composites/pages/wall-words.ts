@@ -1,8 +1,15 @@
 // What pages say that turn readers away, and those that have nothing but a script to say: words, in the languages of the web, and marks in their code.
 
 /** In the code of pages that ask for proof of a person: these are nowhere else. */
-export const WALL_MARKS =
-  /\b_?cf[-_]chl[-_]|\/cdn-cgi\/challenge-platform\/h\/|id="px-captcha"|_pxAppId|captcha-delivery\.com|_Incapsula_Resource|awsWafCookieDomainList|gokuProps|\/akam-sw|sec-if-cpt-container|kpsdk|ak-challenge|ddos-guard\/js-challenge|geo\.captcha|data-sitekey[^>]*data-callback="?(?:onCaptcha|captchaPassed)/i;
+const WALL_MARKS =
+  /\b_?cf[-_]chl[-_]|\/cdn-cgi\/challenge-platform\/h\/|id="px-captcha"|_pxAppId|captcha-delivery\.com|_Incapsula_Resource|awsWafCookieDomainList|gokuProps|\/akam-sw|sec-if-cpt-container|kpsdk|ak-challenge|ddos-guard\/js-challenge|geo\.captcha/i;
+const CAPTCHA_CALLBACK = /data-callback="?(?:onCaptcha|captchaPassed)/i;
+
+/** Whether a page's code asks for proof of a person. Looks at each tag once. */
+export function hasWallMark(html: string, tags: readonly string[]): boolean {
+  if (WALL_MARKS.test(html)) return true;
+  return tags.some((tag) => /data-sitekey/i.test(tag) && CAPTCHA_CALLBACK.test(tag));
+}
 
 /** A short text with one of these is a wall, whatever else it says. */
 export const WALL_WORDS: readonly RegExp[] = [
@@ -48,6 +55,11 @@ export const WALL_WORDS: readonly RegExp[] = [
 export const SHELL_WORDS =
   /(enable|requires?|turn on|need|without|doesn('|’)t work[a-z ]*) (to enable )?java ?script|java ?script (is |must be |to be )?(disabled|enabled|required|aktivieren|erforderlich)|javascript (aktivieren|erforderlich|activer|necesario|requerido)|(activez|activar|activa|habilite|habilita|attiva(re)?|włącz|aktivera|aktiver|ota) javascript|javascript('?i|'ı)? etkinleştir|(включите|увімкніть|вимкнено|отключен) javascript|(启用|啟用|开启)\s?java ?script|javascript\s?(を有効|を有効に|를 활성화|사용)|^(loading|please wait|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)[\s.…]*$/i;
 
-/** The empty places that scripts fill. */
-export const MOUNTS =
-  /<(div|main|section|app-root|my-app)\b[^>]*\bid=["']?(root|app|__next|__nuxt|__gatsby|___gatsby|svelte|application|main-app|react-root|q-app|ember-app)["']?[^>]*>\s*(<!--[^>]*-->\s*)?<\/\1>|<(app-root|my-app|ion-app)\b[^>]*>\s*<\/\4>/i;
+/** The places that scripts fill. */
+const MOUNT =
+  /^<(?:app-root|my-app|ion-app|(?:div|main|section)\b[^>]*\bid=["']?(?:root|app|__next|__nuxt|__gatsby|___gatsby|svelte|application|main-app|react-root|q-app|ember-app)["'\s>])/i;
+
+/** Whether a page has a place that a script fills. */
+export function hasMount(tags: readonly string[]): boolean {
+  return tags.some((tag) => MOUNT.test(tag));
+}

@@ -6,6 +6,11 @@ export const ENOUGH = 0.35;
 const FULL_CHARS = 1_000;
 /** Walls say what they say in few words; a long text that has such words is about them. */
 const WALL_CHARS_MAX = 1_200;
+/** In a text as short as this one word tells a wall; in a longer one a word may be what the page is about, and it takes two. */
+const ONE_WORD_CHARS_MAX = 280;
+const WALL_WORDS_MIN = 2;
+/** No more of a content is judged: what begins with so many characters and says nothing is no page for a reader. */
+const JUDGED_CHARS_MAX = 32_768;
 const SHELL_CHARS_MAX = 300;
 /** A page of its own is more than the name of it. */
 const WHOLE_CHARS_MIN = 1;
@@ -71,16 +76,42 @@ function isPlenty(content: string): boolean {
   return false;
 }
 
+/**
+ * As much of a content as is judged. A link whose address goes on beyond that is passed over but for its text: each turn leaves at least
+ * as much behind as it looks at, so that no content takes longer than it is long.
+ */
+function judged(content: string): string {
+  let text = "";
+  for (let at = 0; at < content.length && text.length < JUDGED_CHARS_MAX; ) {
+    const piece = content.slice(at, at + JUDGED_CHARS_MAX - text.length);
+    const address = piece.lastIndexOf("](");
+    const isCut = at + piece.length < content.length && address >= 0 && piece.indexOf(")", address) < 0;
+    if (!isCut) return text + piece;
+    const label = piece.lastIndexOf("[", address);
+    const before = piece.slice(0, Math.max(0, label)).replace(/!$/, "");
+    text += before + piece.slice(label + 1, address);
+    const end = content.indexOf(")", at + piece.length);
+    if (end < 0) break;
+    at = end + 1;
+  }
+  return text;
+}
+
+/** Whether a short text is a wall by its words: it says little else, its title says so, or it says so in more than one way. */
+function soundsWalled(text: string, title: string): boolean {
+  const matching = WALL_WORDS.filter((words) => words.test(text)).length;
+  if (matching >= WALL_WORDS_MIN || (matching > 0 && text.length < ONE_WORD_CHARS_MAX)) return true;
+  return WALL_WORDS.some((words) => words.test(title));
+}
+
 /** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
-export function yieldOf({ content, title, facts, status }: ReadPage): Yield {
+export function yieldOf({ content: whole, title, facts, status }: ReadPage): Yield {
   if (status !== null && status >= 400) return BLOCKED;
+  const content = judged(whole);
   if (isPlenty(content)) return PLENTY;
   const text = readable(content);
   if (text.length < WHOLE_CHARS_MIN) return BLOCKED;
-  const said = `${title ?? ""}\n${text}`;
-  if (text.length < WALL_CHARS_MAX && (facts?.walled === true || WALL_WORDS.some((words) => words.test(said)))) {
-    return BLOCKED;
-  }
+  if (text.length < WALL_CHARS_MAX && (facts?.walled === true || soundsWalled(text, title ?? ""))) return BLOCKED;
   if (text.length < SHELL_CHARS_MAX && (facts?.scripted === true || SHELL_WORDS.test(text))) return BLOCKED;
   const byLength = Math.min(1, text.length / FULL_CHARS);
   const isWhole = facts !== null && !facts.scripted && text.length >= facts.visibleChars * WHOLE_SHARE;

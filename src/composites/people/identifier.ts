@@ -15,13 +15,13 @@ export type Identifier =
 
 const EMAIL = z.email().max(320);
 const LINKEDIN = /^(?:https?:\/\/)?(?:[a-z]{1,3}\.)?(?:linkedin\.com|lnkd\.in)(?:$|[/?#:])/i;
-const PROFILE = /^\/(?:in\/([^/]+)(?:\/|$)|pub\/(.+?)\/*$)/i;
+const PROFILE = /^\/(?:in\/([^/]+)(?:\/|$)|pub\/(.*[^/])\/*$)/i;
 const PHONE = /^\+?[\d\s().\-/]{7,30}(?:(?:x|ext\.?)\s*\d{1,6})?$/i;
 /** The fewest and the most digits of a number that can be called from anywhere (ITU-T E.164). */
 const [DIGITS_MIN, DIGITS_MAX] = [7, 15];
 /** What stands between a name and a company. */
 const BETWEEN =
-  /\s*[,;|@，、]\s*|\s+[-–—]\s+|\s+(?:works at|working at|who works at|at|from|of|with|bei|chez|en)\s+|\s*[(（]/iu;
+  /(?<!\s)(?:\s*[,;|@，、]\s*|\s+[-–—]\s+|\s+(?:works at|working at|who works at|at|from|of|with|bei|chez|en)\s+|\s*[(（])/iu;
 const LETTER = /\p{L}/u;
 const ANY_NAME_WORDS_MIN = 3;
 
@@ -35,7 +35,7 @@ function bare(text: string): string {
 }
 
 function isPhone(text: string): boolean {
-  const digits = text.replace(/(?:x|ext).*$/i, "").replace(/\D/g, "").length;
+  const digits = (text.split(/x|ext/i, 1)[0] ?? "").replace(/\D/g, "").length;
   return PHONE.test(text) && digits >= DIGITS_MIN && digits <= DIGITS_MAX;
 }
 

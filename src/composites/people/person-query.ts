@@ -8,7 +8,7 @@ const NO_CASE = /^\p{Lo}+$/u;
 const [NAME_WORDS_MIN, NAME_WORDS_MAX, COMPANY_WORDS_MAX] = [2, 5, 8];
 /** In scripts without blanks one word is a whole name. */
 const [WHOLE_NAME_CHARS_MIN, WHOLE_NAME_CHARS_MAX] = [2, 8];
-const TITLE_BEHIND_NAME = /\s+[|–—-]\s+|,\s/u;
+const TITLE_BEHIND_NAME = /(?<!\s)\s+[|–—-]\s+|,\s/u;
 
 /** The words of a text without case, marks and signs. */
 export function plainWords(text: string): readonly string[] {

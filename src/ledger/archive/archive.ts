@@ -1,7 +1,7 @@
 // Where postings go when they leave Redis, in order and each exactly once. What is in the archive never changes and stays.
 import type { PostingRow } from "../../account-rows.ts";
 import { ZERO } from "../../money.ts";
-import type { Reports } from "../../usage-rows.ts";
+import type { ToldReports } from "../usage/reports.ts";
 
 /** A posting with its place: its number among its account's, from 1 on without a gap, and where its money is counted. */
 export interface NumberedPosting extends PostingRow {
@@ -10,10 +10,18 @@ export interface NumberedPosting extends PostingRow {
   readonly day: number | null;
   /** Whether it counts toward the account's inference cap. */
   readonly inference: boolean;
+  /** The windows beside the store's own that it has moved, in their short form; null: none. */
+  readonly windows: string | null;
 }
 
 /** Postings as those who ask for transactions see them. */
-export function shownPosting({ number: _, day: __, inference: ___, ...row }: NumberedPosting): PostingRow {
+export function shownPosting({
+  number: _,
+  day: __,
+  inference: ___,
+  windows: ____,
+  ...row
+}: NumberedPosting): PostingRow {
   return row;
 }
 
@@ -31,11 +39,15 @@ export interface ArchiveSums {
   readonly absorbed: number;
   /** The time of the latest. */
   readonly latestMs: number;
-  /** What was charged and absorbed, by key, day and whether it counts as inference. */
+  /** What was charged and absorbed, by key, day, whether it counts as inference, and windows. */
   readonly days: readonly {
     readonly keyId: string;
     readonly day: number;
     readonly inference: boolean;
+    readonly windows: string | null;
+    /** What was not charged of our cost, and what was charged above it. */
+    readonly unpaid: number;
+    readonly margin: number;
     readonly charged: number;
     /** Of the postings from `absorbedFrom` on. */
     readonly absorbed: number;
@@ -44,7 +56,7 @@ export interface ArchiveSums {
   readonly faults: readonly (readonly [invariant: string, detail: string])[];
 }
 
-export interface Archive extends Reports {
+export interface Archive extends ToldReports {
   /** Made with the archive: a store of postings knows by it that this is the one it has given its postings to. */
   readonly id: string;
   /**

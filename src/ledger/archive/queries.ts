@@ -23,10 +23,12 @@ export const QUERIES = {
       SUM(CASE WHEN kind = 'charge' THEN amount ELSE 0 END) AS charged,
       SUM(CASE WHEN kind = 'charge' THEN 0 ELSE amount END) AS credited
     FROM ${TABLE} WHERE account_id = $1 AND number <= $2`,
-  days: `SELECT key_id, day, inference, SUM(amount) AS charged,
+  days: `SELECT key_id, day, inference, windows, SUM(amount) AS charged,
+      SUM(CASE WHEN upstream > amount THEN upstream - amount ELSE 0 END) AS unpaid,
+      SUM(CASE WHEN amount > upstream THEN amount - upstream ELSE 0 END) AS margin,
       SUM(CASE WHEN number >= $3 THEN absorbed ELSE 0 END) AS absorbed FROM ${TABLE}
-    WHERE account_id = $1 AND number <= $2 AND kind = 'charge' GROUP BY key_id, day, inference
-    ORDER BY key_id, day, inference`,
+    WHERE account_id = $1 AND number <= $2 AND kind = 'charge' GROUP BY key_id, day, inference, windows
+    ORDER BY key_id, day, inference, windows`,
   legs: `SELECT number, transaction_id, upstream, legs FROM ${TABLE}
     WHERE account_id = $1 AND number <= $2 AND number > $3 AND legs IS NOT NULL ORDER BY number LIMIT ${LEGS_AT_ONCE}`,
   disorder: `SELECT transaction_id, created_at FROM (
@@ -63,7 +65,7 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
 export function archiveOn(id: string, { query, append, close, dialect, ask }: ArchiveTable): Archive {
-  const books: AskReports = { tables: ARCHIVE_TABLES, dialect, linked: false, ask };
+  const books: AskReports = { tables: ARCHIVE_TABLES, dialect, linked: false, sandboxAccounts: null, ask };
 
   /** What is wrong with legs, which no query can add up in words that both databases understand. */
   async function legFaults(accountId: string, upTo: number): Promise<string[]> {
@@ -95,10 +97,13 @@ export function archiveOn(id: string, { query, append, close, dialect, ask }: Ar
       cents: number("cents"),
       absorbed: number("absorbed"),
       latestMs: number("latest"),
-      days: days.map(({ key_id, day, inference, charged, absorbed }) => ({
+      days: days.map(({ key_id, day, inference, windows, unpaid, margin, charged, absorbed }) => ({
         keyId: String(key_id),
         day: Number(day),
         inference: Number(inference) === 1,
+        windows: windows === null ? null : String(windows),
+        unpaid: Number(unpaid),
+        margin: Number(margin),
         charged: Number(charged),
         absorbed: Number(absorbed),
       })),

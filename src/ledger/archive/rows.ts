@@ -34,10 +34,11 @@ export const COLUMNS = {
   reason: "text",
   legs: "text",
   tags: "text",
+  windows: "text",
 } as const;
 
 /** The columns that were added to the table since it was first made; an older archive is given them, one step for each. */
-export const ADDED: readonly Column[] = ["legs", "tags"];
+export const ADDED: readonly Column[] = ["legs", "tags", "windows"];
 
 export type Column = keyof typeof COLUMNS;
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[];
@@ -78,6 +79,7 @@ export function archiveRow(posting: NumberedPosting): ArchiveRow {
     reason: clean(posting.reason),
     legs: legsText(posting.legs),
     tags: clean(tagsText(posting.tags)),
+    windows: posting.windows,
   };
 }
 
@@ -112,5 +114,6 @@ export function archivedPosting(row: ArchiveRow): NumberedPosting {
     reason: text("reason"),
     legs: legsIn(text("legs")),
     tags: tagsIn(text("tags")),
+    windows: text("windows"),
   };
 }

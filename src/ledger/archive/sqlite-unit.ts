@@ -23,6 +23,7 @@ const SCHEMA = [
   CREATE INDEX tollgate_posting_by_time ON tollgate_posting (created_at, account_id, number);
   ${sqliteSums(ARCHIVE_TABLES)}
   `,
+  addition("windows"),
 ];
 
 export type ArchiveOperations = ReturnType<typeof operationsOn>;

@@ -19,7 +19,7 @@ export const HOLD_LINES = [
 /** The lines of a posting in Redis after `posted`, in their order. */
 export const POSTING_LINES = [
   ...(["kind", "at", "key", "amount", "cents", "absorbed", "seq", "day", "inference"] as const),
-  ...(["absorb_reason", "reason", "meta", "detail"] as const),
+  ...(["absorb_reason", "reason", "meta", "detail", "windows"] as const),
 ] as const;
 export type HoldLine = (typeof HOLD_LINES)[number];
 export type PostingLine = (typeof POSTING_LINES)[number];
@@ -38,6 +38,8 @@ export const HOLD_FIELDS: Readonly<Record<HoldField, FieldPlace>> = {
   accrued: { column: "accrued", redis: "accrued" },
   day: { column: "day", redis: "day" },
   inference: { column: "inference", redis: "inference" },
+  // Where a process of the release before this one hands it on unread.
+  windows: { column: "windows", redis: "meta.windows" },
   slots: { column: "slots", redis: "slots" },
   // Nobody is known to be dead where many processes share a store.
   owner: { column: "owner", redis: null },
@@ -62,6 +64,7 @@ export const POSTING_FIELDS: Readonly<Record<keyof NumberedPosting, FieldPlace>>
   createdAtMs: { column: "created_at", redis: "at" },
   day: { column: "day", redis: "day" },
   inference: { column: "inference", redis: "inference" },
+  windows: { column: "windows", redis: "windows" },
   operation: { column: "operation", redis: "meta.operation" },
   asked: { column: "asked", redis: "meta.asked" },
   served: { column: "served", redis: "detail.served" },

@@ -14,6 +14,7 @@ import type { Nano } from "../../money.ts";
 import type { Slot } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
 import type { Reports } from "../../usage-rows.ts";
+import type { Window } from "./window-list.ts";
 
 /** A hold is found by its account and its id: in Redis both live in the account's slot. */
 export interface HoldRef {
@@ -30,6 +31,8 @@ export interface ReserveRequest extends HoldRef {
   readonly slots: readonly Slot[];
   /** Counts toward the account's daily inference cap. */
   readonly inference: boolean;
+  /** What else counts it, and may refuse it, beside the limits that the store keeps itself; at most 12. */
+  readonly windows: readonly Window[];
   /** The process or job that answers for the hold; a job's begins with `job:`, and the job outlives its process. */
   readonly owner: string;
   /** Counted on a clock that only goes forward, and only while the store is up. */
@@ -81,6 +84,18 @@ export type ReserveOutcome =
       readonly absorbedNano: Nano;
       readonly resetsAtMs: number;
     }
+  /** A window that the request brought has no room. `maxNano` is its bound with what has widened it. */
+  | {
+      readonly outcome: "window_full";
+      readonly scope: string;
+      readonly counts: Window["counts"];
+      readonly code: ErrorCode;
+      readonly maxNano: Nano;
+      readonly spentNano: Nano;
+      readonly heldNano: Nano;
+      readonly absorbedNano: Nano;
+      readonly resetsAtMs: number;
+    }
   | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
   | { readonly outcome: "window"; readonly limit: number; readonly resetSeconds: number }
   /** The hold of the call that runs under the same key. */
@@ -92,6 +107,14 @@ export type ReserveOutcome =
   | { readonly outcome: "idempotency_unknown"; readonly holdId: string };
 
 export type HoldState = "held" | "posted" | "voided" | "expired";
+
+/** What a posting does not say of its call, and its windows of cost count all the same. */
+export interface CostBeside {
+  /** What another posting has charged for the same work, which did not tell what that cost us. */
+  readonly chargedNano: Nano;
+  /** Work of our own, for which nobody takes anything from us. */
+  readonly costNano: Nano;
+}
 
 export interface PostRequest extends HoldRef {
   readonly amountNano: Nano;
@@ -109,6 +132,8 @@ export interface PostRequest extends HoldRef {
   readonly legs: readonly PostedLeg[];
   /** What the caller has called it, as `name=value`; absent: nothing. */
   readonly tags?: readonly string[];
+  /** What counts in windows of cost beside what it says of charge and cost; absent: nothing. */
+  readonly beside?: CostBeside;
   /** What is to be paid was kept before: whoever asks comes again until it is, so that a post which fails is no failed call. */
   readonly decided?: true;
 }
@@ -137,20 +162,28 @@ export type PostOutcome =
  */
 export type KeyFate = "free" | "answered" | "unknown";
 
+/** How a hold ends that is not charged. */
+export interface VoidEnd {
+  /** What the call's idempotency key means from then on; absent: `free`. */
+  readonly keyFate?: KeyFate;
+  /** What vendors have taken from us for the call all the same; absent: nothing. */
+  readonly upstreamNano?: Nano;
+}
+
 export type VoidOutcome = { readonly outcome: "voided" | "exists" | "posted" | "expired" };
 
 export type ExtendOutcome =
   | { readonly outcome: "extended"; readonly amountNano: Nano }
   | { readonly outcome: "gone"; readonly state: HoldState | "missing" }
   | { readonly outcome: "unknown_key" | "frozen" | "paused" }
-  | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>;
+  | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" | "window_full" }>;
 
 /** Whether what a hold was placed for may go on: its key and its account may still pay. */
 export type Standing = "good" | "gone" | "unknown_key" | "frozen" | "paused";
 
 /** A broken invariant, as `tollgate doctor` tells it. */
 export interface Finding {
-  /** `I1` to `I14`, `file` or `spool`. */
+  /** `I1` to `I15`, `file` or `spool`. */
   readonly invariant: string;
   readonly accountId: string | null;
   readonly detail: string;
@@ -171,6 +204,8 @@ export interface LedgerTotals {
   /** As text: all accounts together may have more than a number counts exactly. */
   readonly spentNano: string;
   readonly absorbedNano: string;
+  /** The part of it that is play money of sandbox accounts. */
+  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
 /** What holds take and postings charge, and the credit that they are taken from. */
@@ -186,11 +221,8 @@ export interface Money {
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   post(request: PostRequest): Promise<PostOutcome>;
-  /**
-   * Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. `keyFate` says what
-   * the call's idempotency key means from then on; default `free`.
-   */
-  void(hold: HoldRef, reason: string, keyFate?: KeyFate): Promise<VoidOutcome>;
+  /** Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. */
+  void(hold: HoldRef, reason: string, end?: VoidEnd): Promise<VoidOutcome>;
   /** Ends holds whose lease has ended; with `onlyOwner`, at start, also those of any other process, which must be dead. */
   sweep(countMax: number, onlyOwner?: string): Promise<readonly string[]>;
 
@@ -205,6 +237,8 @@ export interface Audit {
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
   /** Newest first, without their legs. */
   transactions(query: PostingQuery): Promise<PostingPage>;
+  /** What each of these scopes of an account has spent on the account's present day. */
+  spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
   totals(): Promise<LedgerTotals>;
   /**
    * Verifies every invariant while calls go on. With `file`, the store's own file as well, which stops calls for as long
@@ -223,7 +257,7 @@ export interface Ledger extends Money, Accounts, Audit, Reports {
 /** What a hold was placed with: enough to charge for it where the store has lost it. */
 export type HoldOrigin = Pick<
   ReserveRequest,
-  | ("keyId" | "parentId" | "amountNano" | "inference" | "nowMs")
+  | ("keyId" | "parentId" | "amountNano" | "inference" | "windows" | "nowMs")
   | ("requestId" | "operation" | "asked" | "effect" | "idempotency")
 >;
 
@@ -234,12 +268,12 @@ export type LateReason = "orphan" | "late";
 export interface SharedLedger extends Ledger {
   /**
    * Posts for a hold that the store has lost, or whose lease ended before it was posted: as much as is free in the account, the
-   * key's period and the inference cap, at most the hold; the rest is absorbed. `why` becomes the posting's reason. A hold that is
+   * key's period, under the inference cap and in the windows that were brought, at most the hold; the rest is absorbed. `why` becomes the posting's reason. A hold that is
    * live, posted or voided is answered as by `post`.
    */
   settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): Promise<PostOutcome>;
-  /** As `void`; where the hold is lost, its idempotency key is given the fate that it had. */
-  voidOrphan(hold: HoldRef, keyFate: KeyFate, origin: HoldOrigin): Promise<VoidOutcome>;
+  /** As `void`; where the hold is lost, its idempotency key is given the fate that it had, and what it cost is counted in its windows. */
+  voidOrphan(hold: HoldRef, end: VoidEnd, origin: HoldOrigin): Promise<VoidOutcome>;
   /** How a hold stands; null where nothing is known of it. */
   holdState(hold: HoldRef): Promise<HoldState | null>;
 }

@@ -3,11 +3,12 @@ import type { AccountKind, CeilingPeriod } from "../../account-rows.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { Nano } from "../../money.ts";
 import type { Overruns } from "./strict-bounds.ts";
+import type { WindowList } from "./window-list.ts";
 import { periodStart } from "./windows.ts";
 
-/** What a scope (a key, or an account's inference) has spent, holds, and has cost us above its holds on one UTC day. */
+/** What a scope (a key, an account's inference, what a hold has brought) has spent, holds, and has absorbed on one UTC day. */
 export interface DayState {
-  readonly scope: string;
+  readonly of: ScopeState;
   readonly day: number;
   spent: number;
   held: number;
@@ -17,6 +18,7 @@ export interface DayState {
 }
 
 export interface ScopeState {
+  /** As it stands in its table. */
   readonly name: string;
   readonly days: Map<number, DayState>;
   /** Every stored day from this one on is in `days`. */
@@ -82,12 +84,14 @@ export interface LiveHold {
   /** The day of its reserve, which its money belongs to for ever. */
   readonly day: number;
   readonly inference: boolean;
+  /** What it has brought beside the store's own. */
+  readonly windows: WindowList;
   readonly slots: readonly string[];
   readonly owner: string;
   readonly onExpire: "void" | "post-accrued";
   readonly idempotencyKey: string | null;
   readonly createdAtMs: number;
-  /** What its money is counted in: its key's day, and the account's inference day where it counts there. */
+  /** What its money is counted in: its key's day, the account's inference day where it counts there, and what it has brought. */
   readonly days: readonly DayState[];
   /** It has a row; what has none ends with the process. */
   written: boolean;
@@ -104,9 +108,17 @@ export interface SlotRequest {
   readonly code: ErrorCode;
 }
 
-/** The scope of a key's spending, and of an account's inference. */
+/** The scopes that the store bounds by what it keeps itself: of a key's spending, and of an account's inference. */
 export const keyScope = (keyId: string): string => `key:${keyId}`;
-export const inferenceScope = (accountId: string): string => `inference:${accountId}`;
+export const INFERENCE_SCOPE = "inference";
+/** What the stored names of all other scopes of an account begin with. */
+export const broughtScopes = (accountId: string): string => `of:${accountId}:`;
+
+/** A scope of an account as it is named where the scopes of all accounts stand together. */
+export function storedScope(accountId: string, scope: string): string {
+  if (scope === INFERENCE_SCOPE) return `inference:${accountId}`;
+  return scope.startsWith("key:") ? scope : `${broughtScopes(accountId)}${scope}`;
+}
 
 /** The sums of a scope from the first day of `day`'s period up to the period's end. */
 export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number, end: number) {

@@ -2,7 +2,7 @@
 
 /** What every script is told first, unless it is of those that need no time. */
 const TIME = ["gateway", "leapt", "given"] as const;
-const POST = ["hold_id", "amount", "detail", "absorb_reason"] as const;
+const POST = ["hold_id", "amount", "upstream", "beside", "detail", "absorb_reason"] as const;
 const IDEMPOTENCY = ["idempotency", "fingerprint", "keep_ms", "effect"] as const;
 const NEW_KEY = ["key_id", "profile", "ceiling", "period", "external"] as const;
 
@@ -18,7 +18,7 @@ export const ARGUMENTS = {
   renew: ["lease_ms"],
   post: POST,
   settle_orphan: [...POST, "key_id", "inference", "meta", "placed_at", "placed_amount", ...IDEMPOTENCY, "why"],
-  void: ["hold_id", "fate", ...IDEMPOTENCY],
+  void: ["hold_id", "fate", "upstream", "meta", "placed_at", ...IDEMPOTENCY],
   state: ["hold_id"],
   overdue: ["count"],
   expire: ["hold_id", "detail"],

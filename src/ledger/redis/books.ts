@@ -3,7 +3,15 @@ import type { Clock } from "../../clock.ts";
 import type { RedisLink } from "../../storage/redis-link.ts";
 import type { Archive, NumberedPosting } from "../archive/archive.ts";
 import { exportPostings } from "../archive/export.ts";
-import type { AccountBook, BookIdempotency, BookSource, BookTarget } from "../books.ts";
+import {
+  type AccountBook,
+  type BookCost,
+  type BookIdempotency,
+  type BookSource,
+  type BookTarget,
+  COST_DAYS_CARRIED,
+} from "../books.ts";
+import { costIn, countsOf, windowList } from "../model/window-list.ts";
 import { dayOf } from "../model/windows.ts";
 import { accountIndex } from "./account-index.ts";
 import { archivedText } from "./calls.ts";
@@ -28,7 +36,7 @@ const SWEEP_COUNT = 500;
 const DAYS_KEPT = 62;
 /** Ends of holds are remembered for so long, and idempotency keys beyond their lapse, as the scripts do it. */
 const KEPT_MS = 6 * 3_600_000;
-const ROW = /^\{a:(.*?)\}:i:(\[.*\])$/;
+const ROW = /^\{a:([^}]*)\}:i:(\[.*\])$/;
 
 export interface RedisBooks {
   readonly link: RedisLink;
@@ -56,6 +64,17 @@ async function idempotencyRows({ link, clock }: RedisBooks): Promise<Map<string,
     found.set(accountId, [...(found.get(accountId) ?? []), { ...one, effect: word("effect"), lapsesAtMs }]);
   }
   return found;
+}
+
+/** The sums of cost among an account's fields. */
+function costsIn(fields: ReadonlyMap<string, string>, clockMs: number): BookCost[] {
+  const costs: BookCost[] = [];
+  for (const [name, value] of fields) {
+    const [, scope = "", day = ""] = /^(.+):(\d+)s$/.exec(name) ?? [];
+    if (scope === "" || countsOf(scope) === "charge" || Number(day) < dayOf(clockMs) - COST_DAYS_CARRIED) continue;
+    costs.push({ scope, day: Number(day), nano: Number(value) });
+  }
+  return costs;
 }
 
 /** Moves all postings to the archive, whatever their age. */
@@ -94,7 +113,7 @@ export function redisBookSource(books: RedisBooks): BookSource {
         .filter((key) => key !== null)
         .map(({ row: key, profile }) => ({ ...key, secretHash: profile.secretHash }));
       const clockMs = Number(fields.get("clk"));
-      yield { account, clockMs, keys, idempotency: idempotency.get(accountId) ?? [] };
+      yield { account, clockMs, keys, idempotency: idempotency.get(accountId) ?? [], costs: costsIn(fields, clockMs) };
     }
   }
 
@@ -130,7 +149,7 @@ const NONE = (): Sums => ({
 });
 
 function addTo(sums: Sums, posting: NumberedPosting): void {
-  const { kind, amountNano, absorbedNano, keyId, day, inference, reference, transactionId } = posting;
+  const { kind, amountNano, absorbedNano, keyId, day, inference, windows, reference, transactionId } = posting;
   sums.count = posting.number;
   sums.cents += posting.chargedCents;
   sums.absorbed += posting.absorbedNano;
@@ -141,12 +160,17 @@ function addTo(sums: Sums, posting: NumberedPosting): void {
   }
   sums.charged += amountNano;
   if (day === null) return;
-  for (const scope of [`key:${keyId}`, ...(inference ? ["inference"] : [])]) {
-    for (const [what, amount] of [["s", amountNano] as const, ["a", absorbedNano] as const]) {
-      const field = `${scope}:${day}${what}`;
-      if (what === "s" || amount > 0)
-        sums.days.set(field, { day, amount: (sums.days.get(field)?.amount ?? 0) + amount });
-    }
+  const addDay = (field: string, amount: number) =>
+    sums.days.set(field, { day, amount: (sums.days.get(field)?.amount ?? 0) + amount });
+  const { charged, costs } = windowList(windows ?? "");
+  const brought = charged.map(({ scope }) => scope);
+  for (const scope of [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought]) {
+    addDay(`${scope}:${day}s`, amountNano);
+    if (absorbedNano > 0) addDay(`${scope}:${day}a`, absorbedNano);
+  }
+  for (const window of costs) {
+    const cost = costIn(window, amountNano, posting.upstreamNano);
+    if (cost > 0) addDay(`${window.scope}:${day}s`, cost);
   }
 }
 
@@ -205,10 +229,11 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
       await Promise.all(postings.map(remember));
     },
     async takeAccount(book) {
-      const { account, clockMs, idempotency } = book;
+      const { account, clockMs, idempotency, costs } = book;
       const { accountId } = account;
       const sums = all.get(accountId) ?? NONE();
       const daysFrom = dayOf(clockMs) - DAYS_KEPT;
+      for (const { scope, day, nano: amount } of costs) sums.days.set(`${scope}:${day}s`, { day, amount });
       await index.register(accountId);
       await putKeys(book);
       await putIdempotency(accountId, idempotency);
@@ -268,7 +293,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
   async function endHold(accountId: string, holdId: string): Promise<void> {
     if ((await ledger.holdState({ accountId, holdId })) !== "held") return;
     // Not a free key: whoever asks again under it was charged.
-    await ledger.void({ accountId, holdId }, "posted since", "answered");
+    await ledger.void({ accountId, holdId }, "posted since", { keyFate: "answered" });
     await link.call("DEL", callKey(accountId, holdId));
   }
 

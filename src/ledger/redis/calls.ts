@@ -16,6 +16,7 @@ interface HoldMeta {
   readonly requestId: string;
   readonly operation: string;
   readonly asked: string;
+  readonly windows?: string;
 }
 
 /** What a posting says beside its amounts: a charge what was served, a credit why it was given. */
@@ -38,6 +39,8 @@ export interface HoldRow {
   readonly keyId: string;
   readonly day: string;
   readonly inference: boolean;
+  /** In their short form. */
+  readonly windows: string;
   readonly slots: readonly string[];
 }
 
@@ -50,6 +53,7 @@ export function holdRow(text: string | null): HoldRow | null {
     keyId: lines.key,
     day: lines.day,
     inference: lines.inference === "1",
+    windows: (JSON.parse(lines.meta) as HoldMeta).windows ?? "",
     slots: lines.slots.split("\t").filter((scope) => scope !== ""),
   };
 }
@@ -87,10 +91,11 @@ export function postingRow(accountId: string, transactionId: string, text: strin
     number: Number(lines.seq),
     day: lines.day === "" ? null : Number(lines.day),
     inference: lines.inference === "1",
+    windows: lines.windows || null,
   };
 }
 
-/** The last line of a credit's posting. */
+/** The detail of a credit's posting. */
 export function creditDetail(reference: string, reason: string): string {
   return JSON.stringify({ reference, reason });
 }

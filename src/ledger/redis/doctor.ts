@@ -3,6 +3,7 @@ import { centsUp, GRANTED_NANO_MAX, type Nano } from "../../money.ts";
 import type { Archive, ArchiveSums, NumberedPosting } from "../archive/archive.ts";
 import type { DoctorReport, Finding } from "../model/ledger.ts";
 import { legsFault } from "../model/legs.ts";
+import { costIn, countsOf, windowList } from "../model/window-list.ts";
 import { type HoldRow, holdRow, postingRow, readCalls } from "./calls.ts";
 import { accountBase, accountKey, fieldsOf } from "./rows.ts";
 import type { LedgerLink } from "./script.ts";
@@ -95,14 +96,42 @@ function checkArchive({ account, postings, archived, ahead }: Seen, say: Say): v
   }
 }
 
-/** The days that a charge counts in. */
-function daysOf(charge: { keyId: string | null; day: number | null; inference: boolean }): string[] {
-  return [`key:${charge.keyId}`, ...(charge.inference ? ["inference"] : [])].map((scope) => `${scope}:${charge.day}`);
+interface Counted {
+  readonly keyId: string | null;
+  readonly day: number | string | null;
+  readonly inference: boolean;
+  readonly windows: string | null;
 }
 
-/** The names of what keys and all inference have spent (`s`), hold (`h`) or have absorbed (`a`) on a day. */
+/** The days that a charge counts in. */
+function daysOf({ keyId, day, inference, windows }: Counted): string[] {
+  const brought = windowList(windows ?? "").charged.map(({ scope }) => scope);
+  return [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought].map((scope) => `${scope}:${day}`);
+}
+
+/** The names of what scopes of charges have spent (`s`), hold (`h`) or have absorbed (`a`) on a day. */
 function daySums(account: Fields, what: "s" | "h" | "a"): string[] {
-  return [...account.keys()].filter((name) => /^(key:|inference:).*\d[sha]$/.test(name) && name.endsWith(what));
+  return [...account.keys()].filter(
+    (name) =>
+      /:\d+[sha]$/.test(name) && name.endsWith(what) && !name.startsWith("slot:") && countsOf(name) === "charge",
+  );
+}
+
+/** I15: calls that were not charged have left no posting, so a sum of cost is more than postings say, and never less. */
+function checkCosts({ account, postings, archived }: Seen, say: Say): void {
+  const least = new Map<string, number>();
+  const count = ({ windows, day }: Counted, cost: (counts: "unpaid" | "margin") => number) => {
+    for (const { scope, counts } of windowList(windows ?? "").costs) {
+      const by = Math.max(0, cost(counts === "unpaid" ? "unpaid" : "margin"));
+      least.set(`${scope}:${day}s`, (least.get(`${scope}:${day}s`) ?? 0) + by);
+    }
+  };
+  for (const sums of archived.days) count(sums, (counts) => sums[counts]);
+  for (const charge of postings) count(charge, (counts) => costIn({ counts }, charge.amountNano, charge.upstreamNano));
+  for (const [name, sum] of least) {
+    if (number(account, name) >= sum || (!account.has(name) && isPruned(account, name))) continue;
+    say("I15", `${name} says ${account.get(name) ?? 0}, its postings alone add up to ${sum}`);
+  }
 }
 
 /** Old days that no ceiling asks for leave Redis; their sums are only in the archive then. */
@@ -114,7 +143,7 @@ function checkPostings({ account, postings, archived, refunded }: Seen, say: Say
   const { charged: before, credited, cents, absorbed } = archived;
   const sums = { charged: before, credited, cents, absorbed };
   const ofDays = new Map<string, number>();
-  const count = (charge: Parameters<typeof daysOf>[0], charged: number, absorbed: number) => {
+  const count = (charge: Counted, charged: number, absorbed: number) => {
     for (const day of daysOf(charge)) {
       ofDays.set(`${day}s`, (ofDays.get(`${day}s`) ?? 0) + charged);
       ofDays.set(`${day}a`, (ofDays.get(`${day}a`) ?? 0) + absorbed);
@@ -171,8 +200,7 @@ function checkHolds({ account, holds, postings }: Seen, say: Say): void {
       continue;
     }
     count("account", hold.amount);
-    count(`key:${hold.keyId}:${hold.day}h`, hold.amount);
-    if (hold.inference) count(`inference:${hold.day}h`, hold.amount);
+    for (const day of daysOf(hold)) count(`${day}h`, hold.amount);
     for (const scope of hold.slots) count(`slot:${scope}`, 1);
   }
   const compare = (invariant: string, name: string, value: number) => {
@@ -225,6 +253,7 @@ export async function examineRedis(
       const say: Say = (invariant, detail) => findings.push({ invariant, accountId, detail });
       checkArchive(seen, say);
       checkPostings(seen, say);
+      checkCosts(seen, say);
       checkHolds(seen, say);
       checkPasts(seen, say);
       if (findings.length > 0 && tries < TRIES - 1 && (await hasChanged(link, accountId, seen))) continue;

@@ -8,7 +8,7 @@ import {
   type TopUpOutcome,
 } from "../../account-rows.ts";
 import type { Clock } from "../../clock.ts";
-import { type Nano, nano } from "../../money.ts";
+import { type Nano, nano, ZERO } from "../../money.ts";
 import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
 import type { LedgerTotals, SharedLedger, Standing, VoidOutcome } from "../model/ledger.ts";
 import { accountIndex, accountsWith } from "./account-index.ts";
@@ -17,9 +17,10 @@ import { argumentsOf } from "./arguments.ts";
 import { creditDetail, listPostings, readPosting } from "./calls.ts";
 import { examineRedis } from "./doctor.ts";
 import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
-import { NO_IDEMPOTENCY, orphanTransitions, postArguments } from "./orphans.ts";
+import { NO_ORIGIN, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
-import { ABOUT, accountKey, readAccount, secretKey } from "./rows.ts";
+import { ABOUT, accountKey, readAccount, secretKey, spentToday } from "./rows.ts";
+import { playSpent, sandboxAccounts } from "./sandbox-accounts.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
 import { readTotals } from "./totals.ts";
 
@@ -46,6 +47,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
   const copies = waitForCopies(link);
+  const playing = sandboxAccounts(link, archive);
+  const parts = { link, index, archive, playSpent: playSpent(archive, playing, () => clock.epochMs()) };
   let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
 
   async function account(accountId: string): Promise<AccountRow | null> {
@@ -214,8 +217,9 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       run("post", accountKey(request.accountId), [...time().args, ...argumentsOf("post", postArguments(request))]).then(
         postOutcome,
       ),
-    async void({ accountId, holdId }, _reason, keyFate = "free"): Promise<VoidOutcome> {
-      const told = argumentsOf("void", { hold_id: holdId, fate: keyFate, ...NO_IDEMPOTENCY });
+    async void({ accountId, holdId }, _reason, { keyFate = "free", upstreamNano = ZERO } = {}): Promise<VoidOutcome> {
+      const upstream = nano(upstreamNano);
+      const told = argumentsOf("void", { hold_id: holdId, fate: keyFate, upstream, ...NO_ORIGIN });
       const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
@@ -250,14 +254,15 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     async transactions(query) {
       return listPostings(link, archive, query);
     },
+    spentToday: (accountId, scopes) => spentToday(link, accountId, scopes, time().nowMs),
     async totals() {
       if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
-      const value = await readTotals({ link, index, archive }, totals?.value ?? null);
+      const value = await readTotals(parts, totals?.value ?? null);
       totals = { atMs: clock.elapsedMs(), value };
       return value;
     },
     // What is a minute old: whatever has moved to the archive.
-    usage: (query) => archive.usage(query),
+    usage: async (query) => archive.usage(query, query.sandbox === null ? [] : await playing(query)),
     search: (query) => archive.search(query),
     doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>

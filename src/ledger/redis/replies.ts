@@ -10,12 +10,16 @@ import type {
   ReserveOutcome,
   ReserveRequest,
 } from "../model/ledger.ts";
+import { countsOf, windowsText } from "../model/window-list.ts";
 import type { AccountIndex } from "./account-index.ts";
 import { argumentsOf } from "./arguments.ts";
 import { accountKey } from "./rows.ts";
 import type { RunTransition, TransitionTime } from "./script.ts";
 
-type Short = Extract<ReserveOutcome, { readonly outcome: "ceiling" | "inference_cap" | "insufficient" }>;
+type Short = Extract<
+  ReserveOutcome,
+  { readonly outcome: "ceiling" | "inference_cap" | "insufficient" | "window_full" }
+>;
 
 /** The refusals for want of money, or null where the reply is another. */
 function short(reply: readonly string[]): Short | null {
@@ -36,6 +40,12 @@ function short(reply: readonly string[]): Short | null {
     const [spentNano, heldNano, absorbedNano] = [number(2), number(3), number(4)];
     return { outcome, capNano: number(1), spentNano, heldNano, absorbedNano, resetsAtMs: Number(reply[5]) };
   }
+  if (outcome === "window_full") {
+    const scope = reply[1] ?? "";
+    const sums = { maxNano: number(3), spentNano: number(4), heldNano: number(5), absorbedNano: number(6) };
+    const counts = countsOf(scope);
+    return { outcome, scope, counts, code: reply[2] as ErrorCode, ...sums, resetsAtMs: Number(reply[7]) };
+  }
   if (outcome !== "insufficient") return null;
   return { outcome, freeNano: number(1), heldNano: number(2), balanceNano: number(3) };
 }
@@ -46,6 +56,13 @@ export function idempotencyId(request: Pick<ReserveRequest, "keyId" | "idempoten
   return JSON.stringify([request.keyId, request.idempotency.key]);
 }
 
+/** What a hold says of its call beside the lines that the scripts read, and its windows, which they find at its end. */
+export function metaText(request: Pick<ReserveRequest, "parentId" | "requestId" | "operation" | "asked" | "windows">) {
+  const { parentId, requestId, operation, asked } = request;
+  const windows = windowsText(request.windows) || undefined;
+  return JSON.stringify({ parentId, requestId, operation, asked, windows });
+}
+
 /** Places a hold by the script `reserve`. */
 export async function reserveOutcome(
   run: RunTransition,
@@ -54,7 +71,6 @@ export async function reserveOutcome(
   request: ReserveRequest,
 ): Promise<ReserveOutcome> {
   const { accountId, holdId, keyId, amountNano, leaseMs, inference, idempotency, effect, onExpire } = request;
-  const { parentId, requestId, operation, asked } = request;
   const [, leapt, given] = time.args;
   const noting = index.note(accountId, leaseMs);
   if (noting !== null) await noting;
@@ -66,7 +82,7 @@ export async function reserveOutcome(
       amount: amountNano,
       lease_ms: leaseMs,
       inference: inference ? "1" : "0",
-      meta: JSON.stringify({ parentId, requestId, operation, asked }),
+      meta: metaText(request),
       idempotency: idempotencyId(request),
       fingerprint: idempotency?.fingerprint ?? "",
       keep_ms: idempotency?.keepMs ?? "",

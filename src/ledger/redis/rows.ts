@@ -146,6 +146,20 @@ export function changedKey({ profile, row }: StoredKey, patch: KeyChange): Writt
   };
 }
 
+/** What each scope has spent on the account's present day. */
+export async function spentToday(
+  link: LedgerLink,
+  accountId: string,
+  scopes: readonly string[],
+  nowMs: number,
+): Promise<readonly Nano[]> {
+  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+  const day = dayOf(Math.max(Number(clk ?? 0), nowMs));
+  const names = scopes.map((scope) => `${scope}:${day}s`);
+  const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
+  return values.map((value) => nano(Number(value ?? 0)));
+}
+
 /** All ids of keys among the fields of an account's keys. */
 export function keyIdsOf(fields: Fields): string[] {
   return [...fields.keys()].filter((name) => fields.has(`${name}:created`));

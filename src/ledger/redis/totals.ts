@@ -4,16 +4,28 @@ import { type Archive, NO_ARCHIVE } from "../archive/archive.ts";
 import type { LedgerTotals } from "../model/ledger.ts";
 import type { AccountIndex } from "./account-index.ts";
 import { accountBase, accountKey } from "./rows.ts";
+import type { playSpent } from "./sandbox-accounts.ts";
 import type { LedgerLink } from "./script.ts";
 
 const READ_AT_ONCE = 200;
-const FIELDS = ["held", "spent", "archived_charged", "absorbed", "archived_absorbed"] as const;
-const EVERYTHING = { accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null };
+const FIELDS = ["held", "spent", "archived_charged", "absorbed", "archived_absorbed", "kind"] as const;
+const EVERYTHING = {
+  accountId: null,
+  keyId: null,
+  model: null,
+  provider: null,
+  tag: null,
+  fromMs: null,
+  toMs: null,
+  sandbox: null,
+};
 
 export interface TotalsParts {
   readonly link: LedgerLink;
   readonly index: AccountIndex;
   readonly archive: Archive;
+  /** What sandbox accounts have spent, as far as it is there. */
+  readonly playSpent: ReturnType<typeof playSpent>;
 }
 
 /** What the accounts of `ids` hold, and what they have spent that is not in the archive. */
@@ -21,13 +33,17 @@ async function readActive(link: LedgerLink, ids: readonly string[]) {
   const rows = await Promise.all(
     ids.map(async (accountId) => {
       const values = (await link.call("HMGET", accountKey(accountId), ...FIELDS)) as (string | null)[];
-      const [held = 0, spent = 0, archived = 0, absorbed = 0, archivedAbsorbed = 0] = values.map(Number);
+      const [held = 0, spent = 0, archived = 0, absorbed = 0, archivedAbsorbed = 0] = values.slice(0, -1).map(Number);
       const holds = Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
-      return { held, holds, spent: spent - archived, absorbed: absorbed - archivedAbsorbed };
+      const isPlay = values.at(-1) === "sandbox";
+      return { held, holds, spent: spent - archived, absorbed: absorbed - archivedAbsorbed, isPlay };
     }),
   );
-  const sum = (name: "held" | "holds" | "spent" | "absorbed") => rows.reduce((total, row) => total + row[name], 0);
-  return { held: nano(sum("held")), holds: sum("holds"), spent: sum("spent"), absorbed: sum("absorbed") };
+  const sums = (some: typeof rows) => {
+    const sum = (name: "held" | "holds" | "spent" | "absorbed") => some.reduce((total, row) => total + row[name], 0);
+    return { held: nano(sum("held")), holds: sum("holds"), spent: sum("spent"), absorbed: sum("absorbed") };
+  };
+  return { all: sums(rows), play: sums(rows.filter(({ isPlay }) => isPlay)) };
 }
 
 /**
@@ -39,10 +55,13 @@ export async function readTotals(parts: TotalsParts, before: LedgerTotals | null
   const page = await archive.usage({ ...EVERYTHING, by: [], kind: "charged", limit: 1, cursor: null });
   const [archived] = "rows" in page ? page.rows : [];
   let [spent, absorbed] = [BigInt(archived?.amountNano ?? 0), BigInt(archived?.absorbedNano ?? 0)];
-  let [heldNano, holdsOpen] = [ZERO, 0];
+  let playSpent = await parts.playSpent();
+  let [heldNano, playHeldNano, holdsOpen] = [ZERO, ZERO, 0];
   let ids: string[] = [];
   const take = async () => {
-    const active = await readActive(link, ids);
+    const { all: active, play } = await readActive(link, ids);
+    playHeldNano = add(playHeldNano, play.held);
+    playSpent += BigInt(play.spent);
     heldNano = add(heldNano, active.held);
     holdsOpen += active.holds;
     spent += BigInt(active.spent);
@@ -62,5 +81,6 @@ export async function readTotals(parts: TotalsParts, before: LedgerTotals | null
     heldNano,
     spentNano: most(spent, before?.spentNano),
     absorbedNano: most(absorbed, before?.absorbedNano),
+    play: { heldNano: playHeldNano, spentNano: most(playSpent, before?.play.spentNano) },
   };
 }

@@ -1,7 +1,7 @@
 // A ledger whose calls end on this process's own disk first: what a store that is away or forgetful cannot lose.
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
-import { centsUp, least, minus, type Nano, nano } from "../../money.ts";
+import { add, centsUp, least, minus, type Nano, nano, ZERO } from "../../money.ts";
 import type {
   HoldOrigin,
   HoldRef,
@@ -49,8 +49,9 @@ const HEARTBEATS = 4;
 
 /** What must be known of a hold to charge for it where the store has lost it. */
 function originOf(request: ReserveRequest): HoldOrigin {
-  const { keyId, parentId, amountNano, inference, nowMs, requestId, operation, asked, effect, idempotency } = request;
-  return { keyId, parentId, amountNano, inference, nowMs, requestId, operation, asked, effect, idempotency };
+  const { keyId, parentId, amountNano, inference, windows, nowMs } = request;
+  const { requestId, operation, asked, effect, idempotency } = request;
+  return { keyId, parentId, amountNano, inference, windows, nowMs, requestId, operation, asked, effect, idempotency };
 }
 
 /**
@@ -124,7 +125,8 @@ function asFailed(intent: Intent): Intent {
   const { origin, request } = intent;
   const { accountId, holdId } = request;
   const keyFate = origin?.effect === "write" ? "unknown" : "free";
-  return { op: "void", hold: { accountId, holdId }, reason: "neither spool nor store", keyFate, origin };
+  const upstreamNano = add(request.upstreamNano, request.beside?.costNano ?? ZERO);
+  return { op: "void", hold: { accountId, holdId }, reason: "neither spool nor store", keyFate, upstreamNano, origin };
 }
 
 /** Tells the store of an end of a call that the spool could not take. Rejects where the store is away too: the call has failed then. */
@@ -222,9 +224,11 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       placed.delete(request.holdId);
       return told === null ? spooled(request, origin) : (told as PostOutcome);
     },
-    async void({ accountId, holdId }: HoldRef, reason, keyFate = "free") {
+    async void({ accountId, holdId }: HoldRef, reason, { keyFate = "free", upstreamNano = ZERO } = {}) {
       const origin = placed.get(holdId);
-      const told = await tellDurably({ op: "void", hold: { accountId, holdId }, reason, keyFate, origin }, ways);
+      const hold = { accountId, holdId };
+      const cost = upstreamNano > 0 ? { upstreamNano: nano(upstreamNano) } : {};
+      const told = await tellDurably({ op: "void", hold, reason, keyFate, ...cost, origin }, ways);
       placed.delete(holdId);
       return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
     },

@@ -1,5 +1,5 @@
 // Tells the store how one call ended, whatever became of its hold meanwhile: what the caller was told of is charged, once.
-import { add, minus } from "../../money.ts";
+import { add, minus, ZERO } from "../../money.ts";
 import type { HoldOrigin, PostedCharge, PostOutcome, PostRequest, SharedLedger, VoidOutcome } from "../model/ledger.ts";
 import type { Intent } from "./intent.ts";
 
@@ -19,9 +19,11 @@ export function restId(holdId: string): string {
 export async function tellStore(ledger: SharedLedger, intent: Intent): Promise<Told> {
   const { origin } = intent;
   if (intent.op === "void") {
-    const { hold, reason, keyFate } = intent;
-    if (origin === null || origin.idempotency === null || keyFate === "free") return ledger.void(hold, reason, keyFate);
-    return ledger.voidOrphan(hold, keyFate, origin);
+    const { hold, reason, keyFate, upstreamNano = ZERO } = intent;
+    const end = { keyFate, upstreamNano };
+    // What a lost hold leaves beside its mark: what its key means, and what its call has cost us.
+    const leaves = (origin?.idempotency != null && keyFate !== "free") || upstreamNano > 0;
+    return origin !== null && leaves ? ledger.voidOrphan(hold, end, origin) : ledger.void(hold, reason, end);
   }
   const { request } = intent;
   const told = await ledger.post(request);
@@ -68,7 +70,12 @@ async function whole(
   const posting = await ledger.transaction(accountId, holdId);
   if (posting?.reason !== LEASE_ENDED) return told;
   const rest = await ledger.settleOrphan(
-    { ...request, holdId: restId(holdId), amountNano: missing },
+    {
+      ...request,
+      holdId: restId(holdId),
+      amountNano: missing,
+      beside: { chargedNano: told.chargedNano, costNano: request.beside?.costNano ?? ZERO },
+    },
     { ...origin, parentId: holdId, amountNano: minus(origin.amountNano, told.chargedNano), idempotency: null },
     "late",
   );

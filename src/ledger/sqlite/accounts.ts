@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountKind, CeilingPeriod } from "../../account-rows.ts";
 import type { Nano } from "../../money.ts";
-import type { AccountState, DayState, KeyState, ScopeState } from "../model/state.ts";
+import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
 import { periodStart } from "../model/windows.ts";
 
 /** Accounts kept in memory, beside those with live holds: what nobody has asked for leaves first, and comes back when asked for. */
@@ -118,17 +118,23 @@ export class AccountTables {
   }
 
   /** A scope of the account, with all its days from the beginning of `day`'s month and week on. */
-  scope(account: AccountState, name: string, day: number): ScopeState {
+  scope(account: AccountState, ofAccount: string, day: number): ScopeState {
     const from = Math.min(periodStart("month", day), periodStart("week", day));
-    let scope = account.scopes.get(name);
+    let scope = account.scopes.get(ofAccount);
     if (scope === undefined) {
-      scope = { name, days: new Map(), loadedFrom: Number.MAX_SAFE_INTEGER, lastPosting: undefined };
-      account.scopes.set(name, scope);
+      scope = {
+        name: storedScope(account.accountId, ofAccount),
+        days: new Map(),
+        loadedFrom: Number.MAX_SAFE_INTEGER,
+        lastPosting: undefined,
+      };
+      account.scopes.set(ofAccount, scope);
     }
+
     if (from < scope.loadedFrom) {
-      for (const row of this.#sql.days.all(name, from, scope.loadedFrom)) {
-        const loaded = row as unknown as Omit<DayState, "scope" | "held">;
-        scope.days.set(loaded.day, { scope: name, ...loaded, held: 0 });
+      for (const row of this.#sql.days.all(scope.name, from, scope.loadedFrom)) {
+        const loaded = row as unknown as Omit<DayState, "of" | "held">;
+        scope.days.set(loaded.day, { of: scope, ...loaded, held: 0 });
       }
       scope.loadedFrom = from;
     }
@@ -136,11 +142,11 @@ export class AccountTables {
   }
 
   day(account: AccountState, name: string, day: number): DayState {
-    const { days } = this.scope(account, name, day);
-    let state = days.get(day);
+    const of = this.scope(account, name, day);
+    let state = of.days.get(day);
     if (state === undefined) {
-      state = { scope: name, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
-      days.set(day, state);
+      state = { of, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
+      of.days.set(day, state);
     }
     return state;
   }
@@ -148,7 +154,7 @@ export class AccountTables {
   /** The number of the last posting that was counted in a scope. */
   lastPosting(account: AccountState, name: string, day: number): number | null {
     const scope = this.scope(account, name, day);
-    if (scope.lastPosting === undefined) scope.lastPosting = this.#lastPostingStored(name);
+    if (scope.lastPosting === undefined) scope.lastPosting = this.#lastPostingStored(scope.name);
     return scope.lastPosting;
   }
 
@@ -206,12 +212,17 @@ export class AccountTables {
   }
 
   /** Counts a posting in a day. */
-  count(account: AccountState, day: DayState, posting: { charged: number; absorbed: number; number: number }): void {
+  count(day: DayState, posting: { charged: number; absorbed: number; number: number }): void {
     day.spent += posting.charged;
     day.absorbed += posting.absorbed;
     day.lastPosting = posting.number;
-    const scope = account.scopes.get(day.scope);
-    if (scope !== undefined) scope.lastPosting = posting.number;
+    day.of.lastPosting = posting.number;
+    this.#changedDays.add(day);
+  }
+
+  /** Counts in a day what calls have cost us, or what was charged above it. */
+  countCost(day: DayState, by: number): void {
+    day.spent += by;
     this.#changedDays.add(day);
   }
 
@@ -228,8 +239,8 @@ export class AccountTables {
   /** Writes what changed since the last commit: a row that a hundred operations touched is written once. */
   flush(): void {
     for (const account of this.#changedAccounts) this.#writeAccount(account);
-    for (const { scope, day, spent, absorbed, lastPosting } of this.#changedDays) {
-      this.#sql.writeDay.run(scope, day, spent, absorbed, lastPosting);
+    for (const { of, day, spent, absorbed, lastPosting } of this.#changedDays) {
+      this.#sql.writeDay.run(of.name, day, spent, absorbed, lastPosting);
     }
     for (const key of this.#changedKeys) this.#writeKey(key);
     this.#forgetChanges();

@@ -150,15 +150,18 @@ function credit(
   account.granted = nano(account.granted + entry.amountNano);
   account.clockMs = createdAtMs;
   state.accounts.changed(account);
-  account.lastPosting = state.entries.insertPosting({
-    ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
-    ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
-    ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false },
-    ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
-    accountId: account.accountId,
-    createdAtMs,
-    ...entry,
-  });
+  account.lastPosting = state.entries.insertPosting(
+    {
+      ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
+      ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
+      ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false, windows: null },
+      ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
+      accountId: account.accountId,
+      createdAtMs,
+      ...entry,
+    },
+    account.kind === "sandbox",
+  );
 }
 
 function balance(account: AccountState): Nano {
@@ -195,6 +198,17 @@ export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
 export function oneKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): KeyRow | null {
   const key = findKey(state, accountId, keyId);
   return key === null ? null : keyRow(state, key);
+}
+
+/** What each scope has spent on the account's present day. */
+export function spentToday(
+  state: LedgerState,
+  { accountId, scopes }: { accountId: string; scopes: readonly string[] },
+): Nano[] {
+  const account = state.accounts.account(accountId);
+  if (account === null) return scopes.map(() => ZERO);
+  const day = dayOf(state.accountNow(account));
+  return scopes.map((scope) => nano(state.accounts.scope(account, scope, day).days.get(day)?.spent ?? 0));
 }
 
 /** A page of an account's keys; null: all of them. */

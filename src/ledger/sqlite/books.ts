@@ -5,10 +5,20 @@ import type { Clock } from "../../clock.ts";
 import { nano } from "../../money.ts";
 import type { TokenUsage } from "../../route.ts";
 import type { NumberedPosting } from "../archive/archive.ts";
-import type { AccountBook, BookIdempotency, BookKey, BookSource, BookTarget } from "../books.ts";
+import {
+  type AccountBook,
+  type BookCost,
+  type BookIdempotency,
+  type BookKey,
+  type BookSource,
+  type BookTarget,
+  COST_DAYS_CARRIED,
+} from "../books.ts";
 import { legsIn, legsText } from "../model/legs.ts";
-import { inferenceScope, keyScope } from "../model/state.ts";
+import { broughtScopes, INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
+import { costIn, countsOf, windowList } from "../model/window-list.ts";
+import { dayOf } from "../model/windows.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
 import { type LedgerOperations, openUnit } from "./unit.ts";
@@ -52,6 +62,7 @@ function numbered(row: Row, number: number): NumberedPosting {
     number,
     day: numberOr(row, "day"),
     inference: row.inference === 1,
+    windows: text(row, "windows"),
   };
 }
 
@@ -134,7 +145,17 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
         }),
       );
       const keys = rows(database, "SELECT * FROM api_key WHERE account_id = ? ORDER BY key_id", accountId).map(keyOf);
-      yield { account, clockMs: Number(row.clock), keys, idempotency };
+      const brought = broughtScopes(accountId);
+      const costs = rows(
+        database,
+        "SELECT scope, day, spent FROM spent_day WHERE scope > ? AND scope < ? AND day >= ? ORDER BY scope, day",
+        ...[brought, `${brought.slice(0, -1)};`, dayOf(Number(row.clock)) - COST_DAYS_CARRIED],
+      )
+        .map(({ scope, day, spent }): BookCost => {
+          return { scope: String(scope).slice(brought.length), day: Number(day), nano: Number(spent) };
+        })
+        .filter(({ scope }) => countsOf(scope) !== "charge");
+      yield { account, clockMs: Number(row.clock), keys, idempotency, costs };
     }
   }
 
@@ -164,7 +185,7 @@ interface Day {
   readonly day: number;
   spent: number;
   absorbed: number;
-  last: number;
+  last: number | null;
 }
 
 interface Links {
@@ -191,14 +212,17 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
       ...[posting.served, posting.provider, posting.amountNano, posting.chargedCents, posting.upstreamNano],
       ...[posting.absorbedNano, posting.absorbReason, usage, posting.estimated ? 1 : 0, posting.priceVersion],
       ...[posting.reference, posting.reason, ...before, legsText(posting.legs)],
-      tagsText(posting.tags),
+      ...[tagsText(posting.tags), posting.windows],
     );
     const seq = Number(lastInsertRowid);
     tally.add(posting, seq);
     links.seqs.set(accountId, seq);
     if (key === null || posting.day === null) return;
     links.seqs.set(key, seq);
-    for (const scope of [key, ...(posting.inference ? [inferenceScope(accountId)] : [])]) {
+    const windows = windowList(posting.windows ?? "");
+    const brought = windows.charged.map(({ scope }) => scope);
+    for (const ofAccount of [key, ...(posting.inference ? [INFERENCE_SCOPE] : []), ...brought]) {
+      const scope = storedScope(accountId, ofAccount);
       const name = `${scope} ${posting.day}`;
       const day = links.days.get(name) ?? { scope, day: posting.day, spent: 0, absorbed: 0, last: seq };
       day.spent += posting.amountNano;
@@ -206,9 +230,19 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
       day.last = seq;
       links.days.set(name, day);
     }
+    for (const window of windows.costs) {
+      const cost = costIn(window, posting.amountNano, posting.upstreamNano);
+      if (cost > 0) addCost(storedScope(accountId, window.scope), posting.day, cost);
+    }
   }
 
-  function takeBook({ account, clockMs, keys, idempotency }: AccountBook): void {
+  function addCost(scope: string, day: number, by: number): void {
+    const name = `${scope} ${day}`;
+    const before = links.days.get(name)?.spent ?? 0;
+    links.days.set(name, { scope, day, spent: before + by, absorbed: 0, last: null });
+  }
+
+  function takeBook({ account, clockMs, keys, idempotency, costs }: AccountBook): void {
     const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
     sql.account.run(
       ...[accountId, name, kind, createdAtMs, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
@@ -225,6 +259,10 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
     for (const row of idempotency) {
       const { keyId, key, fingerprint, holdId, state, effect, lapsesAtMs } = row;
       sql.idempotency.run(accountId, keyId, key, fingerprint, holdId, state, effect, lapsesAtMs);
+    }
+    for (const { scope, day, nano: whole } of costs) {
+      const name = storedScope(accountId, scope);
+      addCost(name, day, Math.max(0, whole - (links.days.get(`${name} ${day}`)?.spent ?? 0)));
     }
   }
 
@@ -251,7 +289,7 @@ function prepareWrites(database: DatabaseSync) {
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
          price_version, reference, reason, before_of_account, before_of_key, legs,
-         tags) VALUES (${places(27)})`,
+         tags, windows) VALUES (${places(28)})`,
     ),
     account: database.prepare(
       `INSERT INTO account (account_id, name, kind, created_at, frozen, inference_cap, requests_per_minute, in_flight_max,

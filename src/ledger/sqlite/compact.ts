@@ -3,12 +3,14 @@
 import type { PostedLeg } from "../../account-rows.ts";
 import type { Slot } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
-import type { PostRequest, ReserveRequest } from "../model/ledger.ts";
+import type { CostBeside, PostRequest, ReserveRequest } from "../model/ledger.ts";
+import { windowsText } from "../model/window-list.ts";
+import type { BroughtRequest } from "./reserve.ts";
 
 /** The values of these fields of `T`, in this order. */
 type ListOf<T, Names extends readonly (keyof T)[]> = { readonly [At in keyof Names]: Required<T>[Names[At]] };
 
-/** Without a window, which a process that is alone counts for itself. */
+/** Without a window of requests, which a process that is alone counts for itself. */
 export type ReserveList = readonly [
   ListOf<ReserveRequest, ["accountId", "holdId", "keyId", "parentId", "amountNano", "inference", "owner", "leaseMs"]>,
   ListOf<
@@ -16,12 +18,13 @@ export type ReserveList = readonly [
     ["onExpire", "requestId", "operation", "asked", "effect", "idempotency", "unwritten", "nowMs"]
   >,
   readonly ListOf<Slot, ["scope", "max", "code"]>[],
+  windows: string,
 ];
 
 /** Without `decided`, which is for stores that can be away. */
 export type PostList = readonly [
   ListOf<PostRequest, ["accountId", "holdId", "amountNano", "upstreamNano", "absorbReason", "provider", "served"]>,
-  ListOf<PostRequest, ["estimated", "priceVersion", "tags"]>,
+  readonly [...ListOf<PostRequest, ["estimated", "priceVersion", "tags"]>, beside: CostBeside | null],
   ListOf<TokenUsage, ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"]> | null,
   readonly ListOf<PostedLeg, ["vendor", "model", "upstreamNano", "ok", "ms", "reason", "count"]>[],
 ];
@@ -33,10 +36,11 @@ export function reserveList(request: ReserveRequest): ReserveList {
     [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs],
     [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs],
     request.slots.map(({ scope, max, code }) => [scope, max, code]),
+    windowsText(request.windows),
   ];
 }
 
-export function reserveOf([who, what, slots]: ReserveList): ReserveRequest {
+export function reserveOf([who, what, slots, windows]: ReserveList): BroughtRequest {
   const [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs] = who;
   const [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs] = what;
   return {
@@ -47,6 +51,7 @@ export function reserveOf([who, what, slots]: ReserveList): ReserveRequest {
     amountNano,
     slots: slots.map(([scope, max, code]) => ({ scope, max, code })),
     inference,
+    windows,
     owner,
     leaseMs,
     onExpire,
@@ -62,10 +67,10 @@ export function reserveOf([who, what, slots]: ReserveList): ReserveRequest {
 
 export function postList(request: PostRequest): PostList {
   const { accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served, usage, legs } = request;
-  const { estimated, priceVersion, tags = [] } = request;
+  const { estimated, priceVersion, tags = [], beside } = request;
   return [
     [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served],
-    [estimated, priceVersion, tags],
+    [estimated, priceVersion, tags, beside ?? null],
     usage === null ? null : usageList(usage),
     legs.map((leg) => [leg.vendor, leg.model, leg.upstreamNano, leg.ok, leg.ms, leg.reason, leg.count]),
   ];
@@ -78,8 +83,9 @@ function usageList(usage: TokenUsage): NonNullable<PostList[2]> {
 
 export function postOf([what, how, usage, legs]: PostList): PostRequest {
   const [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served] = what;
-  const [estimated, priceVersion, tags] = how;
+  const [estimated, priceVersion, tags, beside] = how;
   return {
+    ...(beside === null ? {} : { beside }),
     accountId,
     holdId,
     amountNano,

@@ -3,7 +3,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../../money.ts";
 import type { Finding } from "../model/ledger.ts";
 import { legsFault } from "../model/legs.ts";
-import { type AccountState, inferenceScope, keyScope } from "../model/state.ts";
+import { type AccountState, broughtScopes, INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
+import { costIn, countsOf, windowList } from "../model/window-list.ts";
 import type { ExaminedPosting } from "./entries.ts";
 import type { LedgerState } from "./state.ts";
 
@@ -94,8 +95,13 @@ export class Doctor {
   #dayRows({ accountId, keys, holds }: AccountState): Map<string, DaySums> {
     const names = [...keys.keys(), ...[...holds].map((hold) => hold.keyId)].map(keyScope);
     const days = new Map<string, DaySums>();
-    for (const name of [inferenceScope(accountId), ...names]) {
+    for (const name of [storedScope(accountId, INFERENCE_SCOPE), ...names]) {
       for (const row of this.#sql.days.all(name)) days.set(`${name} ${row.day}`, sumsOf(row));
+    }
+    const brought = broughtScopes(accountId);
+    for (const row of this.#sql.brought.all(brought, `${brought.slice(0, -1)};`)) {
+      if (countsOf(String(row.scope).slice(brought.length)) === "charge")
+        days.set(`${row.scope} ${row.day}`, sumsOf(row));
     }
     return days;
   }
@@ -133,7 +139,7 @@ export class Doctor {
       const overdueMs = Math.round(this.#state.elapsedMs() - hold.leaseEndsElapsedMs);
       if (overdueMs > SWEPT_WITHIN_MS) say("I8", `the lease of ${holdId} ended ${overdueMs} ms ago`);
       count("account", amount);
-      for (const { scope, day } of hold.days) count(`${scope} ${day}`, amount);
+      for (const { of, day } of hold.days) count(`${of.name} ${day}`, amount);
       for (const scope of hold.slots) count(`slot ${scope}`, 1);
     }
     const compare = (invariant: string, name: string, value: number) => {
@@ -157,6 +163,8 @@ class PostingWalk {
   readonly #expected: { granted: number; spent: number; absorbed: number };
   readonly #dayRows: Map<string, DaySums>;
   readonly #daySums = new Map<string, DaySums>();
+  /** What days of cost come to at least. */
+  readonly #costs = new Map<string, number>();
   /** Refunds whose charge has not been met yet: it must come, being older. */
   readonly #refunds = new Map<string, number>();
   /** The number that the next posting of each key must have. */
@@ -194,8 +202,23 @@ class PostingWalk {
     const expected = this.#linkOfKey.get(keyId);
     if (expected !== undefined && expected !== number) say("I6", `${transactionId} is missing from its key's list`);
     this.#linkOfKey.set(keyId, posting.beforeOfKey);
-    this.#addToDay(`${keyScope(keyId)} ${posting.day}`, posting);
-    if (posting.inference) this.#addToDay(`${inferenceScope(posting.accountId)} ${posting.day}`, posting);
+    const day = (scope: string) => `${storedScope(posting.accountId, scope)} ${posting.day}`;
+    this.#addToDay(day(keyScope(keyId)), posting);
+    if (posting.inference) this.#addToDay(day(INFERENCE_SCOPE), posting);
+    const { charged, costs } = windowList(posting.windows ?? "");
+    for (const { scope } of charged) this.#addToDay(day(scope), posting);
+    for (const window of costs) {
+      const cost = Math.max(0, costIn(window, posting.amountNano, posting.upstreamNano));
+      this.#costs.set(day(window.scope), (this.#costs.get(day(window.scope)) ?? 0) + cost);
+    }
+  }
+
+  /** I15: where calls that were not charged have left no posting, the sum is more than the postings say, and never less. */
+  #endCosts(dayRow: (day: string) => DaySums, say: Say): void {
+    for (const [day, least] of this.#costs) {
+      const { spent } = this.#dayRows.get(day) ?? dayRow(day);
+      if (spent < least) say("I15", `${day} says ${spent}, its postings alone add up to ${least}`);
+    }
   }
 
   #addToDay(day: string, { amountNano, absorbedNano }: ExaminedPosting): void {
@@ -213,6 +236,7 @@ class PostingWalk {
     if (cents !== spentCents) say("I7", `charged cents add up to ${cents}, what is spent is ${spentCents}`);
     if (absorbed !== shortfall) say("I9", `absorbed is ${absorbed}, its postings' shortfalls add up to ${shortfall}`);
     for (const charge of this.#refunds.keys()) say("I9", `${charge} was refunded and never charged`);
+    this.#endCosts(dayRow, say);
     for (const day of new Set([...this.#dayRows.keys(), ...this.#daySums.keys()])) {
       const [row, sum] = [this.#dayRows.get(day) ?? dayRow(day), this.#daySums.get(day) ?? NOTHING];
       for (const what of ["spent", "absorbed"] as const) {
@@ -225,6 +249,7 @@ class PostingWalk {
 
 function prepare(database: DatabaseSync) {
   return {
+    brought: database.prepare("SELECT scope, day, spent, absorbed FROM spent_day WHERE scope > ? AND scope < ?"),
     counts: database.prepare(
       "SELECT (SELECT COALESCE(MAX(seq), 0) FROM posting) AS last, (SELECT COUNT(*) FROM hold) AS holds",
     ),

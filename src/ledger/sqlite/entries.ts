@@ -14,6 +14,8 @@ import { UsageTally } from "../usage/tally.ts";
 export interface PostingPlace {
   readonly day: number | null;
   readonly inference: boolean;
+  /** The windows beside the store's own that it has moved, in their short form; null: none. */
+  readonly windows: string | null;
   readonly beforeOfAccount: number | null;
   readonly beforeOfKey: number | null;
 }
@@ -45,6 +47,7 @@ export interface HoldSql {
   asked: string;
   idempotency_key: string | null;
   created_at: number;
+  windows: string | null;
 }
 
 export interface IdempotencyRow {
@@ -82,6 +85,7 @@ export interface PostingSql {
   tags: string | null;
   day: number | null;
   inference: number;
+  windows: string | null;
   before_of_account: number | null;
   before_of_key: number | null;
 }
@@ -102,11 +106,14 @@ type ExaminedSql = readonly [
   inference: number,
   beforeOfAccount: number | null,
   beforeOfKey: number | null,
+  windows: string | null,
 ];
 
 /** More than a number counts exactly. */
 interface Charged {
   spent: bigint;
+  /** Of it, by sandbox accounts. */
+  play: bigint;
   absorbed: bigint;
 }
 
@@ -127,7 +134,8 @@ export class EntryTables {
 
   #chargedStored(): Charged {
     const { spent, absorbed } = this.#sql.charged.get() as unknown as { spent: string; absorbed: string };
-    return { spent: BigInt(spent), absorbed: BigInt(absorbed) };
+    const { play } = this.#sql.play.get() as unknown as { play: string };
+    return { spent: BigInt(spent), play: BigInt(play), absorbed: BigInt(absorbed) };
   }
 
   /** Counts the transaction's postings in their sums; to be called before the commit. */
@@ -155,7 +163,7 @@ export class EntryTables {
         hold.leaseMs,
       ],
       ...[hold.onExpire, hold.effect, hold.parentId, hold.requestId, hold.operation, hold.asked],
-      ...[hold.idempotencyKey, hold.createdAtMs],
+      ...[hold.idempotencyKey, hold.createdAtMs, hold.windows.text || null],
     );
   }
 
@@ -188,19 +196,20 @@ export class EntryTables {
     this.#sql.pruneIdempotency.run(nowMs, countMax);
   }
 
-  /** Writes a posting and answers its number. */
-  insertPosting(row: PlacedPosting): number {
+  /** Writes a posting and answers its number. `isPlay`: it is of a sandbox account. */
+  insertPosting(row: PlacedPosting, isPlay: boolean): number {
     const { lastInsertRowid } = this.#sql.insertPosting.run(
       ...[row.transactionId, row.kind, row.accountId, row.keyId, row.parentId, row.requestId, row.createdAtMs, row.day],
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
       ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
       ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
-      ...[legsText(row.legs), tagsText(row.tags)],
+      ...[legsText(row.legs), tagsText(row.tags), row.windows],
     );
     const number = Number(lastInsertRowid);
     this.#tally.add(row, number);
     if (row.kind === "charge") {
       this.#charged.spent += BigInt(row.amountNano);
+      if (isPlay) this.#charged.play += BigInt(row.amountNano);
       this.#charged.absorbed += BigInt(row.absorbedNano);
     }
     return number;
@@ -236,6 +245,7 @@ export class EntryTables {
       inference: row[12] === 1,
       beforeOfAccount: row[13],
       beforeOfKey: row[14],
+      windows: row[15],
     };
   }
 
@@ -272,7 +282,8 @@ export class EntryTables {
 
   totals() {
     const { accounts } = this.#sql.accountCount.get() as unknown as { accounts: number };
-    return { accounts, spentNano: String(this.#charged.spent), absorbedNano: String(this.#charged.absorbed) };
+    const { spent, play, absorbed } = this.#charged;
+    return { accounts, spentNano: String(spent), playNano: String(play), absorbedNano: String(absorbed) };
   }
 }
 
@@ -286,7 +297,7 @@ function prepare(database: DatabaseSync) {
   return {
     holds: database.prepare("SELECT * FROM hold"),
     hold: database.prepare("SELECT * FROM hold WHERE hold_id = ?"),
-    insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     updateHold: database.prepare("UPDATE hold SET amount = ?, accrued = ?, lease_ms = ? WHERE hold_id = ?"),
     deleteHold: database.prepare("DELETE FROM hold WHERE hold_id = ?"),
     endOf: database.prepare(
@@ -308,8 +319,8 @@ function prepare(database: DatabaseSync) {
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
          operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
          price_version, reference, reason, before_of_account, before_of_key, legs,
-         tags)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         tags, windows)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
@@ -317,7 +328,7 @@ function prepare(database: DatabaseSync) {
     examined: asArrays(
       database.prepare(
         `SELECT transaction_id, kind, account_id, key_id, created_at, amount, charged_cents, upstream, absorbed, reference, legs,
-           day, inference, before_of_account, before_of_key FROM posting WHERE seq = ?`,
+           day, inference, before_of_account, before_of_key, windows FROM posting WHERE seq = ?`,
       ),
     ),
     idempotency: database.prepare(
@@ -341,6 +352,7 @@ function prepare(database: DatabaseSync) {
       `SELECT CAST(COALESCE(SUM(amount), 0) AS text) AS spent, CAST(COALESCE(SUM(absorbed), 0) AS text) AS absorbed
          FROM usage_total WHERE kind = 'charge'`,
     ),
+    play: database.prepare("SELECT CAST(COALESCE(SUM(spent), 0) AS text) AS play FROM account WHERE kind = 'sandbox'"),
   };
 }
 

@@ -1,5 +1,5 @@
 // The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
-import { type Nano, nano } from "../../money.ts";
+import { type Nano, nano, ZERO } from "../../money.ts";
 import type { SqliteThread } from "../../storage/sqlite-thread.ts";
 import type { DoctorReport, Ledger } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
@@ -23,6 +23,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     tables: LEDGER_TABLES,
     dialect: "sqlite",
     linked: true,
+    sandboxAccounts: "SELECT account_id FROM account WHERE kind = 'sandbox'",
     ask: ({ text, values }) => thread.ask(text, values),
   };
   let visit: Promise<DoctorReport> | null = null;
@@ -51,15 +52,19 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
       nano(request.amountNano);
       nano(request.upstreamNano);
       for (const { upstreamNano } of request.legs) nano(upstreamNano);
+      nano(request.beside?.chargedNano ?? 0);
+      nano(request.beside?.costNano ?? 0);
       return call("post", postList(request));
     },
-    void: ({ accountId, holdId }, reason, keyFate = "free") => call("void", { accountId, holdId, reason, keyFate }),
+    void: ({ accountId, holdId }, reason, { keyFate = "free", upstreamNano = ZERO } = {}) =>
+      call("void", { accountId, holdId, reason, keyFate, upstreamNano: nano(upstreamNano) }),
     sweep: (countMax, onlyOwner) => call("sweep", { countMax, onlyOwner: onlyOwner ?? null }),
     topUp: (accountId, transactionId, amountNano, reference) =>
       call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),
     refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
+    spentToday: (accountId, scopes) => call("spentToday", { accountId, scopes }),
     totals: () => call("totals", null),
     ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
     doctor(options) {

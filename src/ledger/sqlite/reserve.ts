@@ -2,7 +2,8 @@
 import { minus, type Nano } from "../../money.ts";
 import { moneyRefusal, slotRefusal } from "../model/admission.ts";
 import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing } from "../model/ledger.ts";
-import { type AccountState, inferenceScope, type KeyState, keyScope, type LiveHold } from "../model/state.ts";
+import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
+import { type WindowList, windowList } from "../model/window-list.ts";
 import { dayOf } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
 
@@ -10,12 +11,15 @@ import type { LedgerState } from "./state.ts";
 const SKEW_MS_MAX = 30_000;
 
 /** Whether the hold gets a row: one that a crash would void anyway has none. */
-export function isWritten({ unwritten, idempotency, onExpire }: ReserveRequest): boolean {
+export function isWritten({ unwritten, idempotency, onExpire }: Omit<ReserveRequest, "windows">): boolean {
   return !unwritten || idempotency !== null || onExpire !== "void";
 }
 
+/** A request as it comes to the store: with its windows in their short form. */
+export type BroughtRequest = Omit<ReserveRequest, "windows"> & { readonly windows: string };
+
 /** Holds the amount, or says why not. */
-export function reserve(state: LedgerState, request: ReserveRequest): ReserveOutcome {
+export function reserve(state: LedgerState, request: BroughtRequest): ReserveOutcome {
   const account = state.accounts.account(request.accountId);
   if (account === null) return { outcome: "unknown_account" };
   const known = state.stateOf(request.holdId);
@@ -29,35 +33,43 @@ export function reserve(state: LedgerState, request: ReserveRequest): ReserveOut
 
   const atMs = Math.max(account.clockMs, nowMs);
   const day = dayOf(atMs);
+  const windows = windowList(request.windows);
   const refused =
     idempotencyRefusal(state, request, atMs) ??
     slotRefusal(account, request.slots) ??
     moneyRefusal({
       account,
       key,
-      keyScope: state.accounts.scope(account, keyScope(key.keyId), day),
-      inferenceScope: request.inference ? state.accounts.scope(account, inferenceScope(account.accountId), day) : null,
+      inference: request.inference,
+      windows,
       day,
       amount: request.amountNano,
+      grows: false,
+      scope: (name) => state.accounts.scope(account, name, day),
     });
   if (refused !== null) return refused;
 
-  place(state, request, { account, key, atMs, day });
+  place(state, request, { account, key, atMs, day, windows });
   return { outcome: "held" };
 }
 
-function place(
-  state: LedgerState,
-  request: ReserveRequest,
-  { account, key, atMs, day }: { account: AccountState; key: KeyState; atMs: number; day: number },
-): void {
+interface Placing {
+  readonly account: AccountState;
+  readonly key: KeyState;
+  readonly atMs: number;
+  readonly day: number;
+  readonly windows: WindowList;
+}
+
+function place(state: LedgerState, request: BroughtRequest, { account, key, atMs, day, windows }: Placing): void {
   const { holdId, keyId, parentId, requestId, operation, asked, effect, inference, owner, onExpire, leaseMs } = request;
   const hold: LiveHold = {
     ...{ holdId, account, keyId, parentId, requestId, operation, asked, effect, day, inference, owner, onExpire },
+    windows,
     slots: request.slots.map((slot) => slot.scope),
     idempotencyKey: request.idempotency?.key ?? null,
     createdAtMs: atMs,
-    days: state.holdDays(account, { keyId, day, inference }),
+    days: state.holdDays(account, { keyId, day, inference, windows }),
     written: isWritten(request),
     amount: request.amountNano,
     accrued: 0,
@@ -74,7 +86,7 @@ function place(
 }
 
 /** What an earlier call under the same idempotency key means for this one; null: run it. */
-function idempotencyRefusal(state: LedgerState, request: ReserveRequest, atMs: number): ReserveOutcome | null {
+function idempotencyRefusal(state: LedgerState, request: BroughtRequest, atMs: number): ReserveOutcome | null {
   if (request.idempotency === null) return null;
   const { key, fingerprint } = request.idempotency;
   const row = state.entries.idempotency(request.accountId, request.keyId, key);
@@ -119,17 +131,11 @@ export function standing(state: LedgerState, ref: HoldRef): Standing {
 }
 
 function growthRefusal(state: LedgerState, hold: LiveHold, more: Nano): ExtendOutcome | null {
-  const { account, day } = hold;
+  const { account, day, inference, windows } = hold;
   const key = account.keys.get(hold.keyId);
   if (key === undefined) return { outcome: "unknown_key" };
   if (account.frozen) return { outcome: "frozen" };
   if (key.paused) return { outcome: "paused" };
-  return moneyRefusal({
-    account,
-    key,
-    keyScope: state.accounts.scope(account, keyScope(key.keyId), day),
-    inferenceScope: hold.inference ? state.accounts.scope(account, inferenceScope(account.accountId), day) : null,
-    day,
-    amount: more,
-  });
+  const scope = (name: string) => state.accounts.scope(account, name, day);
+  return moneyRefusal({ account, key, inference, windows, day, amount: more, grows: true, scope });
 }

@@ -168,4 +168,10 @@ export const LEDGER_SCHEMA: readonly string[] = [
   CREATE TRIGGER account_opened AFTER INSERT ON account BEGIN UPDATE account_count SET accounts = accounts + 1; END;
   CREATE TRIGGER account_deleted AFTER DELETE ON account BEGIN UPDATE account_count SET accounts = accounts - 1; END;
   `,
+  `
+  -- What a hold has brought to be counted in, and what a posting has moved of it, in the short form of window-list.ts; null: nothing.
+  -- Sums of an account's brought scopes stand in spent_day under the names \`of:<account>:<scope>\`.
+  ALTER TABLE hold ADD COLUMN windows TEXT;
+  ALTER TABLE posting ADD COLUMN windows TEXT;
+  `,
 ];

@@ -11,7 +11,8 @@ const JOB_OWNER = "job:";
 /** Charges a hold; a repeat answers what was charged then. */
 export function post(state: LedgerState, request: PostRequest): PostOutcome {
   const hold = state.hold(request);
-  if (hold !== null) return { outcome: "posted", repeat: false, ...state.post(hold, { ...request, reason: null }) };
+  if (hold !== null)
+    return { outcome: "posted", repeat: false, ...state.post(hold, { ...request, reason: null }, true) };
   const account = state.accounts.account(request.accountId);
   const posting = account === null ? null : state.entries.posting(request.holdId);
   if (account !== null && posting?.kind === "charge" && posting.accountId === account.accountId) {
@@ -24,10 +25,14 @@ export function post(state: LedgerState, request: PostRequest): PostOutcome {
 }
 
 /** Releases a hold; one that is not there is remembered as voided, so that a delayed reserve is refused. */
-export function voidHold(state: LedgerState, ref: HoldRef & { reason: string; keyFate: KeyFate }): VoidOutcome {
+export function voidHold(
+  state: LedgerState,
+  ref: HoldRef & { reason: string; keyFate: KeyFate; upstreamNano: Nano },
+): VoidOutcome {
   const hold = state.hold(ref);
   if (hold !== null) {
-    state.release(hold, "voided", { reason: ref.reason, keyFate: ref.keyFate });
+    const { reason, keyFate, upstreamNano } = ref;
+    state.release(hold, "voided", { reason, keyFate, upstreamNano });
     return { outcome: "voided" };
   }
   const end = state.stateOf(ref.holdId);
@@ -76,10 +81,14 @@ export function sweep(
 
 function expire(state: LedgerState, hold: LiveHold, reason: string): void {
   if (hold.onExpire === "void") {
-    state.release(hold, "expired", { reason, keyFate: hold.effect === "read" ? "free" : "expired" });
+    state.release(hold, "expired", {
+      reason,
+      keyFate: hold.effect === "read" ? "free" : "expired",
+      upstreamNano: ZERO,
+    });
     return;
   }
-  state.post(hold, {
+  const detail = {
     amountNano: hold.accrued as Nano,
     upstreamNano: ZERO,
     absorbReason: null,
@@ -90,5 +99,7 @@ function expire(state: LedgerState, hold: LiveHold, reason: string): void {
     priceVersion: null,
     reason,
     legs: [],
-  });
+  };
+  // What it has cost us is not known here: it is neither unpaid nor margin.
+  state.post(hold, detail, false);
 }

@@ -1,18 +1,34 @@
 // What the ledger's operations share: the tables, the live holds, the time that counts, and how a hold ends.
 import type { PostingRow } from "../../account-rows.ts";
-import { chargedCents, type Nano, nano } from "../../money.ts";
+import { add, chargedCents, type Nano, nano, ZERO } from "../../money.ts";
 import type { StoreTime } from "../../storage/sqlite-unit.ts";
 import { guardClock } from "../model/clock-guard.ts";
 import type { HoldRef, HoldState, KeyFate, PostedCharge, PostRequest } from "../model/ledger.ts";
-import { type AccountState, inferenceScope, keyScope, type LiveHold, releaseHold, takeHold } from "../model/state.ts";
+import {
+  type AccountState,
+  type DayState,
+  INFERENCE_SCOPE,
+  keyScope,
+  type LiveHold,
+  releaseHold,
+  takeHold,
+} from "../model/state.ts";
 import { countOverrun } from "../model/strict-bounds.ts";
+import { costIn, type WindowList, windowList } from "../model/window-list.ts";
 import { dayOf } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
 
 /** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
-export type PostDetail = Pick<PostRequest, "amountNano" | "upstreamNano" | "usage" | "estimated" | "legs" | "tags"> &
+export type PostDetail = Pick<
+  PostRequest,
+  "amountNano" | "upstreamNano" | "beside" | "usage" | "estimated" | "legs" | "tags"
+> &
   Pick<PostingRow, "absorbReason" | "provider" | "served" | "priceVersion" | "reason">;
+
+const NOTHING_BESIDE = { chargedNano: ZERO, costNano: ZERO } as const;
+
+type CountedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
 
 export class LedgerState {
   readonly accounts: AccountTables;
@@ -98,8 +114,11 @@ export class LedgerState {
     this.holds.set(hold.holdId, hold);
   }
 
-  /** Ends a hold by a posting: at most what was held is charged, the rest is the operator's loss. */
-  post(hold: LiveHold, detail: PostDetail): PostedCharge {
+  /**
+   * Ends a hold by a posting: at most what was held is charged, the rest is the operator's loss. `tellsCost`: what the posting says of
+   * our cost is all of it, and counts.
+   */
+  post(hold: LiveHold, detail: PostDetail, tellsCost: boolean): PostedCharge {
     const { account } = hold;
     const charged = nano(Math.min(detail.amountNano, hold.amount));
     const absorbed = nano(detail.amountNano - charged);
@@ -110,40 +129,56 @@ export class LedgerState {
     account.absorbed += absorbed;
     account.clockMs = atMs;
     this.accounts.changed(account);
-    const number = this.entries.insertPosting({
-      transactionId: hold.holdId,
-      kind: "charge",
-      accountId: account.accountId,
-      keyId: hold.keyId,
-      parentId: hold.parentId,
-      requestId: hold.requestId,
-      createdAtMs: atMs,
-      day: hold.day,
-      inference: hold.inference,
-      operation: hold.operation,
-      asked: hold.asked,
-      served: detail.served,
-      provider: detail.provider,
-      amountNano: charged,
-      chargedCents: cents,
-      upstreamNano: detail.upstreamNano,
-      absorbedNano: absorbed,
-      absorbReason: absorbed > 0 ? detail.absorbReason : null,
-      usage: detail.usage,
-      estimated: detail.estimated,
-      priceVersion: detail.priceVersion,
-      reference: null,
-      reason: detail.reason,
-      legs: detail.legs,
-      tags: detail.tags ?? [],
-      beforeOfAccount: account.lastPosting,
-      beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
-    });
+    const number = this.entries.insertPosting(
+      {
+        transactionId: hold.holdId,
+        kind: "charge",
+        accountId: account.accountId,
+        keyId: hold.keyId,
+        parentId: hold.parentId,
+        requestId: hold.requestId,
+        createdAtMs: atMs,
+        day: hold.day,
+        inference: hold.inference,
+        windows: countedOf(hold.windows, tellsCost && detail.beside === undefined),
+        operation: hold.operation,
+        asked: hold.asked,
+        served: detail.served,
+        provider: detail.provider,
+        amountNano: charged,
+        chargedCents: cents,
+        upstreamNano: detail.upstreamNano,
+        absorbedNano: absorbed,
+        absorbReason: absorbed > 0 ? detail.absorbReason : null,
+        usage: detail.usage,
+        estimated: detail.estimated,
+        priceVersion: detail.priceVersion,
+        reference: null,
+        reason: detail.reason,
+        legs: detail.legs,
+        tags: detail.tags ?? [],
+        beforeOfAccount: account.lastPosting,
+        beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
+      },
+      account.kind === "sandbox",
+    );
     account.lastPosting = number;
-    for (const day of hold.days) this.accounts.count(account, day, { charged, absorbed, number });
+    for (const day of hold.days) this.accounts.count(day, { charged, absorbed, number });
+    if (tellsCost) {
+      const { chargedNano, costNano } = detail.beside ?? NOTHING_BESIDE;
+      this.#countCost(hold, add(charged, chargedNano), add(detail.upstreamNano, costNano));
+    }
     const balanceNano = nano(account.granted - account.spent);
     const posted = { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
     return this.#becomesStrict(account, absorbed, atMs) ? { ...posted, strict: true } : posted;
+  }
+
+  /** Counts what a call has cost us above its charge, or was charged above its cost, in the windows that ask for it. */
+  #countCost({ account, day, windows }: LiveHold, charged: Nano, upstream: Nano): void {
+    for (const window of windows.costs) {
+      const by = costIn(window, charged, upstream);
+      if (by > 0) this.accounts.countCost(this.accounts.day(account, window.scope, day), by);
+    }
   }
 
   /** Counts a posting that has absorbed much; answers whether the account's bounds are strict since this one. */
@@ -158,9 +193,11 @@ export class LedgerState {
   release(
     hold: LiveHold,
     state: "voided" | "expired",
-    { reason, keyFate }: { readonly reason: string; readonly keyFate: KeyFate | "expired" },
+    how: { readonly reason: string; readonly keyFate: KeyFate | "expired"; readonly upstreamNano: Nano },
   ): void {
+    const { reason, keyFate, upstreamNano } = how;
     this.#remove(hold, keyFate);
+    this.#countCost(hold, ZERO, upstreamNano);
     this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
   }
 
@@ -178,7 +215,14 @@ export class LedgerState {
 
   /** Every hold found at start gets its whole lease again: nothing expires because the store was down. */
   #liveHold(row: HoldSql): LiveHold {
-    const counted = { keyId: row.key_id, day: row.day, inference: row.inference === 1, createdAtMs: row.created_at };
+    const windows = windowList(row.windows ?? "");
+    const counted: CountedHold & { createdAtMs: number } = {
+      keyId: row.key_id,
+      day: row.day,
+      inference: row.inference === 1,
+      windows,
+      createdAtMs: row.created_at,
+    };
     return {
       holdId: row.hold_id,
       ...this.#takenFrom(row.account_id, counted),
@@ -190,6 +234,7 @@ export class LedgerState {
       effect: row.effect,
       day: row.day,
       inference: row.inference === 1,
+      windows,
       slots: JSON.parse(row.slots) as string[],
       owner: row.owner,
       onExpire: row.on_expire,
@@ -204,7 +249,7 @@ export class LedgerState {
   }
 
   /** The account and the days of a hold that was placed before. */
-  #takenFrom(accountId: string, hold: { keyId: string; day: number; inference: boolean; createdAtMs: number }) {
+  #takenFrom(accountId: string, hold: CountedHold & { createdAtMs: number }) {
     const account = this.accounts.account(accountId);
     if (account === null) throw new Error(`a hold belongs to ${accountId}, which is no account`);
     account.clockMs = Math.max(account.clockMs, hold.createdAtMs);
@@ -212,9 +257,15 @@ export class LedgerState {
   }
 
   /** The days that a hold's money is counted in. */
-  holdDays(account: AccountState, hold: { keyId: string; day: number; inference: boolean }) {
-    const ofKey = this.accounts.day(account, keyScope(hold.keyId), hold.day);
-    if (!hold.inference) return [ofKey];
-    return [ofKey, this.accounts.day(account, inferenceScope(account.accountId), hold.day)];
+  holdDays(account: AccountState, { keyId, day, inference, windows }: CountedHold): DayState[] {
+    const days = [this.accounts.day(account, keyScope(keyId), day)];
+    if (inference) days.push(this.accounts.day(account, INFERENCE_SCOPE, day));
+    for (const { scope } of windows.charged) days.push(this.accounts.day(account, scope, day));
+    return days;
   }
+}
+
+/** What a posting says of the windows that it has moved; null: none beside the store's own. */
+function countedOf({ counted, countedCharges }: WindowList, tellsCost: boolean): string | null {
+  return (tellsCost ? counted : countedCharges) || null;
 }

@@ -73,10 +73,16 @@ function operationsOn(state: LedgerState) {
       return posting !== null && (accountId === null || posting.accountId === accountId) ? posting : null;
     },
     transactions: (query: PostingQuery) => listTransactions(state, query),
+    spentToday: bind(admin.spentToday),
     totals: (_: null): LedgerTotals => {
-      let held = 0;
-      for (const hold of state.holds.values()) held += hold.amount;
-      return { ...state.entries.totals(), holdsOpen: state.holds.size, heldNano: nano(held) };
+      let [held, play] = [0, 0];
+      for (const { amount, account } of state.holds.values()) {
+        held += amount;
+        if (account.kind === "sandbox") play += amount;
+      }
+      const { playNano, ...totals } = state.entries.totals();
+      const sandbox = { heldNano: nano(play), spentNano: playNano };
+      return { ...totals, holdsOpen: state.holds.size, heldNano: nano(held), play: sandbox };
     },
   };
 }

@@ -36,6 +36,14 @@ export function tagsOf(dialect: Dialect, tags: string): string {
     : `LATERAL json_array_elements_text(${tags}::json) AS t(value)`;
 }
 
+/** The texts of a list, to be found by `IN`. */
+export function listed(texts: readonly string[], write: StatementWriter, dialect: Dialect): string {
+  const list = write.value(JSON.stringify(texts));
+  return dialect === "sqlite"
+    ? `SELECT value FROM json_each(${list})`
+    : `SELECT json_array_elements_text(${list}::json)`;
+}
+
 /** All conditions, of which there may be none. */
 export function where(conditions: readonly (string | null)[]): string {
   const all = conditions.filter((one) => one !== null);

@@ -3,7 +3,7 @@ import type { TooWide, UsageField, UsagePage, UsageQuery, UsageRow } from "../..
 import { DAY_MS, dayOf } from "../model/windows.ts";
 import type { AskReports } from "./reports.ts";
 import { type Source, sourceOf } from "./source.ts";
-import { cursorIn, cursorOf, StatementWriter, tagsOf, where } from "./statement.ts";
+import { cursorIn, cursorOf, listed, StatementWriter, tagsOf, where } from "./statement.ts";
 import { ANY_TAG, OTHER_TAGS, postingExpressions, SUMS, sumExpressions, sumTable } from "./sums.ts";
 
 const COLUMN: Readonly<Record<UsageField, string>> = {
@@ -45,12 +45,23 @@ function notInSums(query: UsageQuery): string | null {
   return byTag && fine !== undefined ? fine : null;
 }
 
-function filters(query: UsageQuery, write: StatementWriter, names: Readonly<Record<string, string>>) {
-  const { accountId, keyId, model, provider } = query;
+/** A report as it is being written. */
+interface Asking {
+  readonly query: UsageQuery;
+  readonly write: StatementWriter;
+  readonly books: AskReports;
+  /** Selects the ids of the sandbox accounts. */
+  readonly sandboxAccounts: () => string;
+}
+
+function filters({ query, write, sandboxAccounts }: Asking, names: Readonly<Record<string, string>>): string[] {
+  const { accountId, keyId, model, provider, sandbox } = query;
   const given = { account_id: accountId, key_id: keyId, model, provider };
-  return Object.entries(given).flatMap(([name, value]) =>
+  const conditions = Object.entries(given).flatMap(([name, value]) =>
     value === null ? [] : [`${names[name] ?? name} = ${write.value(value)}`],
   );
+  if (sandbox === null) return conditions;
+  return [...conditions, `${names.account_id ?? "account_id"} ${sandbox ? "IN" : "NOT IN"} (${sandboxAccounts()})`];
 }
 
 function kindIs(query: UsageQuery, kind: string): string {
@@ -58,15 +69,16 @@ function kindIs(query: UsageQuery, kind: string): string {
 }
 
 /** Days one by one, where an account's rows are found among those of all others by them. */
-function within(query: UsageQuery, { from, to }: Days, write: StatementWriter): string {
+function within({ from, to }: Days, write: StatementWriter, ofAccounts: boolean): string {
   const [first, end] = [write.value(from), write.value(to)];
-  if (query.accountId === null) return `day >= ${first} AND day < ${end}`;
+  if (!ofAccounts) return `day >= ${first} AND day < ${end}`;
   return `day IN (WITH RECURSIVE days(day) AS (SELECT ${first} UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ${end})
     SELECT day FROM days)`;
 }
 
 /** Rows to be added up: what they are told by, and the sums. */
-function rowsOfSums(query: UsageQuery, days: Days, write: StatementWriter, { tables }: AskReports): string {
+function rowsOfSums(asking: Asking, days: Days): string {
+  const { query, write, books } = asking;
   const columns = query.by.map((field) => COLUMN[field]);
   const select = (
     table: "usage_day" | "usage_total" | "usage_tag",
@@ -74,21 +86,32 @@ function rowsOfSums(query: UsageQuery, days: Days, write: StatementWriter, { tab
     more?: Partial<Record<string, string>>,
   ) => {
     const names = [...columns, ...SUMS].map((name) => (more?.[name] === undefined ? name : `${more[name]} AS ${name}`));
-    return `SELECT ${["0 AS z", ...names].join(", ")} FROM ${sumTable(tables, table)} ${where(conditions)}`;
+    return `SELECT ${["0 AS z", ...names].join(", ")} FROM ${sumTable(books.tables, table)} ${where(conditions)}`;
   };
-  const inDays = () => [within(query, days, write), ...filters(query, write, {})];
+  const inDays = () => [
+    within(days, write, query.accountId !== null || query.sandbox === true),
+    ...filters(asking, {}),
+  ];
+  const less = Object.fromEntries(SUMS.map((name) => [name, `-${name}`]));
   if (query.tag !== null) {
     const tag = write.value(query.tag);
     // Of a credit nobody knows a tag.
     return select("usage_tag", [...inDays(), query.kind === "charged" ? `tag = ${tag}` : "1 = 0"]);
   }
   const ofAccounts = query.by.some((field) => field !== "day" && field !== "model" && field !== "provider");
-  const table = ofAccounts || query.accountId !== null || query.keyId !== null ? "usage_day" : "usage_total";
-  if (!query.by.includes("tag")) return select(table, [...inDays(), kindIs(query, "kind")]);
+  if (!ofAccounts && query.accountId === null && query.keyId === null && query.sandbox !== true) {
+    const plain = { ...asking, query: { ...query, sandbox: null } };
+    const all = select("usage_total", [within(days, write, false), ...filters(plain, {}), kindIs(query, "kind")]);
+    if (query.sandbox === null) return all;
+    // Sandbox accounts are few beside all others: their sums are taken off those of all accounts.
+    const theirs = { ...asking, query: { ...query, sandbox: true } };
+    const conditions = [within(days, write, true), ...filters(theirs, {}), kindIs(query, "kind")];
+    return `${all} UNION ALL ${select("usage_day", conditions, less)}`;
+  }
+  if (!query.by.includes("tag")) return select("usage_day", [...inDays(), kindIs(query, "kind")]);
   const untagged = select("usage_day", [...inDays(), kindIs(query, "kind")], { tag: "''" });
   if (query.kind === "credited") return untagged;
   // What has no tag is everything less what has any.
-  const less = Object.fromEntries(SUMS.map((name) => [name, `-${name}`]));
   return [
     untagged,
     select("usage_tag", [...inDays(), `tag = '${ANY_TAG}'`], less),
@@ -96,7 +119,9 @@ function rowsOfSums(query: UsageQuery, days: Days, write: StatementWriter, { tab
   ].join(" UNION ALL ");
 }
 
-function rowsOfPostings(query: UsageQuery, source: Source, write: StatementWriter, { dialect }: AskReports): string {
+function rowsOfPostings(asking: Asking, source: Source): string {
+  const { query, write } = asking;
+  const { dialect } = asking.books;
   const by: Record<string, string> = postingExpressions("p.");
   const sums = sumExpressions("p.", dialect);
   const columns = query.by.map((field) =>
@@ -107,7 +132,7 @@ function rowsOfPostings(query: UsageQuery, source: Source, write: StatementWrite
     ...source.conditions,
     `p.created_at >= ${write.value(query.fromMs)} AND p.created_at < ${write.value(query.toMs)}`,
     kindIs(query, "p.kind"),
-    ...filters(query, write, by),
+    ...filters(asking, by),
     hasTag(query.tag, write, dialect),
   ];
   const names = ["0 AS z", ...columns, ...SUMS.map((sum) => `${sums[sum]} AS ${sum}`)];
@@ -141,9 +166,9 @@ function rowIn(query: UsageQuery, row: Readonly<Record<string, string | number |
 }
 
 /** Whether some tags of these days were counted together. */
-async function hasFurtherTags(query: UsageQuery, days: Days, books: AskReports): Promise<boolean> {
-  const write = new StatementWriter(books.dialect);
-  const conditions = [within(query, days, write), ...filters(query, write, {}), `tag = '${OTHER_TAGS}'`];
+async function hasFurtherTags(asking: Asking, days: Days): Promise<boolean> {
+  const { query, books, write } = asking;
+  const conditions = [within(days, write, query.accountId !== null), ...filters(asking, {}), `tag = '${OTHER_TAGS}'`];
   const text = `SELECT 1 AS one FROM ${sumTable(books.tables, "usage_tag")} ${where(conditions)} LIMIT 1`;
   return (await books.ask(write.statement(text))).length > 0;
 }
@@ -157,9 +182,20 @@ async function daysOf({ fromMs, toMs }: UsageQuery, { ask, tables }: AskReports)
   return from < to ? { from, to } : null;
 }
 
+/** Begins a report: each statement of it has values of its own. */
+function askingOf(query: UsageQuery, books: AskReports, ids: readonly string[]): Asking {
+  const write = new StatementWriter(books.dialect);
+  return { query, write, books, sandboxAccounts: () => books.sandboxAccounts ?? listed(ids, write, books.dialect) };
+}
+
 const NOTHING: UsagePage = { rows: [], next: null, mayLackTags: false };
 
-export async function readUsage(query: UsageQuery, books: AskReports): Promise<UsagePage | TooWide> {
+/** `sandboxAccounts`: their ids, where the store of the postings does not know them. */
+export async function readUsage(
+  query: UsageQuery,
+  books: AskReports,
+  sandboxAccounts: readonly string[],
+): Promise<UsagePage | TooWide> {
   const oneDay = isOneDay(query.fromMs, query.toMs);
   const fine = notInSums(query);
   if (fine !== null && !oneDay) return { tooWide: fine };
@@ -167,10 +203,11 @@ export async function readUsage(query: UsageQuery, books: AskReports): Promise<U
   const days = await daysOf(reads ? { ...query, fromMs: null, toMs: null } : query, books);
   const after = query.cursor === null ? [] : cursorIn(query.cursor, query.by.length);
   if (days === null || after === null) return NOTHING;
-  const write = new StatementWriter(books.dialect);
+  const asking = askingOf(query, books, sandboxAccounts);
+  const { write } = asking;
   const source = reads ? await sourceOf(query, write, books, null) : null;
   if (reads && source === null) return NOTHING;
-  const rows = source === null ? rowsOfSums(query, days, write, books) : rowsOfPostings(query, source, write, books);
+  const rows = source === null ? rowsOfSums(asking, days) : rowsOfPostings(asking, source);
   const columns = query.by.map((field) => COLUMN[field]);
   // As text: what all accounts have spent may be more than a number counts exactly.
   const sums = SUMS.map((sum) => `CAST(SUM(${sum}) AS text) AS ${sum}`);
@@ -190,6 +227,6 @@ export async function readUsage(query: UsageQuery, books: AskReports): Promise<U
       last === undefined
         ? null
         : cursorOf(columns.map((name) => (name === "day" ? Number(last[name]) : (last[name] ?? "")))),
-    mayLackTags: query.tag !== null && !reads && (await hasFurtherTags(query, days, books)),
+    mayLackTags: query.tag !== null && !reads && (await hasFurtherTags(askingOf(query, books, sandboxAccounts), days)),
   };
 }

@@ -5,7 +5,7 @@ import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
 import {
   contentText,
-  emptyAnswer,
+  EMPTY,
   finishOf,
   imageUrl,
   readError,
@@ -77,7 +77,7 @@ export function chatCompletionsAnswer(json: unknown, context: ChatContext): Read
   }
   const choices = told.map((choice, at) => choiceOf(choice, at, context));
   const empty = choices.every(({ blocks, reason }) => reason === "stop" && blocks.length === 0);
-  if (empty && context.mayBeEmpty !== true) return emptyAnswer();
   const { usage, upstreamCostNano } = readUsage(json, context);
-  return { answer: { choices, usage }, upstreamCostNano };
+  const answer = { choices, usage };
+  return { answer, upstreamCostNano, ...(empty && context.mayBeEmpty !== true ? { empty: EMPTY } : {}) };
 }

@@ -5,7 +5,7 @@ import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
 import {
   contentText,
-  emptyAnswer,
+  EMPTY,
   finishOf,
   imageUrl,
   readError,
@@ -186,9 +186,8 @@ class ChatCompletionsEvents implements StreamReader {
     this.#shape = null;
     if (reason === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
-    } else if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
-      this.#out.fail(emptyAnswer());
     } else {
+      if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(EMPTY);
       this.#tell({ kind: "finish", choice: index, reason: finishOf(reason), native });
     }
   }

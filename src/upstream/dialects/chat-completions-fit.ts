@@ -117,12 +117,14 @@ export function unfit(
   return refuses.includes("n") && Number(choices ?? 1) > 1 ? "n above 1 is refused by it" : null;
 }
 
-/** The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. */
+/**
+ * The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. A model that cannot
+ * do without thinking is told the least of it.
+ */
 export function nearestEffort(word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return word;
   const at = EFFORT_WORDS.indexOf(word);
-  // Whoever wants no thinking does not want the least of it.
-  if (at <= 0) return undefined;
+  if (at < 0) return undefined;
   const off = (one: string) => Math.abs(EFFORT_WORDS.indexOf(one) - at);
   const thinking = known.filter((one) => one !== "none");
   return thinking.toSorted((a, b) => off(a) - off(b) || EFFORT_WORDS.indexOf(b) - EFFORT_WORDS.indexOf(a))[0];

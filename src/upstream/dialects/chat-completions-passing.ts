@@ -5,7 +5,7 @@ import { atPointer } from "../json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../media-links.ts";
 import { fittedFields, unfit } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
-import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 
 /** Fields that we set ourselves, or that no vendor should see. */
@@ -56,7 +56,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0) {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
-  if (context.mayBeEmpty !== true && json.choices.every(isEmpty)) return emptyAnswer();
+  const empty = context.mayBeEmpty !== true && json.choices.every(isEmpty) ? { empty: EMPTY } : {};
   const { usage, upstreamCostNano } = readUsage(json, context);
   // The vendor's object is changed in place; a field that is undefined is not written.
   json.id = context.completionId;
@@ -67,7 +67,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
     const message = atPointer(choice, "/message");
     if (isRecord(message)) nameThoughts(message);
   }
-  return { usage, upstreamCostNano, body: json, text: usage === null ? textOf(json.choices) : "" };
+  return { usage, upstreamCostNano, body: json, text: usage === null ? textOf(json.choices) : "", ...empty };
 }
 
 export const chatCompletionsPassing: Passing = {

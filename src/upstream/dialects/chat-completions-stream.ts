@@ -1,7 +1,7 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
 import { isRecord } from "../../json.ts";
 import { classify } from "../classify.ts";
-import { emptyAnswer, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 
@@ -104,10 +104,7 @@ class ChatCompletionsReader implements StreamReader {
       return;
     }
     this.#bore ||= bearing;
-    if (finish === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) {
-      this.#out.fail(emptyAnswer());
-      return;
-    }
+    if (finish === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(EMPTY);
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
     sent.id = this.#context.completionId;
     sent.model = this.#context.servedSlug;

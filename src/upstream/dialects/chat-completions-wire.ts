@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import { type Nano, parseUsd } from "../../money.ts";
 import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import type { TokenUsage } from "../../route.ts";
 import { atPointer, countOf, lastAt } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
@@ -36,7 +36,7 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
 }
 
 /** The vendor's own cost of the call in nano-USD, where its usage object tells it. */
-function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
+export function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
   const pointer = context.spec.costUsdAt;
   const usd = pointer === undefined ? undefined : atPointer(usage, pointer);
   if (typeof usd !== "number" || !(usd >= 0) || usd > 1e6) return null;
@@ -121,10 +121,8 @@ export function imageUrl(image: unknown): string | null {
   return typeof url === "string" ? url : null;
 }
 
-/** A vendor that stops before it has said anything has failed: another candidate may do better, and nobody pays for it. */
-export function emptyAnswer(): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message: "the answer is empty", retryAfterMs: null };
-}
+/** A vendor that stops before it has said anything: another candidate may do better. */
+export const EMPTY = "the answer is empty";
 
 /** The status that an error inside a 200 names itself, as OpenRouter's numeric `code` does; 200 where it names none. */
 export function statusInside(body: unknown): number {

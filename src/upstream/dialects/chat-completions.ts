@@ -3,7 +3,7 @@ import { chatCompletionsAnswer } from "./chat-completions-answer.ts";
 import { chatCompletionsEvents } from "./chat-completions-events.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { chatCompletionsRequest, chatCompletionsUnsupported } from "./chat-completions-request.ts";
-import { readError } from "./chat-completions-wire.ts";
+import { readError, readUsage } from "./chat-completions-wire.ts";
 import type { Dialect } from "./dialect.ts";
 
 export const chatCompletions: Dialect = {
@@ -12,6 +12,7 @@ export const chatCompletions: Dialect = {
   request: chatCompletionsRequest,
   reader: chatCompletionsEvents,
   answer: chatCompletionsAnswer,
+  usage: (json, context) => readUsage(json, context).usage,
   error: readError,
   unsupported: chatCompletionsUnsupported,
 };

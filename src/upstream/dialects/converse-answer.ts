@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
-import { failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
+import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";
 
@@ -33,8 +33,10 @@ export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const read = message.content.filter(isRecord).map((block) => blockOf(block, format));
   const blocks = read.filter((block) => block !== null);
   const gives = blocks.some((block) => block.kind === "tool-call" || ("text" in block && block.text !== ""));
-  const failure = failureOf(native, gives);
+  const failure = failureOf(native);
   if (failure !== null) return failure;
+  const empty = gives ? null : emptiness(native);
   const choice = { index: 0, blocks, reason: finishOf(native), native };
-  return { answer: { choices: [choice], usage: usageOf(json.usage) }, upstreamCostNano: null };
+  const answer = { choices: [choice], usage: usageOf(json.usage) };
+  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

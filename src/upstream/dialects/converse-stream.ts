@@ -1,6 +1,6 @@
 // Reads a stream of the converse wire, whose events have their names outside of their data.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import { failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
+import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
@@ -65,8 +65,10 @@ class ConverseReader implements StreamReader {
 
   #finish(native: string): void {
     this.#blocks.closeAll();
-    const failure = failureOf(native, this.#choice.delivered);
+    const failure = failureOf(native);
     if (failure !== null) return this.#out.fail(failure);
+    const empty = this.#choice.delivered ? null : emptiness(native);
+    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish({ reason: finishOf(native), native });
   }
 }

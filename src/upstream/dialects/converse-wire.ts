@@ -1,8 +1,10 @@
 // What the converse wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+
 import { isRecord, stringOf } from "../../json.ts";
 import type { FinishReason } from "../../neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../route.ts";
 import { countOf } from "../json-pointer.ts";
+import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
 /** The `format` under which signed thoughts go out and come back. */
@@ -46,16 +48,14 @@ export function converseError(body: unknown): VendorError {
   return { words: type === undefined ? [] : [type.toLowerCase()], message };
 }
 
-/** Why an answer that ended like this is none; null where it is one. `delivered`: it gave the caller something. */
-export function failureOf(native: string, delivered: boolean): AttemptFailure | null {
-  const failed = (kind: AttemptFailure["kind"], message: string) => ({
-    kind,
-    status: 200,
-    message,
-    retryAfterMs: null,
-  });
-  if (BROKEN.includes(native)) return failed("provider_malformed", `the model's answer cannot be read (${native})`);
-  if (delivered || native === "stop_sequence" || finishOf(native) === "length") return null;
-  if (finishOf(native) === "content_filter") return failed("policy_content", `the answer was held back (${native})`);
-  return failed("provider_malformed", `the answer is empty (${native})`);
+/** Why an answer that ended like this is none; null where it is one. */
+export function failureOf(native: string): AttemptFailure | null {
+  return BROKEN.includes(native) ? malformed(`the model's answer cannot be read (${native})`) : null;
+}
+
+/** Why an answer gave the caller nothing; null where a filter, its bound on output or a stop of the caller's explains it. */
+export function emptiness(native: string): string | null {
+  const finish = finishOf(native);
+  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
+  return isExplained ? null : `the answer is empty (${native})`;
 }

@@ -2,7 +2,7 @@
 import { converseAnswer } from "./converse-answer.ts";
 import { converseRequest, converseUnsupported } from "./converse-request.ts";
 import { converseReader } from "./converse-stream.ts";
-import { converseError } from "./converse-wire.ts";
+import { converseError, usageOf } from "./converse-wire.ts";
 import type { Dialect } from "./dialect.ts";
 
 export const converse: Dialect = {
@@ -12,6 +12,7 @@ export const converse: Dialect = {
   request: converseRequest,
   reader: converseReader,
   answer: converseAnswer,
+  usage: ({ usage }) => usageOf(usage),
   error: converseError,
   unsupported: converseUnsupported,
 };

@@ -68,6 +68,8 @@ interface StreamOut {
   /** The newest cumulative counts; the last call counts, never a sum. */
   usage(usage: TokenUsage): void;
   upstreamCost(nano: Nano): void;
+  /** The answer finishes without having said anything, for no reason of the caller's. Said before its finish. */
+  empty(message: string): void;
   /** The vendor said that it failed. Nothing after it is read. */
   fail(failure: AttemptFailure): void;
   /** The vendor said that the stream is complete. */
@@ -109,11 +111,20 @@ export type UnaryAnswer =
       readonly text: string;
       /** What a model that is sold by units has used. */
       readonly counts?: Counts | null;
+      /** Why it says nothing; absent: it says something. */
+      readonly empty?: string;
     }
   | AttemptFailure;
 
 /** A whole answer in nobody's format, or why it is none. */
-export type ReadAnswer = { readonly answer: NeutralAnswer; readonly upstreamCostNano: Nano | null } | AttemptFailure;
+export type ReadAnswer =
+  | {
+      readonly answer: NeutralAnswer;
+      readonly upstreamCostNano: Nano | null;
+      /** Why it says nothing; absent: it says something. */
+      readonly empty?: string;
+    }
+  | AttemptFailure;
 
 /** What a vendor's error body says, before it is classified. */
 export interface VendorError {
@@ -149,6 +160,8 @@ export interface Dialect {
   request(request: NeutralRequest, context: ChatContext): UpstreamBody;
   reader(context: ChatContext, out: EventOut): StreamReader;
   answer(json: unknown, context: ChatContext): ReadAnswer;
+  /** What a body says was used, whatever else is wrong with it: the vendor takes its price for that. */
+  usage(json: Json, context: ChatContext): TokenUsage | null;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
   /**

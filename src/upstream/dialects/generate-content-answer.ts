@@ -4,7 +4,15 @@ import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
-import { blockedPrompt, endingOf, failureInside, finishReasonOf, malformed, usageOf } from "./generate-content-wire.ts";
+import {
+  blockedPrompt,
+  emptiness,
+  endingOf,
+  failureInside,
+  finishReasonOf,
+  malformed,
+  usageOf,
+} from "./generate-content-wire.ts";
 
 function blocksOf({ text, reasoning, image, call, signed }: ReadAnswerPart): AnswerBlock[] {
   const blocks: AnswerBlock[] = [];
@@ -41,7 +49,10 @@ export function generateContentAnswer(json: unknown, context: ChatContext): Read
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.error) return failureInside(json);
   const blocked = blockedPrompt(json);
-  if (blocked !== null) return blocked;
+  if (blocked !== null) {
+    const choice = { index: 0, blocks: [], reason: "content_filter", native: blocked } as const;
+    return { answer: { choices: [choice], usage: usageOf(json.usageMetadata) }, upstreamCostNano: null };
+  }
   const candidates = Array.isArray(json.candidates) ? json.candidates.filter(isRecord) : [];
   if (candidates.length === 0) return malformed("the answer has no candidates");
   const parts = new PartReader(context);
@@ -53,5 +64,8 @@ export function generateContentAnswer(json: unknown, context: ChatContext): Read
     if ("kind" in choice) return choice;
     choices.push(choice);
   }
-  return { answer: { choices, usage: usageOf(json.usageMetadata) }, upstreamCostNano: null };
+  const [first] = choices;
+  const empty = first === undefined ? null : emptiness(first.reason, first.native, { ...given, calls: false });
+  const answer = { choices, usage: usageOf(json.usageMetadata) };
+  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

@@ -3,7 +3,7 @@ import { isRecord, type Json } from "../../json.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
-import { blockedPrompt, endingOf, failureInside, finishReasonOf, usageOf } from "./generate-content-wire.ts";
+import { blockedPrompt, emptiness, endingOf, failureInside, finishReasonOf, usageOf } from "./generate-content-wire.ts";
 
 /** What one candidate has given so far. */
 interface Choice {
@@ -29,12 +29,20 @@ class GenerateContentReader implements StreamReader {
   event(bytes: Buffer, start: number, end: number): boolean {
     const data = eventJson(bytes, start, end);
     if (data === null) return false;
-    const failure = data.error ? failureInside(data) : blockedPrompt(data);
     const usage = usageOf(data.usageMetadata);
     if (usage !== null) this.#out.usage(usage);
-    if (failure !== null) this.#out.fail(failure);
+    const blocked = data.error ? null : blockedPrompt(data);
+    if (data.error) this.#out.fail(failureInside(data));
+    else if (blocked !== null) this.#block(blocked);
     else for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) this.#read(candidate);
     return true;
+  }
+
+  #block(native: string): void {
+    const choice = this.#choice(0);
+    if (choice.finished) return;
+    choice.finished = true;
+    this.#out.event({ kind: "finish", choice: 0, reason: "content_filter", native });
   }
 
   #read(candidate: unknown): void {
@@ -52,8 +60,10 @@ class GenerateContentReader implements StreamReader {
     choice.finished = true;
     const given = { anything: this.#delivered, calls: choice.calls > 0, mayBeEmpty: this.#mayBeEmpty };
     const ending = endingOf(native, candidate, given);
-    if (typeof ending === "string") this.#out.event({ kind: "finish", choice: index, reason: ending, native });
-    else this.#out.fail(ending);
+    if (typeof ending !== "string") return this.#out.fail(ending);
+    const empty = emptiness(ending, native, given);
+    if (empty !== null) this.#out.empty(empty);
+    this.#out.event({ kind: "finish", choice: index, reason: ending, native });
   }
 
   #choice(index: number): Choice {

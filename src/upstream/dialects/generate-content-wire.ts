@@ -59,31 +59,35 @@ export function finishReasonOf(candidate: Json): string | null {
   return typeof native === "string" && native !== "" && native !== "FINISH_REASON_UNSPECIFIED" ? native : null;
 }
 
+/** What a candidate has given by its end. */
+interface Given {
+  readonly anything: boolean;
+  readonly calls: boolean;
+  readonly mayBeEmpty: boolean;
+}
+
 /**
  * How a candidate ended, in OpenAI's words, or why its answer is none. A reason that we do not know, such as `OTHER`,
  * is an answer cut short: the caller is told that it is not whole.
  */
-export function endingOf(
-  native: string,
-  candidate: Json,
-  given: { readonly anything: boolean; readonly calls: boolean; readonly mayBeEmpty: boolean },
-): FinishReason | AttemptFailure {
+export function endingOf(native: string, candidate: Json, given: Given): FinishReason | AttemptFailure {
   const why = [native, stringOf(candidate.finishMessage)].filter(Boolean).join(": ");
   if (BROKEN.includes(native)) return malformed(`the model's answer could not be read (${why})`);
   const finish = FINISH.get(native);
   if (finish === "stop" && given.calls) return "tool_calls";
-  if (given.anything || finish === "length") return finish ?? "content_filter";
-  if (finish === "stop" && given.mayBeEmpty) return finish;
-  if (finish === "content_filter") return failure("policy_content", `the answer was blocked (${why})`);
-  return malformed(`the answer is empty (${why})`);
+  return finish ?? "content_filter";
 }
 
-/** The failure that an event or a body without candidates stands for; null where it stands for none. */
-export function blockedPrompt(json: Json): AttemptFailure | null {
+/** Why an answer that ended so gave the caller nothing; null where its ending, or the caller, explains it. */
+export function emptiness(reason: FinishReason, native: string, given: Given): string | null {
+  return reason !== "stop" || given.anything || given.mayBeEmpty ? null : `the answer is empty (${native})`;
+}
+
+/** Why the prompt of an event or a body without candidates was blocked; null where it was not. The vendor counts its tokens. */
+export function blockedPrompt(json: Json): string | null {
   if (Array.isArray(json.candidates) && json.candidates.length > 0) return null;
   const reason = isRecord(json.promptFeedback) ? json.promptFeedback.blockReason : undefined;
-  if (typeof reason !== "string" || reason === "") return null;
-  return failure("policy_content", `the prompt was blocked (${reason})`);
+  return typeof reason !== "string" || reason === "" ? null : reason;
 }
 
 /** The same sentence comes with every limit, also with one that lifts in seconds. */

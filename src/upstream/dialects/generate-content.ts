@@ -3,7 +3,7 @@ import type { Dialect } from "./dialect.ts";
 import { generateContentAnswer } from "./generate-content-answer.ts";
 import { generateContentRequest, generateContentUnsupported } from "./generate-content-request.ts";
 import { generateContentReader } from "./generate-content-stream.ts";
-import { generateContentError } from "./generate-content-wire.ts";
+import { generateContentError, usageOf } from "./generate-content-wire.ts";
 
 export const generateContent: Dialect = {
   wire: "generate-content",
@@ -12,6 +12,7 @@ export const generateContent: Dialect = {
   request: generateContentRequest,
   reader: generateContentReader,
   answer: generateContentAnswer,
+  usage: ({ usageMetadata }) => usageOf(usageMetadata),
   error: generateContentError,
   unsupported: generateContentUnsupported,
 };

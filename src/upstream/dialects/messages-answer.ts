@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
-import { emptyAnswer, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
+import { emptiness, explanationOf, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
 
 /** A thought as its vendor takes it back: readable and signed, or sealed. */
 export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
@@ -43,11 +43,10 @@ export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const read = json.content.filter(isRecord).map((block) => blockOf(block, format));
   const blocks = read.filter((block) => block !== null);
   const reason = finishOf(native);
-  if (!blocks.some(gives)) {
-    const details = isRecord(json.stop_details) ? json.stop_details : {};
-    const failure = emptyAnswer(reason, native, details.explanation);
-    if (failure !== null) return failure;
-  }
+  const explanation = reason === "content_filter" && !blocks.some(gives) ? explanationOf(json) : undefined;
+  if (explanation !== undefined) blocks.push({ kind: "refusal", text: explanation, citations: [] });
+  const empty = blocks.some(gives) ? null : emptiness(reason, native);
   const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
-  return { answer: { choices: [{ index: 0, blocks, reason, native }], usage }, upstreamCostNano: null };
+  const answer = { choices: [{ index: 0, blocks, reason, native }], usage };
+  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
-import { COUNTS, emptyAnswer, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
+import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
 
 /** The text of a delta that a token count needs. */
 function textOf(delta: Json): string {
@@ -120,9 +120,8 @@ class MessagesPassingReader implements StreamReader {
     const delta = isRecord(data.delta) ? data.delta : {};
     const native = delta.stop_reason;
     if (typeof native !== "string") return;
-    const details = isRecord(delta.stop_details) ? delta.stop_details : {};
-    const failure = this.#bore ? null : emptyAnswer(finishOf(native), native, details.explanation);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = this.#bore ? null : emptiness(finishOf(native), native);
+    if (empty !== null) this.#out.empty(empty);
     this.#finished = true;
     tellUnpriced(this.#usage, this.#context);
     const { usage, ...told } = data;

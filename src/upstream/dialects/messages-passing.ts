@@ -6,7 +6,7 @@ import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { messagesLinks, messagesWithMedia } from "./messages-links.ts";
 import { messagesPassingReader } from "./messages-passing-stream.ts";
-import { emptyAnswer, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
+import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
 
 /** Fields of the gateway's own, and those that are set here. */
 const OWN_FIELDS = ["max_cost_cents", "provider", "models"];
@@ -59,6 +59,9 @@ function changesOf(body: Json, context: ChatContext, maybeSealed: boolean): Json
   changes.stream = context.stream ? true : undefined;
   const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
   if (thinking !== null) changes.thinking = thinking;
+  // A model that thinks in any case refuses to be told not to.
+  const told = thinking ?? body.thinking;
+  if (wire.reasoning === "effort-always" && isRecord(told) && told.type === "disabled") changes.thinking = undefined;
   if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {
     changes.messages = openedMessages(body.messages, context.seal);
   }
@@ -99,17 +102,14 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   const native = stringOf(json.stop_reason);
   if (!Array.isArray(json.content) || native === undefined)
     return malformed("the answer has no content or stop_reason");
-  if (!json.content.some(gives)) {
-    const details = isRecord(json.stop_details) ? json.stop_details : {};
-    const failure = emptyAnswer(finishOf(native), native, details.explanation);
-    if (failure !== null) return failure;
-  }
+  const empty = json.content.some(gives) ? null : emptiness(finishOf(native), native);
   const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
   if (isRecord(json.usage)) tellUnpriced(json.usage, context);
   // The vendor's object is changed in place.
   json.id = context.completionId;
   json.model = context.servedSlug;
-  return { usage, upstreamCostNano: null, body: json, text: usage === null ? textOf(json.content) : "" };
+  const text = usage === null ? textOf(json.content) : "";
+  return { usage, upstreamCostNano: null, body: json, text, ...(empty === null ? {} : { empty }) };
 }
 
 export const messagesPassing: Passing = {

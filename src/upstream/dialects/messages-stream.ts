@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
-import { emptyAnswer, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
+import { emptiness, explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
 import { OneChoice } from "./one-choice.ts";
 import { OpenBlocks } from "./open-blocks.ts";
 
@@ -99,12 +99,9 @@ class MessagesReader implements StreamReader {
     this.#blocks.closeAll();
     this.#finished = true;
     const finish = finishOf(native);
-    const details = isRecord(delta.stop_details) ? delta.stop_details : {};
-    const failure = this.#choice.delivered ? null : emptyAnswer(finish, native, details.explanation);
-    if (failure !== null) {
-      this.#out.fail(failure);
-      return;
-    }
+    if (finish === "content_filter" && !this.#choice.delivered) this.#choice.say("refusal", explanationOf(delta));
+    const empty = this.#choice.delivered ? null : emptiness(finish, native);
+    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish({ reason: finish, native });
   }
 }

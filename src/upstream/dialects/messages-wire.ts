@@ -117,13 +117,13 @@ export function failureInside(body: unknown): AttemptFailure {
   return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
 }
 
-/** Why an answer that gave the caller nothing is none; null where its bound on output or a stop of the caller's explains it. */
-export function emptyAnswer(finish: FinishReason, native: string, explanation: unknown): AttemptFailure | null {
-  if (finish === "length" || native === "stop_sequence") return null;
-  const message =
-    finish === "content_filter"
-      ? (stringOf(explanation) ?? `the model refused to answer (${native})`)
-      : `the answer is empty (${native})`;
-  const kind = finish === "content_filter" ? "policy_content" : "provider_malformed";
-  return { kind, status: 200, message, retryAfterMs: null };
+/** The vendor's reason for a refusal, in its own words; undefined: it gave none. */
+export function explanationOf(json: Json): string | undefined {
+  return isRecord(json.stop_details) ? stringOf(json.stop_details.explanation) : undefined;
+}
+
+/** Why an answer gave the caller nothing; null where a refusal, its bound on output or a stop of the caller's explains it. */
+export function emptiness(finish: FinishReason, native: string): string | null {
+  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
+  return isExplained ? null : `the answer is empty (${native})`;
 }

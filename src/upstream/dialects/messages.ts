@@ -1,10 +1,11 @@
 // The wire of the messages API: content blocks, thinking, and events that open, fill and close each block.
+import { isRecord } from "../../json.ts";
 import type { Dialect } from "./dialect.ts";
 import { messagesAnswer } from "./messages-answer.ts";
 import { messagesPassing } from "./messages-passing.ts";
 import { messagesRequest, messagesUnsupported } from "./messages-request.ts";
 import { messagesReader } from "./messages-stream.ts";
-import { messagesError } from "./messages-wire.ts";
+import { messagesError, usageOf } from "./messages-wire.ts";
 
 export const messages: Dialect = {
   wire: "messages",
@@ -13,6 +14,7 @@ export const messages: Dialect = {
   request: messagesRequest,
   reader: messagesReader,
   answer: messagesAnswer,
+  usage: ({ usage }) => (isRecord(usage) ? usageOf(usage) : null),
   error: messagesError,
   unsupported: messagesUnsupported,
 };

@@ -3,8 +3,9 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import { callName } from "./call-names.ts";
+import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
-import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
 function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
@@ -62,7 +63,8 @@ export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer
     blocks.some(({ kind }) => kind === "tool-call"),
   );
   if (end === null) return malformed(`the answer's status is ${wordOf(json.status) || "missing"}`);
-  const failure = blocks.some(gives) ? null : emptyAnswer(end.reason, end.native);
-  if (failure !== null) return failure;
-  return { answer: { choices: [{ index: 0, blocks, ...end }], usage: usageOf(json.usage) }, upstreamCostNano: null };
+  const empty = blocks.some(gives) ? null : emptiness(end.reason, end.native);
+  const answer = { choices: [{ index: 0, blocks, ...end }], usage: usageOf(json.usage) };
+  const upstreamCostNano = upstreamCostFrom(json.usage, context);
+  return { answer, upstreamCostNano, ...(empty === null ? {} : { empty }) };
 }

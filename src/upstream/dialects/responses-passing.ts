@@ -3,9 +3,9 @@ import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { PassedAnswer } from "../../neutral.ts";
 import type { AttemptFailure } from "../../route.ts";
 import { malformed } from "../vendor-failure.ts";
-import { readError } from "./chat-completions-wire.ts";
+import { readError, upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
-import { emptyAnswer, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
+import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -120,12 +120,13 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   const end = endOf(json, hasCalls(json.output));
   if (end === null) return unended(json);
   const text = textIn(json.output);
-  const failure = text === "" && !hasCalls(json.output) ? emptyAnswer(end.reason, end.native) : null;
-  if (failure !== null) return failure;
+  const empty = text === "" && !hasCalls(json.output) ? emptiness(end.reason, end.native) : null;
   const output = json.output.map((item) => sealedItem(item, context));
   const usage = usageOf(json.usage);
   tellUnpriced(json, context);
-  return { body: adopted(json, output, context.passed?.()), usage, upstreamCostNano: null, text };
+  const body = adopted(json, output, context.passed?.());
+  const upstreamCostNano = upstreamCostFrom(json.usage, context);
+  return { body, usage, upstreamCostNano, text, ...(empty === null ? {} : { empty }) };
 }
 
 const DELTA = ".delta";
@@ -267,12 +268,14 @@ class PassingReader implements StreamReader {
     const response = isRecord(data.response) ? data.response : {};
     const usage = usageOf(response.usage);
     if (usage !== null) this.#out.usage(usage);
+    const costNano = upstreamCostFrom(response.usage, this.#context);
+    if (costNano !== null) this.#out.upstreamCost(costNano);
     const end = endOf(response, hasCalls(response.output));
     if (end === null) return this.#out.fail(unended(response));
     const items: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
     const bore = this.#bore || hasCalls(items) || textIn(items) !== "";
-    const failure = bore ? null : emptyAnswer(end.reason, end.native);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = bore ? null : emptiness(end.reason, end.native);
+    if (empty !== null) this.#out.empty(empty);
     tellUnpriced(response, this.#context);
     this.#out.choice(0, true);
     const output = items.map((item) => this.#sealed(item));

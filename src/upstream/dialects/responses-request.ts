@@ -1,10 +1,12 @@
 // Puts a request into OpenAI's responses wire.
 import { defined, type Json } from "../../json.ts";
 import type { NeutralRequest, ReasoningAsk } from "../../neutral.ts";
+import { unfit } from "./chat-completions-fit.ts";
 import { effortOf } from "./chat-completions-request.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
 import { withoutDropped } from "./dropped-fields.ts";
 import { inputOf } from "./responses-input.ts";
+import { plainFields } from "./responses-plain.ts";
 import { formatOf } from "./responses-wire.ts";
 
 /** The least bound on output that the wire takes. */
@@ -59,14 +61,16 @@ export function responsesRequest(request: NeutralRequest, context: ChatContext):
   // A model that reasons refuses to be told how to sample.
   const sampling = reasoning === null || reasoning.off ? asked.sampling : null;
   const { spec, wire } = context;
+  const { items } = inputOf(asked.turns, formatOf(context));
   const sent = defined({
     model: context.upstreamModel,
-    input: inputOf(asked.turns, formatOf(context)).items,
+    input: items,
     max_output_tokens: context.outputTokensMax,
     store: false,
     include: wire.reasoning === "none" ? undefined : ["reasoning.encrypted_content"],
     ...toolFields(asked),
     text: textOf(asked),
+    ...(wire.takes?.responsesForm === "plain" ? plainFields(items, asked) : {}),
     reasoning: reasoningOf(reasoning, context),
     temperature: sampling?.temperature ?? undefined,
     top_p: sampling?.topP ?? undefined,
@@ -83,6 +87,8 @@ export function responsesUnsupported(request: NeutralRequest, context: ChatConte
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;
   if (foreign !== undefined) return foreign.reason;
+  const why = unfit({ tools: asked.tools, choices: asked.choices }, context.wire);
+  if (why !== null) return why;
   if (asked.choices > 1) return "n above 1 has no place in its wire";
   if (asked.stops.length > 0) return "stop has no place in its wire";
   if (context.outputTokensMax < OUTPUT_TOKENS_MIN)

@@ -1,10 +1,11 @@
 // Reads a stream of OpenAI's responses wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import { callName } from "./call-names.ts";
+import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
-import { emptyAnswer, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
 /** A call that is being written; `written` says whether its arguments came in pieces. */
 interface OpenCall {
@@ -112,10 +113,12 @@ class ResponsesReader implements StreamReader {
     this.#over = true;
     const usage = usageOf(response.usage);
     if (usage !== null) this.#out.usage(usage);
+    const costNano = upstreamCostFrom(response.usage, this.#context);
+    if (costNano !== null) this.#out.upstreamCost(costNano);
     const end = endOf(response, this.#calls > 0);
     if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
-    const failure = this.#choice.delivered ? null : emptyAnswer(end.reason, end.native);
-    if (failure !== null) return this.#out.fail(failure);
+    const empty = this.#choice.delivered ? null : emptiness(end.reason, end.native);
+    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish(end);
     this.#out.end();
   }

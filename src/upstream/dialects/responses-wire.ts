@@ -20,8 +20,9 @@ export function usageOf(usage: unknown): TokenUsage | null {
   const prompt = countOf(usage.input_tokens);
   const outputTokens = countOf(usage.output_tokens);
   if (prompt + outputTokens === 0) return null;
-  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens));
-  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(input.cache_write_tokens));
+  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens ?? input.cache_read_input_tokens));
+  const written = countOf(input.cache_write_tokens ?? input.cache_creation_input_tokens);
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, written);
   return {
     inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
     cacheReadTokens,
@@ -65,13 +66,9 @@ export function failureInside(error: unknown): AttemptFailure {
   return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
 }
 
-/** Why an answer that gave the caller nothing is none; null where its bound on output explains it. */
-export function emptyAnswer(reason: FinishReason, native: string): AttemptFailure | null {
-  if (reason === "length") return null;
-  const refused = reason === "content_filter";
-  const message = refused ? `the model refused to answer (${native})` : `the answer is empty (${native})`;
-  const kind = refused ? "policy_content" : "provider_malformed";
-  return { kind, status: 200, message, retryAfterMs: null };
+/** Why an answer gave the caller nothing; null where a refusal or its bound on output explains it. */
+export function emptiness(reason: FinishReason, native: string): string | null {
+  return reason === "length" || reason === "content_filter" ? null : `the answer is empty (${native})`;
 }
 
 /** Ends a reasoning item's id where both go to the client as one word; ids have none. */

@@ -1,10 +1,12 @@
 // OpenAI's responses wire: items in, items out. Its reasoning models take tools with reasoning nowhere else.
+
 import { readError } from "./chat-completions-wire.ts";
 import type { Dialect } from "./dialect.ts";
 import { responsesAnswer } from "./responses-answer.ts";
 import { responsesPassing } from "./responses-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./responses-request.ts";
 import { responsesReader } from "./responses-stream.ts";
+import { usageOf } from "./responses-wire.ts";
 
 export const responses: Dialect = {
   wire: "responses",
@@ -12,6 +14,7 @@ export const responses: Dialect = {
   request: responsesRequest,
   reader: responsesReader,
   answer: responsesAnswer,
+  usage: ({ usage }) => usageOf(usage),
   error: readError,
   unsupported: responsesUnsupported,
 };

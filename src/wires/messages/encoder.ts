@@ -3,6 +3,7 @@ import type { EventEncoder, NeutralEvent, ReasoningBlock } from "../../neutral.t
 import type { AnswerHead } from "../wire.ts";
 import { signatureOf, stopOf, type ThoughtsShown, UNSIGNED } from "./blocks.ts";
 import { firstUsage } from "./usage.ts";
+import { WholeJson } from "./whole-json.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -16,7 +17,7 @@ export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 /** The block that is being written. `opening` is what each of its deltas begins with. */
 type OpenBlock =
   | { readonly kind: "text" | "thinking"; readonly opening: string }
-  | { readonly kind: "call"; readonly opening: string; readonly at: number; text: string };
+  | { readonly kind: "call"; readonly opening: string; readonly at: number; readonly json: WholeJson };
 
 const DELTAS = { text: '"text_delta","text"', thinking: '"thinking_delta","thinking"' } as const;
 const EMPTY = {
@@ -93,12 +94,12 @@ export class MessagesEncoder implements EventEncoder {
     const open = this.#open;
     if (open?.kind !== "call") return false;
     if (event.kind === "tool-arguments" && event.at === open.at) return false;
-    return this.#waiting.length > 0 || !isWhole(open.text);
+    return this.#waiting.length > 0 || !open.json.isWhole;
   }
 
   /** Writes what has waited, as far as it can be written now. */
   #goOn(): string {
-    if (this.#waiting.length === 0 || (this.#open?.kind === "call" && !isWhole(this.#open.text))) return "";
+    if (this.#waiting.length === 0 || (this.#open?.kind === "call" && !this.#open.json.isWhole)) return "";
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingChars = 0;
@@ -179,7 +180,12 @@ export class MessagesEncoder implements EventEncoder {
     const before = this.#close();
     const index = ++this.#index;
     const content_block = { type: "tool_use", id, name, input: {} };
-    this.#open = { kind: "call", opening: deltaOpening(index, '"input_json_delta","partial_json"'), at, text: "" };
+    this.#open = {
+      kind: "call",
+      opening: deltaOpening(index, '"input_json_delta","partial_json"'),
+      at,
+      json: new WholeJson(),
+    };
     const begun = before + eventText("content_block_start", { index, content_block });
     return text === "" ? begun : begun + this.#fragment(this.#open, text);
   }
@@ -191,7 +197,7 @@ export class MessagesEncoder implements EventEncoder {
   }
 
   #fragment(call: OpenBlock & { kind: "call" }, text: string): string {
-    call.text += text;
+    call.json.add(text);
     return `${call.opening}${JSON.stringify(text)}}}\n\n`;
   }
 
@@ -216,17 +222,6 @@ export class MessagesEncoder implements EventEncoder {
     this.#finished = true;
     const opening = `event: message_delta\ndata: {"type":"message_delta","delta":${JSON.stringify(delta)},"usage":{`;
     return rest.join("") + this.#close() + opening;
-  }
-}
-
-/** Whether what was written of a call can be all of it. */
-function isWhole(text: string): boolean {
-  if (!text.endsWith("}")) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

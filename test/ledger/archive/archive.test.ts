@@ -72,9 +72,9 @@ const WITHOUT_SUMS = `DROP TABLE tollgate_usage_day; DROP TABLE tollgate_usage_t
 test("an archive of the release before this one opens, and keeps what it has", {
   timeout: POSTGRES_MS_MAX,
 }, async () => {
-  const old = COLUMN_NAMES.filter((name) => name !== "legs" && name !== "tags").join(", ");
+  const old = COLUMN_NAMES.filter((name) => !["legs", "tags", "windows"].includes(name)).join(", ");
   const before = [posting("a", 1), posting("a", 2, { tags: [] })];
-  const after = [...before, posting("a", 3)];
+  const after = [...before, posting("a", 3, { windows: "-unpaid;+margin" })];
   expect(after[2]?.legs).toHaveLength(3);
 
   const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
@@ -86,6 +86,7 @@ test("an archive of the release before this one opens, and keeps what it has", {
   database.exec(`${WITHOUT_SUMS} DROP TRIGGER tollgate_usage_of_posting; DROP TRIGGER tollgate_tags_of_posting;
     DROP TRIGGER tollgate_usage_of_deleted;
     ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs;
+    ALTER TABLE tollgate_posting DROP COLUMN windows;
     UPDATE schema_version SET version = 1`);
   database.close();
   const ofFile = await openFile(file);
@@ -104,7 +105,8 @@ test("an archive of the release before this one opens, and keeps what it has", {
   await client.connect();
   await client.query(`${WITHOUT_SUMS} DROP FUNCTION tollgate_count_usage CASCADE;
     DROP FUNCTION tollgate_count_usage_off CASCADE;
-    ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs`);
+    ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs;
+    ALTER TABLE tollgate_posting DROP COLUMN windows`);
   const ofServer = await openPostgresArchive(server.url);
   expect(await ofServer.sumFaults()).toEqual([]);
   expect(await ofServer.append(after)).toBeNull();

@@ -20,7 +20,16 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     ...{ transactionId: `${accountId}.${number}`, accountId, number, createdAtMs: START_MS + number, day: null },
     ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
     ...{ chargedCents: 0, upstreamNano: nano(0), absorbedNano: nano(0), absorbReason: null, usage: null },
-    ...{ estimated: false, priceVersion: null, reference: null, reason: null, legs: [], tags: [], inference: false },
+    ...{
+      estimated: false,
+      priceVersion: null,
+      reference: null,
+      reason: null,
+      legs: [],
+      tags: [],
+      inference: false,
+      windows: null,
+    },
   };
   if (number === 1) return { ...base, kind: "topup", amountNano: nano(1_000_000), reference: "opening", ...more };
   return {
@@ -133,8 +142,17 @@ export function archiveContract(name: string, open: () => Promise<TestArchive>, 
         ...{ cents: sum((one) => one.chargedCents), absorbed: sum((one) => one.absorbedNano) },
       });
       expect(sums.days.filter((day) => day.keyId === "key 0" && day.day === DAY + 2)).toEqual([
-        { keyId: "key 0", day: DAY + 2, inference: false, charged: 2, absorbed: 2 },
-        { keyId: "key 0", day: DAY + 2, inference: true, charged: 8, absorbed: 3 },
+        {
+          keyId: "key 0",
+          day: DAY + 2,
+          inference: false,
+          windows: null,
+          charged: 2,
+          absorbed: 2,
+          unpaid: 1,
+          margin: 0,
+        },
+        { keyId: "key 0", day: DAY + 2, inference: true, windows: null, charged: 8, absorbed: 3, unpaid: 0, margin: 5 },
       ]);
       const later = (await archive.sums("sums", 8, 5)).days;
       const absorbedFrom = (number: number) =>

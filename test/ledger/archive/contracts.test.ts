@@ -45,7 +45,7 @@ async function openArchived(): Promise<TestStore> {
     return moving;
   }
 
-  function archived(ledger: Ledger): Ledger {
+  function archived<Kept extends Ledger>(ledger: Kept): Kept {
     return new Proxy(ledger, {
       get(target, name) {
         const operation = Reflect.get(target, name) as unknown;
@@ -53,7 +53,7 @@ async function openArchived(): Promise<TestStore> {
         return (...words: unknown[]) => {
           if (name === "openAccount") accounts.add((words[0] as { accountId: string }).accountId);
           const answer = operation.apply(target, words) as Promise<unknown>;
-          if (!["openAccount", "post", "sweep", "topUp", "refund"].includes(name)) return answer;
+          if (!["openAccount", "post", "sweep", "topUp", "refund", "settleOrphan"].includes(name)) return answer;
           return answer.then(async (value) => {
             await moveAll(words[0]);
             return value;
@@ -67,6 +67,9 @@ async function openArchived(): Promise<TestStore> {
     ...store,
     get ledger() {
       return archived(store.ledger);
+    },
+    get sharedLedger() {
+      return store.sharedLedger === null ? null : archived(store.sharedLedger);
     },
     reopen: async () => archived(await store.reopen()),
   };

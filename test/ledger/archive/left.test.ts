@@ -20,7 +20,7 @@ describe("once a charge is in the archive", () => {
     const repeat = async () => {
       expect(await ledger.post(postRequest(hold))).toEqual({ ...posted, balanceNano });
       expect(await ledger.settleOrphan(postRequest(hold), origin, "orphan")).toEqual({ ...posted, balanceNano });
-      expect(await ledger.voidOrphan(hold, "free", origin)).toEqual({ outcome: "posted" });
+      expect(await ledger.voidOrphan(hold, {}, origin)).toEqual({ outcome: "posted" });
       expect(await ledger.holdState(hold)).toBe("posted");
     };
     expect(await ledger.reserve(holdRequest(hold))).toEqual({ outcome: "exists", state: "posted" });

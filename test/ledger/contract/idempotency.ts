@@ -55,7 +55,7 @@ export function idempotencyContract(stage: Stage): void {
       const to = await account(100);
       const { ledger } = stage.store;
       await ledger.reserve(request(to.hold("a", 1), { effect: "write" }));
-      await ledger.void(to.hold("a", 0), "failed", fate);
+      await ledger.void(to.hold("a", 0), "failed", { keyFate: fate });
       expect(await ledger.account(to.accountId)).toMatchObject({ spentNano: 0, heldNano: 0 });
       const kept = { outcome, holdId: to.hold("a", 0).holdId };
       expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual(kept);
@@ -73,13 +73,13 @@ export function idempotencyContract(stage: Stage): void {
         const to = await account(100);
         const { ledger, clock } = stage.store;
         await ledger.reserve(request(to.hold("a", 1)));
-        await ledger.void(to.hold("a", 0), "failed", fate);
+        await ledger.void(to.hold("a", 0), "failed", { keyFate: fate });
         clock.advance(DAY_MS - 1);
         await ledger.sweep(1_000);
         expect(await ledger.reserve(request(to.hold("b", 1)))).not.toEqual({ outcome: "held" });
         clock.advance(1);
         expect(await ledger.reserve(request(to.hold("b", 1)))).toEqual({ outcome: "held" });
-        await ledger.void(to.hold("b", 0), "failed", fate);
+        await ledger.void(to.hold("b", 0), "failed", { keyFate: fate });
         clock.advance(DAY_MS);
         await ledger.sweep(1_000);
         const other = request(to.hold("c", 1), { fingerprint: "another" });

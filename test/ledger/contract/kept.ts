@@ -138,13 +138,17 @@ export function keptContract(stage: Stage): void {
         await stage.store.ledger.renew([to.hold("one", 0)], HALF_HOUR_MS);
       }
       expect(await ask("two")).toEqual({ outcome: "idempotency_in_progress", holdId });
-      expect(await stage.store.ledger.void(to.hold("one", 0), "it failed", "answered")).toEqual({ outcome: "voided" });
-      expect(await stage.store.ledger.void(to.hold("one", 0), "it failed", "answered")).toEqual({ outcome: "exists" });
+      expect(await stage.store.ledger.void(to.hold("one", 0), "it failed", { keyFate: "answered" })).toEqual({
+        outcome: "voided",
+      });
+      expect(await stage.store.ledger.void(to.hold("one", 0), "it failed", { keyFate: "answered" })).toEqual({
+        outcome: "exists",
+      });
       await clean();
 
       const second = await account(100);
       await place(second, "one", 5, launched);
-      await stage.store.ledger.void(second.hold("one", 0), "it failed", "answered");
+      await stage.store.ledger.void(second.hold("one", 0), "it failed", { keyFate: "answered" });
       const done = { outcome: "idempotency_done", holdId: second.hold("one", 0).holdId };
       expect(await place(second, "two", 5, launched)).toEqual(done);
       const third = await account(100);

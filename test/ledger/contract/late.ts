@@ -1,6 +1,7 @@
 // What a ledger that several processes share must do with a charge whose hold has ended by its lease before the charge came.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { HoldOrigin, PostRequest, ReserveRequest, SharedLedger } from "../../../src/ledger/model/ledger.ts";
+import type { Window } from "../../../src/ledger/model/window-list.ts";
 import { restId, tellStore } from "../../../src/ledger/spool/tell-store.ts";
 import { nano } from "../../../src/money.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
@@ -105,6 +106,51 @@ export function lateContract(name: string, open: () => Promise<TestStore>): void
       }
     });
 
+    const WINDOWS: readonly Window[] = [
+      { scope: "group:7", period: "month", max: nano(9 * CENT), code: "api_key_limit_exceeded", counts: "charge" },
+      { scope: "unpaid", period: "day", max: null, code: "unpaid_costs", counts: "unpaid" },
+      { scope: "margin", period: "day", max: null, code: "unpaid_costs", counts: "margin" },
+    ];
+    const sums = (to: { accountId: string }) => ledger.spentToday(to.accountId, ["group:7", "unpaid", "margin"]);
+
+    test("takes what is free in the windows that its hold had brought, and counts what it cost there, once", async () => {
+      const to = await expired(9, { windows: WINDOWS });
+      await to.end();
+      expect(await sums(to)).toEqual([0, 0, 0]);
+      await ledger.reserve(holdRequest(to.hold("other", 5), { windows: WINDOWS }));
+      const request = postRequest(to.hold("call", 9), { upstreamNano: nano(6 * CENT) });
+      for (let told = 0; told < 2; told++)
+        expect(await tell(request, to.placed)).toMatchObject({ chargedNano: 4 * CENT, absorbedNano: 5 * CENT });
+      expect(await sums(to)).toEqual([4 * CENT, 2 * CENT, 0]);
+      await clean();
+    });
+
+    test("of a hold that was lost counts what it cost, charged or not, once", async () => {
+      const accountId = `late-${made++}`;
+      await ledger.openAccount(newAccount(accountId, 100));
+      const to = { accountId };
+      const ref = (id: string, cents = 0) => ({ accountId, holdId: `${accountId}.${id}`, cents, nowMs: now() });
+      const [paid, failed] = [
+        holdRequest(ref("paid", 3), { windows: WINDOWS }),
+        holdRequest(ref("failed", 3), { windows: WINDOWS }),
+      ];
+      const upstreamNano = nano(CENT);
+      const gone = {
+        op: "void",
+        hold: failed,
+        reason: "a miss",
+        keyFate: "free",
+        upstreamNano,
+        origin: failed,
+      } as const;
+      for (let told = 0; told < 2; told++) {
+        await tell(postRequest(ref("paid", 3), { upstreamNano }), paid);
+        await tellStore(ledger, gone);
+      }
+      expect(await sums(to)).toEqual([3 * CENT, CENT, 2 * CENT]);
+      await clean();
+    });
+
     test("counts for the day on which its hold was placed", async () => {
       const to = await expired(5);
       await ledger.patchKey(to.accountId, to.placed.keyId, { ceilingNano: nano(5 * CENT), ceilingPeriod: "day" });
@@ -162,6 +208,16 @@ export function lateContract(name: string, open: () => Promise<TestStore>): void
           requestId: to.placed.requestId,
         });
         expect(await ledger.account(to.accountId)).toMatchObject({ spentNano: 4 * CENT, absorbedNano: 0 });
+        await clean();
+      });
+
+      test("counts what the call cost against both charges", async () => {
+        const to = await expired(5, { ...job, windows: WINDOWS });
+        await ledger.extend(to.hold("call"), nano(4 * CENT), nano(2 * CENT), LEASE_MS);
+        await to.end();
+        const request = postRequest(to.hold("call", 4), { upstreamNano: nano(3 * CENT) });
+        for (let told = 0; told < 2; told++) await tell(request, to.placed);
+        expect(await sums(to)).toEqual([4 * CENT, 0, CENT]);
         await clean();
       });
 

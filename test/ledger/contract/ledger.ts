@@ -5,6 +5,7 @@ import { nano, ZERO } from "../../../src/money.ts";
 import { CENT, charge, holdRequest, newAccount, postRequest } from "../requests.ts";
 import type { TestStore } from "../store.ts";
 import { booksContract } from "./books.ts";
+import { broughtContract } from "./brought.ts";
 import { idempotencyContract } from "./idempotency.ts";
 import { keptContract } from "./kept.ts";
 import { legsContract } from "./legs.ts";
@@ -217,6 +218,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
     idempotencyContract(stage);
     booksContract(stage);
     windowsContract(stage);
+    broughtContract(stage);
     strictContract(stage);
     legsContract(stage);
     keptContract(stage);
@@ -301,6 +303,9 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       await charge(store.ledger, to.hold("a", 3));
       await store.ledger.reserve(holdRequest(to.hold("b", 5)));
       await store.ledger.extend(to.hold("b", 0), nano(6 * CENT), ZERO, 60_000);
+      const sandbox = await account(50, { kind: "sandbox" });
+      await charge(store.ledger, sandbox.hold("a", 3));
+      await store.ledger.reserve(holdRequest(sandbox.hold("c", 2)));
       const [accounts, keys] = [await store.ledger.accounts(), await store.ledger.keys(to.accountId)];
       const ledger = await store.reopen();
       expect(await ledger.accounts()).toEqual(accounts);
@@ -318,6 +323,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         heldNano: sum("heldNano"),
         spentNano: String(sum("spentNano")),
         absorbedNano: String(sum("absorbedNano")),
+        play: { heldNano: 2 * CENT, spentNano: String(3 * CENT) },
       });
       expect((await ledger.doctor({ file: true })).findings).toEqual([]);
       expect(await ledger.post(postRequest(to.hold("b", 6)))).toMatchObject({

@@ -16,8 +16,10 @@ import type {
   ReserveOutcome,
   ReserveRequest,
   Standing,
+  VoidEnd,
   VoidOutcome,
 } from "../../../src/ledger/model/ledger.ts";
+import type { Window } from "../../../src/ledger/model/window-list.ts";
 import type { Nano } from "../../../src/money.ts";
 
 const DAY_MS = 86_400_000;
@@ -48,6 +50,14 @@ interface ModelPosting {
   readonly atMs: number;
 }
 
+/** What a call has cost us above its charge, or was charged above its cost, in one of its windows. */
+interface ModelCost {
+  readonly scope: string;
+  /** When its hold was placed. */
+  readonly atMs: number;
+  readonly nano: number;
+}
+
 /** One account. The test tells it the time: what people read, and what only goes forward. */
 export class ModelAccount {
   readonly keys = new Map<string, ModelKey>();
@@ -56,6 +66,7 @@ export class ModelAccount {
   /** When holds ended without a posting, while that is remembered. */
   readonly buriedMs = new Map<string, number>();
   readonly postings: ModelPosting[] = [];
+  readonly costs: ModelCost[] = [];
   readonly idempotency = new Map<string, { fingerprint: string; hold: ModelHold; lapsesMs: number }>();
   frozen = false;
   strictBounds = false;
@@ -116,7 +127,48 @@ export class ModelAccount {
     return { ...used, resetsAtMs: toMs };
   }
 
-  private money(request: ReserveRequest, more: number, atMs: number) {
+  /** What a scope that a hold has brought has come to. */
+  ofScope(scope: string, period: CeilingPeriod, atMs: number) {
+    const { fromMs, toMs } = periodOf(period, atMs);
+    const counts = (window: Window) => window.scope === scope && window.counts === "charge";
+    const used = this.used((hold) => hold.request.windows.some(counts) && hold.atMs >= fromMs && hold.atMs < toMs);
+    return { ...used, resetsAtMs: toMs };
+  }
+
+  /** What a scope of cost has come to. */
+  cost(scope: string, period: CeilingPeriod, atMs: number): number {
+    const { fromMs, toMs } = periodOf(period, atMs);
+    return total(
+      this.costs.filter((one) => one.scope === scope && one.atMs >= fromMs && one.atMs < toMs).map(({ nano }) => nano),
+    );
+  }
+
+  protected countCost({ request, atMs }: ModelHold, charged: number, upstream: number): void {
+    for (const { scope, counts } of request.windows) {
+      const nano = counts === "unpaid" ? upstream - charged : counts === "margin" ? charged - upstream : 0;
+      if (nano > 0) this.costs.push({ scope, atMs, nano });
+    }
+  }
+
+  private full({ windows }: ReserveRequest, more: number, atMs: number, grows: boolean) {
+    for (const { scope, counts, code, period, max, widenedBy } of windows.toSorted(byCost)) {
+      if (max === null || (grows && counts !== "charge")) continue;
+      if (counts === "charge") {
+        const used = this.ofScope(scope, period, atMs);
+        if (taken(used) + more > max)
+          return { outcome: "window_full" as const, scope, counts, code, maxNano: max, ...used };
+        continue;
+      }
+      const maxNano = (max + (widenedBy === undefined ? 0 : this.cost(widenedBy, period, atMs))) as Nano;
+      const spentNano = this.cost(scope, period, atMs) as Nano;
+      const said = { outcome: "window_full" as const, scope, counts, code, maxNano, spentNano };
+      const none = { heldNano: 0 as Nano, absorbedNano: 0 as Nano };
+      if (spentNano >= maxNano) return { ...said, ...none, resetsAtMs: periodOf(period, atMs).toMs };
+    }
+    return null;
+  }
+
+  private money(request: ReserveRequest, more: number, atMs: number, grows = false) {
     const key = this.keys.get(request.keyId);
     if (key && key.ceilingNano !== null) {
       const period = key.ceilingPeriod ?? "day";
@@ -130,6 +182,8 @@ export class ModelAccount {
       if (taken(used) + more > this.inferenceCapNano)
         return { outcome: "inference_cap" as const, capNano: this.inferenceCapNano as Nano, ...used };
     }
+    const full = this.full(request, more, atMs, grows);
+    if (full !== null) return full;
     const balanceNano = (this.sum("credit") - this.sum("charge")) as Nano;
     const freeNano = (balanceNano - this.held()) as Nano;
     if (more <= freeNano) return null;
@@ -194,7 +248,7 @@ export class ModelAccount {
       if (!key) return { outcome: "unknown_key" };
       if (this.frozen) return { outcome: "frozen" };
       if (key.paused) return { outcome: "paused" };
-      const refused = this.money(hold.request, more, hold.atMs);
+      const refused = this.money(hold.request, more, hold.atMs, true);
       if (refused) return refused;
     }
     hold.amount += more;
@@ -220,7 +274,7 @@ export class ModelAccount {
     return holdIds.filter((id) => !this.live.has(id));
   }
 
-  post({ holdId, amountNano }: Pick<PostRequest, "holdId" | "amountNano">, reason: string | null = null): PostOutcome {
+  post({ holdId, amountNano, upstreamNano, beside }: ModelPost, reason: string | null = null): PostOutcome {
     const hold = this.live.get(holdId);
     if (!hold) {
       const state = this.state(holdId);
@@ -237,6 +291,8 @@ export class ModelAccount {
     this.clockMs = Math.max(this.clockMs, this.epochMs);
     const atMs = this.clockMs;
     this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null, reason, atMs });
+    if (upstreamNano !== undefined)
+      this.countCost(hold, amount + (beside?.chargedNano ?? 0), upstreamNano + (beside?.costNano ?? 0));
     const posted = { outcome: "posted", repeat: false, ...this.charge(holdId) } as const;
     return this.#becomesStrict(absorbed, reason) ? { ...posted, strict: true } : posted;
   }
@@ -272,13 +328,14 @@ export class ModelAccount {
     if (state !== "posted") this.buriedMs.set(holdId, Math.max(this.clockMs, this.epochMs));
   }
 
-  void(holdId: string, fate: KeyFate): VoidOutcome {
+  void(holdId: string, { keyFate: fate = "free", upstreamNano = 0 as Nano }: VoidEnd): VoidOutcome {
     const state = this.state(holdId);
     const hold = this.live.get(holdId);
     if (state === "posted" || state === "expired") return { outcome: state };
     if (state === "voided") return { outcome: "exists" };
     const missing = state === null;
     if (hold) hold.fate = fate;
+    if (hold) this.countCost(hold, 0, upstreamNano);
     this.end(holdId, "voided");
     if (missing) this.buriedMs.set(holdId, this.epochMs);
     return { outcome: "voided" };
@@ -340,6 +397,14 @@ export class ModelAccount {
     Object.assign(key, patch, { ceilingPeriod: ceilingNano === null ? null : (ceilingPeriod ?? "day") });
   }
 }
+
+/** Charges are looked at before costs. */
+function byCost(one: Window, other: Window): number {
+  return Number(one.counts !== "charge") - Number(other.counts !== "charge");
+}
+
+/** Without a cost: what the sweep posts, which knows none. */
+type ModelPost = Pick<PostRequest, "holdId" | "amountNano" | "beside"> & { readonly upstreamNano?: Nano };
 
 /** What is gone of a bound. */
 export function taken(used: { spentNano: number; heldNano: number; absorbedNano: number }): number {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { CeilingPeriod, KeyLimits } from "../../../src/account-rows.ts";
 import type { HoldRef, KeyFate, Ledger, ReserveRequest } from "../../../src/ledger/model/ledger.ts";
+import type { Window } from "../../../src/ledger/model/window-list.ts";
 import { nano } from "../../../src/money.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import type { TestStore } from "../store.ts";
@@ -15,11 +16,11 @@ const NO_LIMITS = { ceilingNano: null, ceilingPeriod: null, services: null, mode
 
 type Step =
   | { do: "reserve"; hold: number; key: number; amount: number; how: Partial<ReserveRequest>; skewMs: number }
-  | { do: "post"; hold: number; amount: number }
+  | { do: "post"; hold: number; amount: number; upstream: number; before: number }
   /** Calls that hold nothing and cost something. */
   | { do: "overruns"; key: number; count: number }
-  | { do: "settle"; hold: number; amount: number }
-  | { do: "void"; hold: number; fate: KeyFate }
+  | { do: "settle"; hold: number; amount: number; upstream: number; before: number }
+  | { do: "void"; hold: number; fate: KeyFate; upstream: number; origin: boolean }
   | { do: "deleteKey" }
   | { do: "extend"; hold: number; amount: number; accrued: number; twice: boolean }
   | { do: "renew"; holds: number[] }
@@ -33,15 +34,46 @@ type Step =
   | { do: "time"; ms: number; backward: boolean };
 
 const amount = fc.constantFrom(0, 1, 3_333_333, CENT, CENT + 1, 2 * CENT, 4 * CENT);
+/** What was charged for the same work elsewhere. */
+const before = fc.constantFrom(0, 0, 1, CENT);
+
+function besideOf(charged: number) {
+  return charged === 0 ? {} : { beside: { chargedNano: nano(charged), costNano: nano(CENT - charged) } };
+}
+
 /** How many holds ago it was made; -1 is the one that will be made next. */
 const hold = fc.constantFrom(-1, 0, 0, 0, 1, 1, 2, 2, 3, 4, 6);
 const recent = fc.constantFrom(-1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3);
 /** The third is the one that is revoked. */
 const key = fc.constantFrom(0, 1, 2, 2);
 
+/** Budgets of a group and of a tag, and what calls cost us unpaid; all of them made anew for each call, with bounds of its own. */
+const window: fc.Arbitrary<Window> = fc
+  .record({
+    scope: fc.constantFrom("group:7", "tag:team=red", "unpaid", "unpaid", "unpaid:key", "margin", "unpaid:group:7"),
+    period: fc.constantFrom<CeilingPeriod[]>("day", "day", "week", "month"),
+    max: fc.constantFrom(null, nano(1), nano(2 * CENT), nano(4 * CENT), nano(8 * CENT)),
+    widened: fc.boolean(),
+  })
+  .map(({ scope, period, max, widened }) => {
+    const counts = scope.startsWith("unpaid") ? "unpaid" : scope === "margin" ? "margin" : "charge";
+    const row = { scope, period, max: counts === "margin" ? null : max, counts } as const;
+    if (counts === "charge") return { ...row, code: "api_key_limit_exceeded" };
+    return {
+      ...row,
+      code: "unpaid_costs",
+      ...(widened && max !== null && counts === "unpaid" ? { widenedBy: "margin" } : {}),
+    };
+  });
+const windows = fc.oneof(
+  { weight: 5, arbitrary: fc.constant([]) },
+  { weight: 3, arbitrary: fc.uniqueArray(window, { maxLength: 4, selector: ({ scope }) => scope }) },
+);
+
 const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
   unwritten: fc.boolean(),
   inference: fc.boolean(),
+  windows,
   effect: fc.constantFrom("read", "write", "write"),
   onExpire: fc.constantFrom("void", "void", "post-accrued"),
   owner: fc.constantFrom(PROCESS, PROCESS, "process-0", "job:7"),
@@ -69,13 +101,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       skewMs: fc.constantFrom(...new Array<number>(20).fill(0), 31_000),
     }),
   },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), hold, amount }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), hold, amount, upstream: amount, before }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("overruns" as const), key, count: fc.constantFrom(1, 2, 3) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("settle" as const), hold, amount }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("settle" as const),
+      hold,
+      amount,
+      upstream: amount,
+      before,
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ do: fc.constant("void" as const), hold },
+      ...{ do: fc.constant("void" as const), hold, upstream: amount, origin: fc.boolean() },
       fate: fc.constantFrom<KeyFate[]>("free", "answered", "unknown"),
     }),
   },
@@ -140,7 +181,7 @@ export const history: fc.Arbitrary<Step[]> = fc.array(step, { maxLength: 160, si
 
 /** Every kind of reply there is; a run that meets one too seldom proves too little. */
 export const REPLIES: readonly string[] = [
-  ..."held exists unknown_key frozen paused clock_skew insufficient ceiling inference_cap slots".split(" "),
+  ..."held exists unknown_key frozen paused clock_skew insufficient ceiling inference_cap window_full slots".split(" "),
   ..."idempotency_in_progress idempotency_mismatch idempotency_done idempotency_unknown".split(" "),
 ]
   .map((outcome) => `reserve ${outcome}`)
@@ -149,7 +190,15 @@ export const REPLIES: readonly string[] = [
     ["idempotency_done after posted", "idempotency_done after voided"],
     ["idempotency_unknown after expired", "idempotency_unknown after voided"],
     ["void voided", "void exists", "void posted", "void expired"],
-    ["extend extended", "extend gone", "extend insufficient", "extend ceiling", "extend inference_cap"],
+    [
+      "extend extended",
+      "extend gone",
+      "extend insufficient",
+      "extend ceiling",
+      "extend inference_cap",
+      "extend window_full",
+    ],
+    ["full of charge", "full of unpaid"],
     ["extend frozen", "extend paused", "extend unknown_key"],
     ["topUp credited", "topUp exists", "topUp too_much"],
     ["refund refunded", "refund exists", "refund unknown_transaction"],
@@ -204,6 +253,7 @@ async function playSteps(state: RunState, steps: readonly Step[]): Promise<void>
     expect(said, `step ${at}: ${JSON.stringify(step)}`).toEqual(expected);
     if (said && typeof said === "object" && "outcome" in said) {
       count(`${step.do} ${"repeat" in said && said.repeat ? "repeat" : said.outcome}`);
+      if ("counts" in said) count(`full of ${said.counts}`);
       if ("holdId" in said) count(`${said.outcome} after ${endOf(state.model, String(said.holdId))}`);
     }
   }
@@ -252,7 +302,8 @@ async function take(state: RunState, step: Step): Promise<readonly [unknown, unk
       return [said, model.reserve(request)];
     }
     case "post": {
-      const request = postRequest({ ...ref(step.hold), cents: 0 }, { amountNano: nano(step.amount) });
+      const cost = { amountNano: nano(step.amount), upstreamNano: nano(step.upstream), ...besideOf(step.before) };
+      const request = postRequest({ ...ref(step.hold), cents: 0 }, cost);
       return [await ledger.post(request), model.post(request)];
     }
     case "overruns": {
@@ -274,18 +325,26 @@ async function take(state: RunState, step: Step): Promise<readonly [unknown, unk
       if (store.sharedLedger === null || !(model instanceof SharedModelAccount)) return [null, null];
       const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() };
       const origin = state.asked.get(hold.holdId) ?? holdRequest(hold, { keyId: keyId(0), amountNano: nano(2 * CENT) });
-      const request = postRequest(hold, { amountNano: nano(step.amount) });
+      const before = besideOf(step.before);
+      const cost = { amountNano: nano(step.amount), upstreamNano: nano(step.upstream), ...before };
+      const request = postRequest(hold, cost);
       const why = model.holdState(hold.holdId) === null ? "orphan" : "late";
       return [
         await store.sharedLedger.settleOrphan(request, origin, why),
         model.settleOrphan(request, origin, why),
       ] as const;
     }
-    case "void":
+    case "void": {
+      const { holdId } = ref(step.hold);
+      const end = { keyFate: step.fate, upstreamNano: nano(step.upstream) };
+      const origin = step.origin ? state.asked.get(holdId) : undefined;
+      if (origin === undefined || store.sharedLedger === null || !(model instanceof SharedModelAccount))
+        return [await ledger.void(ref(step.hold), "test", end), model.void(holdId, end)] as const;
       return [
-        await ledger.void(ref(step.hold), "test", step.fate),
-        model.void(ref(step.hold).holdId, step.fate),
+        await store.sharedLedger.voidOrphan(ref(step.hold), end, origin),
+        model.voidOrphan(holdId, end, origin),
       ] as const;
+    }
     case "extend": {
       const extend = () => ledger.extend(ref(step.hold), nano(step.amount), nano(step.accrued), 60_000);
       const said = await extend();
@@ -370,6 +429,12 @@ async function compare(ledger: Ledger, model: ModelAccount, account: string): Pr
     strictBounds: model.strictBounds,
   });
   const atMs = Math.max(model.clockMs, model.epochMs);
+  const scopes = ["group:7", "tag:team=red"];
+  const costs = ["unpaid", "unpaid:key", "margin", "unpaid:group:7"];
+  expect(await ledger.spentToday(account, [...scopes, ...costs])).toEqual([
+    ...scopes.map((scope) => model.ofScope(scope, "day", atMs).spentNano),
+    ...costs.map((scope) => model.cost(scope, "day", atMs)),
+  ]);
   for (const key of await ledger.keys(account)) {
     const expected = model.keys.get(key.keyId);
     expect(key).toMatchObject({ ...expected });

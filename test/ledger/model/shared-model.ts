@@ -7,6 +7,7 @@ import type {
   PostOutcome,
   PostRequest,
   ReserveRequest,
+  VoidEnd,
   VoidOutcome,
 } from "../../../src/ledger/model/ledger.ts";
 import { ModelAccount, type ModelHold, taken } from "./model.ts";
@@ -33,6 +34,8 @@ export class SharedModelAccount extends ModelAccount {
     if (key && key.ceilingNano !== null)
       take(key.ceilingNano, this.ofKey(request.keyId, key.ceilingPeriod ?? "day", atMs));
     if (request.inference) take(this.inferenceCapNano, this.ofInference(atMs));
+    for (const { scope, counts, period, max } of request.windows)
+      if (counts === "charge" && max !== null) take(max, this.ofScope(scope, period, atMs));
     return Math.max(0, Math.min(...left));
   }
 
@@ -49,10 +52,12 @@ export class SharedModelAccount extends ModelAccount {
     return this.post(request, why);
   }
 
-  voidOrphan(holdId: string, fate: KeyFate, origin: HoldOrigin): VoidOutcome {
-    if (this.state(holdId) !== null) return this.void(holdId, fate);
-    const voided = this.void(holdId, fate);
-    if (fate !== "free") this.#restoreKey(this.#lost({ accountId: "", holdId }, origin, "voided"), fate);
+  voidOrphan(holdId: string, end: VoidEnd, origin: HoldOrigin): VoidOutcome {
+    if (this.state(holdId) !== null) return this.void(holdId, end);
+    const voided = this.void(holdId, end);
+    const hold = this.#lost({ accountId: "", holdId }, origin, "voided");
+    this.countCost(hold, 0, end.upstreamNano ?? 0);
+    if (end.keyFate !== undefined && end.keyFate !== "free") this.#restoreKey(hold, end.keyFate);
     return voided;
   }
 

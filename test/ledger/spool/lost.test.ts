@@ -41,7 +41,7 @@ describe("Redis loses acked writes (everysec, failover)", () => {
     const idempotency = { key: "order-1", fingerprint: "same", keepMs: 60_000 };
     const write = { ...request("tx_write", 5), effect: "write" as const, idempotency };
     expect(await ledger.reserve(write)).toEqual({ outcome: "held" });
-    expect(await ledger.void(ada("tx_write"), "failed", "unknown")).toEqual({ outcome: "voided" });
+    expect(await ledger.void(ada("tx_write"), "failed", { keyFate: "unknown" })).toEqual({ outcome: "voided" });
     await takeOver();
     await eventually(
       async () => ((await replica.send("GET", "{a:ada}:c:tx_write")) === "voided" ? true : undefined),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/clock.ts";
 import type { Finding } from "../../../src/ledger/model/ledger.ts";
+import type { Window } from "../../../src/ledger/model/window-list.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
 import { type LedgerOperations, openUnit } from "../../../src/ledger/sqlite/unit.ts";
 import { nano } from "../../../src/money.ts";
@@ -14,6 +15,11 @@ import { openLedgerThread, START_MS } from "../store.ts";
 const folder = mkdtempSync(join(tmpdir(), "tollgate-doctor-"));
 const sound = join(folder, "sound.db");
 const clock = manualClock(START_MS);
+
+const GROUP: Window = {
+  ...{ scope: "group:7", period: "day", max: nano(9 * CENT), code: "api_key_limit_exceeded", counts: "charge" },
+};
+const WINDOWS: readonly Window[] = [GROUP, { ...GROUP, scope: "unpaid", counts: "unpaid", max: null }];
 
 beforeAll(async () => {
   const ledger = sqliteLedger(await openLedgerThread(sound, clock));
@@ -28,6 +34,10 @@ beforeAll(async () => {
   await ledger.refund("one", "refund of one", "test");
   await ledger.reserve(holdRequest(hold("live", 5), { slots: [{ scope: "s", max: 9, code: "concurrency_limit" }] }));
   await ledger.void(hold("gone", 0), "test");
+  await ledger.reserve(holdRequest({ ...hold("miss", 1), accountId: "b" }, { windows: WINDOWS, keyId: "b.key" }));
+  await ledger.void({ accountId: "b", holdId: "miss" }, "a miss", { upstreamNano: nano(CENT) });
+  await ledger.reserve(holdRequest({ ...hold("grouped", 1), accountId: "b" }, { windows: WINDOWS, keyId: "b.key" }));
+  await ledger.post(postRequest({ ...hold("grouped", 1), accountId: "b" }, { upstreamNano: nano(3 * CENT) }));
   await ledger.topUp("a", "t", nano(CENT), "invoice");
   await ledger.close();
 });
@@ -55,7 +65,7 @@ function findingsAfter(sql: string): readonly Finding[] {
 test("a sound ledger has no findings, and everything was looked at", async () => {
   expect(findingsAfter("")).toEqual([]);
   const ledger = sqliteLedger(await openLedgerThread(sound, clock));
-  expect(await ledger.doctor()).toEqual({ accounts: 2, holds: 1, postings: 6, findings: [] });
+  expect(await ledger.doctor()).toEqual({ accounts: 2, holds: 1, postings: 7, findings: [] });
   await ledger.close();
 });
 
@@ -67,7 +77,7 @@ describe("each broken invariant is named, with the numbers", () => {
     [
       "I1",
       "INSERT INTO posting (transaction_id, kind, account_id, created_at, amount, charged_cents) VALUES ('stray', 'charge', 'a', 1, 1, 0)",
-      /7 postings are stored, 6/,
+      /8 postings are stored, 7/,
     ],
     ["I3", "UPDATE hold SET amount = 5000000000", /exceed the granted/],
     ["I4", "UPDATE spent_day SET spent = spent - 1 WHERE scope = 'inference:a'", /inference:a .* 69999999/],
@@ -83,6 +93,9 @@ describe("each broken invariant is named, with the numbers", () => {
       /inference:a .* 0 is absorbed, .* 50000000/,
     ],
     ["I4", "INSERT INTO spent_day (scope, day, spent) VALUES ('key:b.key', 5, 5)", /key:b.key 5 says 5/],
+    ["I4", "UPDATE spent_day SET spent = 7 WHERE scope = 'of:b:group:7'", /of:b:group:7 .* 7 is spent, .* 10000000/],
+    ["I4", "INSERT INTO spent_day (scope, day, spent) VALUES ('of:b:tag:x', 5, 5)", /of:b:tag:x 5 says 5/],
+    ["I15", "UPDATE spent_day SET spent = 19999999 WHERE scope = 'of:b:unpaid'", /says 19999999, .* alone .* 20000000/],
     [
       "I6",
       "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES ('live', 'a', 'voided', '', 1)",

@@ -132,7 +132,7 @@ test("a day later nothing is left of idempotency keys in the file, whatever beca
     const idempotency = { key: end, fingerprint: "body", keepMs: 86_400_000 };
     await ledger.reserve(holdRequest(hold(end, 1), { idempotency, effect: "write" }));
     if (end === "posted") await ledger.post(postRequest(hold(end, 1)));
-    else if (end !== "expired") await ledger.void(hold(end, 1), "test", end);
+    else if (end !== "expired") await ledger.void(hold(end, 1), "test", { keyFate: end });
   }
   const keysInFile = () => {
     const database = openDatabase(file);

@@ -15,7 +15,7 @@ const FIELDS: readonly UsageField[] = ["account", "key", "model", "provider", "d
 const OPEN_MS_MAX = 300_000;
 
 export const EVERYTHING = {
-  ...{ accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null },
+  ...{ accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null, sandbox: null },
   ...{ limit: 1_000, cursor: null },
 };
 
@@ -137,6 +137,18 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       { by: ["day"], fromMs: oneDay.fromMs },
       { by: ["day"], toMs: oneDay.fromMs },
       { by: ["day"], fromMs: lastDay + 10 * 86_400_000 },
+      ...[true, false].flatMap((sandbox) =>
+        [
+          { by: [] },
+          { by: ["day" as const, "model" as const] },
+          { by: ["account" as const] },
+          { by: ["tag" as const] },
+          { by: [], kind: "credited" as const },
+          { by: ["day" as const], provider: "vendor" },
+          { by: ["key" as const, "tag" as const], ...oneDay },
+          { by: ["day" as const], tag: "team=red", fromMs: oneDay.fromMs },
+        ].map((one) => ({ ...one, sandbox })),
+      ),
     ];
     test.each(queries.map((one) => [JSON.stringify(one), one] as const))(
       "are the postings' sums, by page: %s",

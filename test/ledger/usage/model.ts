@@ -4,6 +4,9 @@ import type { PostingFilters, PostingSearch, UsageField, UsageQuery } from "../.
 
 const DAY_MS = 86_400_000;
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+/** Those of the accounts that are sandbox accounts. */
+export const SANDBOX_ACCOUNTS = ["gamma"];
+const isPlay = ({ accountId }: NumberedPosting) => SANDBOX_ACCOUNTS.includes(accountId);
 const model = ({ served, asked }: NumberedPosting) => served ?? asked ?? "";
 
 function isAsked(posting: NumberedPosting, query: PostingFilters): boolean {
@@ -38,6 +41,7 @@ function groups(posting: NumberedPosting, by: readonly UsageField[], listed: (ta
 export function usageOf(postings: readonly NumberedPosting[], query: UsageQuery, listed = (tag: string) => tag) {
   const rows = new Map<string, { group: Record<string, string>; sums: bigint[] }>();
   for (const posting of postings) {
+    if (query.sandbox !== null && isPlay(posting) !== query.sandbox) continue;
     if (!isAsked(posting, query) || (posting.kind === "charge") !== (query.kind === "charged")) continue;
     const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens = 0 } = posting.usage ?? {};
     const added = [1, posting.amountNano, posting.upstreamNano, posting.absorbedNano];

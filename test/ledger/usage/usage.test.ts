@@ -14,10 +14,12 @@ import { sqliteBookTarget } from "../../../src/ledger/sqlite/books.ts";
 import { EntryTables } from "../../../src/ledger/sqlite/entries.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
+import type { Reports } from "../../../src/usage-rows.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { charge, newAccount } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { type TestBooks, usageContract } from "./contract.ts";
+import { SANDBOX_ACCOUNTS } from "./model.ts";
 
 const BATCH = 50;
 
@@ -39,6 +41,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
   await target.finish();
   await target.close();
   const ledger = sqliteLedger(await openLedgerThread(file, manualClock(START_MS)));
+  for (const id of SANDBOX_ACCOUNTS) await ledger.openAccount({ ...newAccount(id, 0), kind: "sandbox" });
   return {
     reports: ledger,
     prefix: "",
@@ -50,7 +53,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
       for (const one of more) {
         const before = database.prepare("SELECT MAX(seq) AS last FROM posting WHERE account_id = ?").get(one.accountId);
         const beforeOfAccount = before?.last == null ? null : Number(before.last);
-        entries.insertPosting({ ...one, beforeOfAccount, beforeOfKey: null });
+        entries.insertPosting({ ...one, beforeOfAccount, beforeOfKey: null }, false);
       }
       entries.flush();
       database.close();
@@ -66,13 +69,21 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
   };
 }
 
+/** An archive knows no accounts: it is told which of them are sandbox accounts. */
+function told(archive: Archive): Reports {
+  return {
+    usage: (query) => archive.usage(query, SANDBOX_ACCOUNTS),
+    search: (query) => archive.search(query),
+  };
+}
+
 async function openFile(postings: readonly NumberedPosting[]): Promise<TestBooks> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-usage-"));
   const onFatal = (error: Error) => console.error(error);
   const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal });
   await keep(archive, postings);
   return {
-    reports: archive,
+    reports: told(archive),
     prefix: "tollgate_",
     add: (more) => keep(archive, more),
     faults: () => archive.sumFaults(),
@@ -89,7 +100,7 @@ async function openServer(postings: readonly NumberedPosting[]): Promise<TestBoo
   const archive = await openPostgresArchive(server.url);
   await keep(archive, postings);
   return {
-    reports: archive,
+    reports: told(archive),
     prefix: "tollgate_",
     add: (more) => keep(archive, more),
     faults: () => archive.sumFaults(),

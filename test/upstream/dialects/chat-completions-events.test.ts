@@ -24,6 +24,7 @@ function told(chunks: readonly object[], isEachItsOwn: boolean): (NeutralEvent |
     event: (event) => void heard.push(event),
     usage: () => void heard.push("usage"),
     upstreamCost: () => void heard.push("cost"),
+    empty: () => void heard.push("empty"),
     fail: ({ kind }) => void heard.push(kind),
     end: () => void heard.push("end"),
   };

@@ -41,7 +41,7 @@ describe("how hard to think", () => {
     [{ reasoning: { enabled: true } }, AMAZON, { reasoningConfig: { type: "enabled", maxReasoningEffort: "medium" } }],
     [{ reasoning: { max_tokens: 1_000 } }, OPEN, { reasoning_effort: "low" }],
     [{ reasoning_effort: "high" }, OPEN, { reasoning_effort: "high" }],
-    [{ reasoning_effort: "none" }, OPEN, undefined],
+    [{ reasoning_effort: "none" }, OPEN, { reasoning_effort: "low" }],
     [{ reasoning_effort: "high" }, {}, undefined],
     [{}, AMAZON, undefined],
   ])("%j", (body, changes, fields) => {

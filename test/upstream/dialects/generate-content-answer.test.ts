@@ -77,14 +77,21 @@ describe("a stream", () => {
   });
 
   it.each([
-    ["blocked-prompt", { kind: "policy_content", message: "the prompt was blocked (PROHIBITED_CONTENT)" }],
-    ["safety-at-once", { kind: "policy_content" }],
     ["malformed-call", { kind: "provider_malformed", message: expect.stringContaining("default_api.x") }],
     ["error", { kind: "provider_overloaded", status: 503 }],
   ])("%s fails", (name, failure) => {
     const out = replay(generateContent, `generate-content/${name}.sse`);
     expect(out.failure).toMatchObject(failure);
     expect(out.finishes).toEqual([]);
+  });
+
+  it.each([
+    ["blocked-prompt", "PROHIBITED_CONTENT"],
+    ["safety-at-once", "SAFETY"],
+  ])("%s is an answer that was filtered", (name, native) => {
+    const out = replay(generateContent, `generate-content/${name}.sse`);
+    expect(out.failure).toBeNull();
+    expect(out.finishes).toEqual([{ index: 0, reason: "content_filter", native }]);
   });
 
   it("that was stopped half way says so", () => {
@@ -192,14 +199,26 @@ describe("a whole answer", () => {
     [[], "provider_malformed"],
     [{}, "provider_malformed"],
     [{ candidates: [] }, "provider_malformed"],
-    [ended("STOP"), "provider_malformed"],
     [ended(undefined, [{ text: "half" }]), "provider_malformed"],
     [ended("MALFORMED_FUNCTION_CALL", [{ text: "half" }]), "provider_malformed"],
-    [ended("SAFETY"), "policy_content"],
-    [{ promptFeedback: { blockReason: "SAFETY" } }, "policy_content"],
     [{ error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "slow down" } }, "provider_rate_limited"],
   ])("%j is none", (json, kind) => {
     expect(answerOf(generateContent, json, chatContext())).toMatchObject({ kind });
+  });
+
+  it.each([ended("SAFETY"), { promptFeedback: { blockReason: "SAFETY" } }])("%j was filtered", (json) => {
+    const usageMetadata = { promptTokenCount: 7, totalTokenCount: 7 };
+    const answer = answerOf(generateContent, { ...json, usageMetadata }, chatContext());
+    expect(answer).toMatchObject({
+      body: { choices: [{ finish_reason: "content_filter" }] },
+      usage: { inputTokens: 7 },
+    });
+  });
+
+  it("without a word says that it is empty", () => {
+    expect(answerOf(generateContent, ended("STOP"), chatContext())).toMatchObject({
+      empty: "the answer is empty (STOP)",
+    });
   });
 
   it("names calls that have no id, each in its own way", () => {

@@ -97,12 +97,15 @@ describe("a stream", () => {
     expect(out.list("reasoning_details")).toMatchObject([{ format: "maker-v1" }, { format: "maker-v1" }]);
   });
 
-  it("tells a refusal after content from one before it", () => {
+  it("says a refusal before any content in the vendor's words", () => {
     const late = replay(messages, "messages/refusal.sse");
     expect(late.failure).toBeNull();
     expect(late.finishes).toEqual([{ index: 0, reason: "content_filter", native: "refusal" }]);
     const early = replay(messages, "messages/refusal-at-once.sse");
-    expect(early.failure).toMatchObject({ kind: "policy_content", message: "This could be harmful." });
+    expect(early.failure).toBeNull();
+    expect(early.text("refusal")).toBe("This could be harmful.");
+    expect(early.finishes).toEqual([{ index: 0, reason: "content_filter", native: "refusal" }]);
+    expect(early.usages.length).toBeGreaterThan(0);
   });
 
   it("says that a call was cut off by the bound on output", () => {
@@ -124,11 +127,13 @@ describe("a stream", () => {
     expect(out.finishes).toEqual([{ index: 0, reason: "stop", native: "pause_turn" }]);
   });
 
-  it("an empty answer is none", () => {
+  it("an empty answer says so, and keeps its usage", () => {
     const out = new RecordedStream();
     const events = eventsOf(fixture("messages/refusal-at-once.sse").replace('"refusal"', '"end_turn"'));
     feed(messages, context, events, out);
-    expect(out.failure?.kind).toBe("provider_malformed");
+    expect(out.failure).toBeNull();
+    expect(out.emptiness).toBe("the answer is empty (end_turn)");
+    expect(out.usages.length).toBeGreaterThan(0);
   });
 
   it("skips data that cannot be parsed", () => {
@@ -208,12 +213,24 @@ describe("a whole answer", () => {
     [null, "provider_malformed"],
     ["oops", "provider_malformed"],
     [{}, "provider_malformed"],
-    [{ ...whole, content: [] }, "provider_malformed"],
     [{ ...whole, stop_reason: null }, "provider_malformed"],
-    [{ ...whole, content: [], stop_reason: "refusal" }, "policy_content"],
     [{ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "provider_overloaded"],
   ])("%j is none", (json, kind) => {
     expect(answerOf(messages, json, chatContext())).toMatchObject({ kind });
+  });
+
+  it("that refuses is an answer, with its usage and the vendor's reason", () => {
+    const refused = { ...whole, content: [], stop_reason: "refusal", stop_details: { explanation: "Harmful." } };
+    const answer = answerOf(messages, refused, chatContext());
+    expect(answer).toMatchObject({
+      body: { choices: [{ finish_reason: "content_filter", message: { refusal: "Harmful." } }] },
+    });
+    expect("kind" in answer ? null : answer.usage?.inputTokens).toBe(5);
+  });
+
+  it("without a word says that it is empty, with its usage", () => {
+    const answer = answerOf(messages, { ...whole, content: [], stop_reason: "tool_use" }, chatContext());
+    expect(answer).toMatchObject({ empty: "the answer is empty (tool_use)", usage: { inputTokens: 5 } });
   });
 
   it.each([-5, 1.5, "12", Number.NaN, null, undefined, {}])("counts %s tokens safely", (count) => {

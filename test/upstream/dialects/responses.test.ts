@@ -146,13 +146,23 @@ describe("a stream", () => {
   });
 
   it.each([
-    ["empty", "provider_malformed"],
     ["failed", "provider_server_error"],
     ["error", "provider_rate_limited"],
-    ["filtered-at-once", "policy_content"],
   ])("%s is no answer", (name, kind) => {
     const out = replay(responses, `responses/${name}.sse`);
     expect([out.failure?.kind, out.finishes]).toEqual([kind, []]);
+  });
+
+  it("filtered at once is an answer that says so", () => {
+    const out = replay(responses, "responses/filtered-at-once.sse");
+    expect(out.failure).toBeNull();
+    expect(out.finishes).toEqual([{ index: 0, reason: "content_filter", native: "content_filter" }]);
+  });
+
+  it("without a word says that it is empty", () => {
+    const out = replay(responses, "responses/empty.sse");
+    expect(out.failure).toBeNull();
+    expect(out.emptiness).toContain("the answer is empty");
   });
 
   it("that opens calls without end is broken", () => {

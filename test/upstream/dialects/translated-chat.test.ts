@@ -129,13 +129,21 @@ describe("a request", () => {
 /** What a reader says of these chunks. */
 function read(...chunks: unknown[]) {
   const events: NeutralEvent[] = [];
-  const said = { usage: null as TokenUsage | null, failure: null as AttemptFailure | null, ended: false };
+  const said = {
+    usage: null as TokenUsage | null,
+    failure: null as AttemptFailure | null,
+    empty: null as string | null,
+    ended: false,
+  };
   const out: EventOut = {
     event: (event) => events.push(event),
     usage: (usage) => {
       said.usage = usage;
     },
     upstreamCost() {},
+    empty(message) {
+      said.empty ??= message;
+    },
     fail: (failure) => {
       said.failure ??= failure;
     },
@@ -193,10 +201,15 @@ describe("a stream", () => {
   test.each([
     ["an error", [{ error: { message: "Overloaded", code: 529 } }], "provider_overloaded"],
     ["an error for a finish", [delta({ content: "a" }), delta({}, "error")], "provider_server_error"],
-    ["nothing", [delta({ role: "assistant", content: "" }), delta({}, "stop")], "provider_malformed"],
     ["a thought that is never signed", Array(3).fill(detail({ text: "x".repeat(500_000) })), "provider_malformed"],
   ])("of %s has failed", (_, chunks, kind) => {
     expect(read(...chunks).failure?.kind).toBe(kind);
+  });
+
+  test("of nothing says that it is empty", () => {
+    const { failure, empty } = read(delta({ role: "assistant", content: "" }), delta({}, "stop"));
+    expect(failure).toBeNull();
+    expect(empty).toBe("the answer is empty");
   });
 });
 

@@ -25,7 +25,7 @@ function ops.archivable(KEYS_, A)
   return { int(now), int(archived), busy and '1' or '0', left, unpack(found) }
 end
 
--- Once a day: day sums that no ceiling asks for any more, of keys and of all inference. A day that still holds something stays.
+-- Once a day: day sums that no window asks for any more. A day that still holds something stays.
 local DAYS_KEPT = 62
 
 local function prune_days(name, day)
@@ -34,8 +34,8 @@ local function prune_days(name, day)
   local flat = redis.call('HGETALL', name)
   local held, old = {}, {}
   for at = 1, #flat, 2 do
-    local scope, of, what = string.match(flat[at], '^([ki].*:(%d+))([sha])$')
-    if scope and tonumber(of) < first then
+    local scope, of, what = string.match(flat[at], '^(.+:(%d+))([sha])$')
+    if scope and tonumber(of) < first and string.sub(scope, 1, 5) ~= 'slot:' then
       old[#old + 1] = { scope, flat[at] }
       if what == 'h' and num(flat[at + 1]) ~= 0 then held[scope] = true end
     end

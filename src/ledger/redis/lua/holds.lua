@@ -11,7 +11,9 @@ local function place(name, A)
   local before_slots = #asked
   for slot = RESERVE.rest, #A, 3 do asked[#asked + 1] = 'slot:' .. A[slot] end
   local day_text = int(day)
-  local from = ask_days(asked, key_id, day_text)
+  local windows = windows_in(A[RESERVE.meta])
+  local scopes = scopes_of(key_id, inference, windows)
+  local from = ask_days(asked, scopes, day_text)
   local account = redis.call('HMGET', name, unpack(asked))
   local granted, spent, held, cap, frozen, clk, window_before, taken_before = unpack(account, 1, before_slots)
   if not granted then return { 'unknown_account' } end
@@ -21,25 +23,22 @@ local function place(name, A)
   if leapt or is_apart(now, A) then return { 'clock_skew' } end
 
   local at = math.max(num(clk), now)
-  local days
-  if at < (day + 1) * DAY_MS then
-    days = days_in(asked, account, from)
-  else
+  -- What was asked of the days, what that said, and where it begins: the key's first, then all inference's where the call counts there.
+  local days, sums, own = asked, account, from
+  if at >= (day + 1) * DAY_MS then
     -- The clock went back over midnight. The account's time did not.
     day = math.floor(at / DAY_MS)
-    local again = {}
-    day_text = int(day)
-    ask_days(again, key_id, day_text)
-    days = days_in(again, redis.call('HMGET', name, unpack(again)), 0)
+    day_text, days, own = int(day), {}, 0
+    ask_days(days, scopes, day_text)
+    sums = redis.call('HMGET', name, unpack(days))
   end
-  local past
+  local past, of_period
   if key.ceiling then
     local first, last = period_of(key.period, day)
     key.ends = last
-    local past_spent, past_held, past_absorbed
-    past_spent, past_held, past_absorbed, past = past_of(name, key, key_id, first, day)
-    days.period_spent, days.period_held = days.spent + past_spent, days.held + past_held
-    days.period_absorbed = days.absorbed + past_absorbed
+    local spent_before, held_before, absorbed_before
+    spent_before, held_before, absorbed_before, past = past_of(name, key, key_id, first, day)
+    of_period = { num(sums[own + 1]) + spent_before, num(sums[own + 2]) + held_before, num(sums[own + 3]) + absorbed_before }
   end
   local row = A[RESERVE.idempotency] ~= '' and base .. ':i:' .. A[RESERVE.idempotency] or ''
   if row ~= '' then
@@ -69,7 +68,8 @@ local function place(name, A)
     writes[#writes + 1] = int(taken + 1)
   end
   local refused = money_refusal({
-    key = key, days = days, inference = inference, day = day, amount = amount,
+    name = name, key = key, of_period = of_period, windows = windows, day = day, amount = amount,
+    of_inference = inference == '1' and { num(sums[own + 4]), num(sums[own + 5]), num(sums[own + 6]) } or nil,
     granted = num(granted), spent = num(spent), held = num(held), cap = num(cap),
   })
   if refused then return refused end
@@ -80,7 +80,7 @@ local function place(name, A)
   })
   local known = redis.call('SET', base .. ':c:' .. A[RESERVE.hold_id], hold, 'NX', 'GET')
   if known then return { 'exists', state_in(known) } end
-  write_days(writes, days, inference, amount)
+  write_days(writes, days, sums, own, amount)
   redis.call('HSET', name, unpack(writes))
   redis.call('HSET', base .. ':l', A[RESERVE.hold_id], int(now + A[RESERVE.lease_ms]))
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', key_id .. ':used', at) end
@@ -102,13 +102,15 @@ function ops.reserve(KEYS_, A)
 end
 
 -- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
--- and all sums that it is counted in. Nothing is posted where `charged` is nil. Answers cents and the balance that is left.
-local function end_hold(name, id, hold, now, charged, absorbed, words)
+-- and all sums that it is counted in. Nothing is posted where `charged` is nil. `upstream` is what the call has cost us, nil where that is
+-- not known; `beside` what another posting has charged for it, '' where this one says all that counts. Answers cents and the balance that is left.
+local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local base = base_of(name)
   local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
   local before_slots = #asked
   for scope in string.gmatch(hold.slots, '[^\t]+') do asked[#asked + 1] = 'slot:' .. scope end
-  local from = ask_days(asked, hold.key, hold.day)
+  local windows, at_meta = windows_in(hold.meta)
+  local from = ask_days(asked, scopes_of(hold.key, hold.inference, windows), hold.day)
   local account = redis.call('HMGET', name, unpack(asked))
   local granted, spent, held, absorbed_before, clk, seq, absorbed_from = unpack(account, 1, before_slots)
   local writes = { 'held', int(num(held) - hold.amount) }
@@ -116,7 +118,8 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
     writes[#writes + 1] = asked[slot]
     writes[#writes + 1] = int(math.max(0, num(account[slot]) - 1))
   end
-  write_days(writes, days_in(asked, account, from), hold.inference, -hold.amount, charged, charged and absorbed > 0 and absorbed)
+  write_days(writes, asked, account, from, -hold.amount, charged, charged and absorbed > 0 and absorbed)
+  if upstream then count_cost(name, windows, hold.day, (charged or 0) + num(beside), upstream) end
   redis.call('HDEL', base .. ':l', id)
   forget_past(name, hold.key, hold.day, clk)
   if not charged then
@@ -139,7 +142,9 @@ local function end_hold(name, id, hold, now, charged, absorbed, words)
   redis.call('SET', base .. ':c:' .. id, posting_text({
     kind = 'charge', at = at, key = hold.key, amount = charged, cents = cents, absorbed = absorbed, seq = seq, day = hold.day,
     inference = hold.inference, absorb_reason = absorbed > 0 and words.absorb_reason or '', reason = words.reason,
-    meta = hold.meta, detail = words.detail,
+    -- A posting says in a line of its own what it has moved, of cost only where it tells all of that.
+    meta = at_meta and string.sub(hold.meta, 1, at_meta - 1) .. '}' or hold.meta, detail = words.detail,
+    windows = (upstream and beside == '') and windows.counted or windows.counted_charges,
   }))
   redis.call('ZADD', base .. ':x', int(seq), id)
   return cents, num(granted) - spent - charged
@@ -163,11 +168,11 @@ local function becomes_strict(name, absorbed, now)
   return true
 end
 
-local function post_hold(name, id, hold, now, wanted, words)
+local function post_hold(name, id, hold, upstream, beside, now, wanted, words)
   local charged = math.min(wanted, hold.amount)
   local absorbed = wanted - charged
   end_idempotency(name, hold.idempotency, id, 'posted')
-  local cents, balance = end_hold(name, id, hold, now, charged, absorbed, words)
+  local cents, balance = end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local strict = becomes_strict(name, absorbed, now) and '1' or '0'
   return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict }
 end
@@ -177,7 +182,7 @@ function ops.post(KEYS_, A)
   local hold = hold_in(text)
   if hold then
     local words = { detail = A[POST.detail], absorb_reason = A[POST.absorb_reason], reason = '' }
-    return post_hold(KEYS_[1], A[POST.hold_id], hold, money_time(A), num(A[POST.amount]), words)
+    return post_hold(KEYS_[1], A[POST.hold_id], hold, num(A[POST.upstream]), A[POST.beside], money_time(A), num(A[POST.amount]), words)
   end
   if not text then return { 'missing' } end
   local kind, amount, cents, absorbed = string.match(text, POSTED)
@@ -187,14 +192,14 @@ function ops.post(KEYS_, A)
   return { 'posted', '1', amount, cents, absorbed, int(num(granted) - num(spent)) }
 end
 
--- Of a hold that may have been lost, it is told the idempotency key as well; otherwise these are empty.
+-- Of a hold that may have been lost, it is told the idempotency key, its meta and when it was placed as well; otherwise these are empty.
 function ops.void(KEYS_, A)
   local name, call = KEYS_[1], call_key(KEYS_[1], A[VOID.hold_id])
   local text = redis.call('GET', call)
   local hold = hold_in(text)
   local fate = A[VOID.fate] == 'free' and 'voided' or A[VOID.fate]
   if hold then
-    end_hold(name, A[VOID.hold_id], hold)
+    end_hold(name, A[VOID.hold_id], hold, num(A[VOID.upstream]))
     end_idempotency(name, hold.idempotency, A[VOID.hold_id], fate)
     bury(call, 'voided')
     return { 'voided' }
@@ -202,6 +207,10 @@ function ops.void(KEYS_, A)
   local state = state_in(text)
   if state then return { state == 'voided' and 'exists' or state } end
   bury(call, 'voided')
+  if A[VOID.meta] ~= '' then
+    local day = int(math.floor(math.min(num(A[VOID.placed_at]), account_time(name, A)) / DAY_MS))
+    count_cost(name, windows_in(A[VOID.meta]), day, 0, num(A[VOID.upstream]))
+  end
   if fate ~= 'voided' then restore_idempotency(name, A[VOID.idempotency], A[VOID.hold_id], fate, account_time(name, A), A[VOID.fingerprint], A[VOID.keep_ms], A[VOID.effect]) end
   return { 'voided' }
 end
@@ -210,19 +219,21 @@ function ops.state(KEYS_, A)
   return { state_in(redis.call('GET', call_key(KEYS_[1], A[STATE.hold_id]))) or 'missing' }
 end
 
--- What may still be charged to a day of a key: the least of what is free in the account, the key's period and the inference cap.
+-- What may still be charged to a day of a key: the least of what is free in the account, the key's period, the inference cap and the
+-- windows that the hold had brought.
 local function room_for(name, hold)
-  local key = key_of(base_of(name) .. ':k', hold.key) or {}
-  local asked = { 'granted', 'spent', 'held', 'cap' }
-  local from = ask_period(asked, key, hold.key, hold.day, tonumber(hold.day))
-  local account = redis.call('HMGET', name, unpack(asked))
-  local granted, spent, held, cap = unpack(account, 1, from)
-  local days = days_in(asked, account, from)
+  local key, day = key_of(base_of(name) .. ':k', hold.key) or {}, tonumber(hold.day)
+  local granted, spent, held, cap = unpack(redis.call('HMGET', name, 'granted', 'spent', 'held', 'cap'))
   local room = num(granted) - num(spent) - num(held)
-  if key.ceiling then
-    room = math.min(room, key.ceiling - days.period_spent - days.period_held - days.period_absorbed)
+  local function bound(most, sums)
+    if sums then room = math.min(room, most - sums[1] - sums[2] - sums[3]) end
   end
-  if hold.inference == '1' then room = math.min(room, num(cap) - days.all_spent - days.all_held - days.all_absorbed) end
+  bound(key.ceiling, period_sums(name, key, hold.key, day))
+  bound(num(cap), inference_sums(name, hold.inference, day))
+  for _, window in ipairs(windows_in(hold.meta).bounds) do
+    local first, last = period_of(window.period, day)
+    bound(window.most, { sums_between(name, window.scope, first, last) })
+  end
   return math.max(0, room)
 end
 
@@ -238,7 +249,7 @@ function ops.settle_orphan(KEYS_, A)
   local wanted = tonumber(A[SETTLE_ORPHAN.amount])
   local charged = math.min(wanted, tonumber(A[SETTLE_ORPHAN.placed_amount]), room_for(name, hold))
   restore_idempotency(name, A[SETTLE_ORPHAN.idempotency], A[SETTLE_ORPHAN.hold_id], 'posted', at, A[SETTLE_ORPHAN.fingerprint], A[SETTLE_ORPHAN.keep_ms], A[SETTLE_ORPHAN.effect])
-  local cents, balance = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, at, charged, wanted - charged,
+  local cents, balance = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, num(A[SETTLE_ORPHAN.upstream]), A[SETTLE_ORPHAN.beside], at, charged, wanted - charged,
     { detail = A[SETTLE_ORPHAN.detail], absorb_reason = A[SETTLE_ORPHAN.why], reason = A[SETTLE_ORPHAN.why] })
   return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance) }
 end
@@ -257,19 +268,20 @@ function ops.extend(KEYS_, A)
     local key = key_of(base .. ':k', hold.key)
     if not key then return { 'unknown_key' } end
     local asked, day = { 'granted', 'spent', 'held', 'cap', 'frozen', 'clk' }, tonumber(hold.day)
-    local from = ask_period(asked, key, hold.key, hold.day, day)
+    local windows = windows_in(hold.meta)
+    local from = ask_days(asked, scopes_of(hold.key, hold.inference, windows), hold.day)
     local account = redis.call('HMGET', name, unpack(asked))
     local granted, spent, held, cap, frozen, clk = unpack(account, 1, from)
     if frozen == '1' then return { 'frozen' } end
     if key.paused then return { 'paused' } end
-    local days = days_in(asked, account, from)
     local refused = money_refusal({
-      key = key, days = days, inference = hold.inference, day = day, amount = more,
+      name = name, key = key, windows = windows, day = day, amount = more, grows = true,
+      of_period = period_sums(name, key, hold.key, day), of_inference = inference_sums(name, hold.inference, day),
       granted = num(granted), spent = num(spent), held = num(held), cap = num(cap),
     })
     if refused then return refused end
     local writes = { 'held', int(num(held) + more) }
-    write_days(writes, days, hold.inference, more)
+    write_days(writes, asked, account, from, more)
     redis.call('HSET', name, unpack(writes))
     forget_past(name, hold.key, day, clk)
   end
@@ -347,11 +359,12 @@ function ops.expire(KEYS_, A)
   end
   if not ends or tonumber(ends) > now then return { 'live' } end
   if hold.on_expire == 'void' then
+    -- What it has cost us is not known here: it is neither unpaid nor margin.
     end_hold(name, A[EXPIRE.hold_id], hold)
     end_idempotency(name, hold.idempotency, A[EXPIRE.hold_id], 'expired')
     bury(call, 'expired')
   else
-    post_hold(name, A[EXPIRE.hold_id], hold, money_time(A), hold.accrued, { detail = A[EXPIRE.detail], absorb_reason = '', reason = 'its lease ended' })
+    post_hold(name, A[EXPIRE.hold_id], hold, nil, nil, money_time(A), hold.accrued, { detail = A[EXPIRE.detail], absorb_reason = '', reason = 'its lease ended' })
   end
   return { 'ended' }
 end

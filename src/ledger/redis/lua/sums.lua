@@ -1,50 +1,105 @@
 -- What an account, its keys and its days hold, have spent and have cost us above their holds, and whether there is room for more.
--- A day's three sums stand in fields that end in `s`, `h` and `a`: spent, held, absorbed.
+-- A day's three sums of a scope stand in fields that end in `s`, `h` and `a`: spent, held, absorbed.
 
--- Adds to the fields to be read the sums of a key's day and of all inference's; and those of the key's other days from `first` up
--- to `last`, where these are given. `text` is the day as it stands in names. Answers where they begin.
-local function ask_days(asked, key_id, text, day, first, last)
-  local of_key, from = 'key:' .. key_id .. ':', #asked
-  local own, all = of_key .. text, 'inference:' .. text
-  asked[from + 1], asked[from + 2], asked[from + 3] = own .. 's', own .. 'h', own .. 'a'
-  asked[from + 4], asked[from + 5], asked[from + 6] = all .. 's', all .. 'h', all .. 'a'
-  for other = first or 0, (last or 0) - 1 do
-    if other ~= day then
-      local name = of_key .. int(other)
-      asked[#asked + 1] = name .. 's'
-      asked[#asked + 1] = name .. 'h'
-      asked[#asked + 1] = name .. 'a'
+-- Lists of windows that calls have brought, by their text: most calls of a key bring the same, and a library keeps them from call to call.
+local LISTS_MAX = 1000
+local lists, lists_kept = {}, 0
+local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, counted = '', counted_charges = '' }
+
+-- What a list of windows says: `bounds` of charges and `cost_bounds`, which have a most; `scopes` of charges; `costs`, which count unpaid
+-- cost or margin; and how a posting names what it has moved. See window-list.ts.
+local function list_of(text)
+  local list = lists[text]
+  if list then return list end
+  list = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {} }
+  local counted, charges = {}, {}
+  for counts, scope, rest in string.gmatch(text, '([=+-])([^,;]+)([^;]*)') do
+    local period, most, code, widened_by = string.match(rest, '^,(%a+),(%d+),([%w_]+),?(.*)$')
+    local window = { unpaid = counts == '-', scope = scope, period = period, most = num(most), code = code, widened_by = widened_by }
+    counted[#counted + 1] = counts .. scope
+    if counts == '=' then
+      list.scopes[#list.scopes + 1] = scope
+      charges[#charges + 1] = counts .. scope
+      if period then list.bounds[#list.bounds + 1] = window end
+    else
+      list.costs[#list.costs + 1] = window
+      if period then list.cost_bounds[#list.cost_bounds + 1] = window end
     end
+  end
+  list.counted, list.counted_charges = table.concat(counted, ';'), table.concat(charges, ';')
+  if lists_kept >= LISTS_MAX then lists, lists_kept = {}, 0 end
+  lists[text], lists_kept = list, lists_kept + 1
+  return list
+end
+
+-- The windows that a hold has brought, at the end of its meta, and where they begin there.
+local function windows_in(meta)
+  local at, last = string.find(meta, ',"windows":"', 1, true)
+  if not at then return NO_WINDOWS end
+  return list_of(string.sub(meta, last + 1, -3)), at
+end
+
+-- The scopes that charges of a call count in: its key's, all inference's where it counts there, and those that it has brought.
+local function scopes_of(key_id, inference, windows)
+  local scopes = { 'key:' .. key_id, inference == '1' and 'inference' or nil }
+  for at = 1, #windows.scopes do scopes[#scopes + 1] = windows.scopes[at] end
+  return scopes
+end
+
+-- Adds to the fields to be read the sums of these scopes on a day, which is given as it stands in names. Answers where they begin.
+local function ask_days(asked, scopes, text)
+  local from = #asked
+  for at = 1, #scopes do
+    local name, place = scopes[at] .. ':' .. text, from + 3 * at
+    asked[place - 2], asked[place - 1], asked[place] = name .. 's', name .. 'h', name .. 'a'
   end
   return from
 end
 
--- What these fields say. Those with `period` are of all days that were asked for.
-local function days_in(asked, values, from)
-  local days = { asked = asked, from = from,
-    spent = num(values[from + 1]), held = num(values[from + 2]), absorbed = num(values[from + 3]),
-    all_spent = num(values[from + 4]), all_held = num(values[from + 5]), all_absorbed = num(values[from + 6]) }
-  days.period_spent, days.period_held, days.period_absorbed = days.spent, days.held, days.absorbed
-  for at = from + 7, #values, 3 do
-    days.period_spent = days.period_spent + num(values[at])
-    days.period_held = days.period_held + num(values[at + 1])
-    days.period_absorbed = days.period_absorbed + num(values[at + 2])
+-- Adds what these days then hold, and have spent and absorbed where that changes, to the fields to be written.
+local function write_days(writes, asked, values, from, held, spent, absorbed)
+  for at = from + 1, #asked, 3 do
+    local place = #writes
+    writes[place + 1], writes[place + 2] = asked[at + 1], int(num(values[at + 1]) + held)
+    if spent then writes[place + 3], writes[place + 4] = asked[at], int(num(values[at]) + spent) end
+    if absorbed then writes[place + 5], writes[place + 6] = asked[at + 2], int(num(values[at + 2]) + absorbed) end
   end
-  return days
 end
 
--- Adds what a day of a key then holds, and has spent and absorbed where that changes, to the fields to be written; and all
--- inference's where the call counts there.
-local function write_days(writes, days, inference, held, spent, absorbed)
-  local asked, from, at = days.asked, days.from, #writes
-  writes[at + 1], writes[at + 2] = asked[from + 2], int(days.held + held)
-  if spent then writes[at + 3], writes[at + 4] = asked[from + 1], int(days.spent + spent) end
-  if absorbed then writes[at + 5], writes[at + 6] = asked[from + 3], int(days.absorbed + absorbed) end
-  if inference ~= '1' then return end
-  at = #writes
-  writes[at + 1], writes[at + 2] = asked[from + 5], int(days.all_held + held)
-  if spent then writes[at + 3], writes[at + 4] = asked[from + 4], int(days.all_spent + spent) end
-  if absorbed then writes[at + 5], writes[at + 6] = asked[from + 6], int(days.all_absorbed + absorbed) end
+-- What a scope has spent, holds and has absorbed from day `first` up to `last`.
+local function sums_between(name, scope, first, last)
+  if first >= last then return 0, 0, 0 end
+  local asked = {}
+  for day = first, last - 1 do
+    local field = scope .. ':' .. int(day)
+    asked[#asked + 1] = field .. 's'
+    asked[#asked + 1] = field .. 'h'
+    asked[#asked + 1] = field .. 'a'
+  end
+  local values = redis.call('HMGET', name, unpack(asked))
+  local spent, held, absorbed = 0, 0, 0
+  for at = 1, #values, 3 do
+    spent = spent + num(values[at])
+    held = held + num(values[at + 1])
+    absorbed = absorbed + num(values[at + 2])
+  end
+  return spent, held, absorbed
+end
+
+-- What a scope of cost has come to from day `first` up to `last`.
+local function cost_between(name, scope, first, last)
+  local sum = 0
+  for day = first, last - 1 do sum = sum + num(redis.call('HGET', name, scope .. ':' .. int(day) .. 's')) end
+  return sum
+end
+
+-- Counts a call that was charged so much, and cost us so much, in the windows of cost that it has brought.
+local function count_cost(name, windows, day, charged, upstream)
+  for at = 1, #windows.costs do
+    local window = windows.costs[at]
+    local by = window.unpaid and upstream - charged or charged - upstream
+    if by > 0 then redis.call('HINCRBY', name, window.scope .. ':' .. day .. 's', int(by)) end
+  end
 end
 
 -- A key's row is kept as JSON that only its owner reads whole; what admission asks for stands before it.
@@ -65,20 +120,7 @@ local function past_of(name, key, key_id, first, day)
   if of_first and tonumber(of_first) == first and tonumber(of_day) == day then
     return tonumber(spent), tonumber(held), tonumber(absorbed)
   end
-  local asked = {}
-  for other = first, day - 1 do
-    local field = 'key:' .. key_id .. ':' .. int(other)
-    asked[#asked + 1] = field .. 's'
-    asked[#asked + 1] = field .. 'h'
-    asked[#asked + 1] = field .. 'a'
-  end
-  local values = redis.call('HMGET', name, unpack(asked))
-  spent, held, absorbed = 0, 0, 0
-  for at = 1, #values, 3 do
-    spent = spent + num(values[at])
-    held = held + num(values[at + 1])
-    absorbed = absorbed + num(values[at + 2])
-  end
+  spent, held, absorbed = sums_between(name, 'key:' .. key_id, first, day)
   return spent, held, absorbed, table.concat({ int(first), int(day), int(spent), int(held), int(absorbed) }, ' ')
 end
 
@@ -87,29 +129,61 @@ local function forget_past(name, key_id, day, clk)
   if tonumber(day) < math.floor(num(clk) / DAY_MS) then redis.call('HDEL', base_of(name) .. ':k', key_id .. ':past') end
 end
 
--- The days that a request for money of this key has to be compared with: its whole period where it has a ceiling.
-local function ask_period(asked, key, key_id, text, day)
-  if not key.ceiling then return ask_days(asked, key_id, text) end
-  local first, last = period_of(key.period, day)
-  key.ends = last
-  return ask_days(asked, key_id, text, day, first, last)
+-- The first bound among brought windows that has no room for the amount, or nil; `day` is the hold's. What calls have cost us unpaid stops
+-- no hold that grows.
+local function window_refusal(name, windows, day, amount, grows)
+  for _, window in ipairs(windows.bounds) do
+    local first, last = period_of(window.period, day)
+    local spent, held, absorbed = sums_between(name, window.scope, first, last)
+    if spent + held + absorbed + amount > window.most then
+      return { 'window_full', window.scope, window.code, int(window.most), int(spent), int(held), int(absorbed), int(last * DAY_MS) }
+    end
+  end
+  for _, window in ipairs(grows and {} or windows.cost_bounds) do
+    local first, last = period_of(window.period, day)
+    local spent, most = cost_between(name, window.scope, first, last), window.most
+    if spent >= most and window.widened_by ~= '' then most = most + cost_between(name, window.widened_by, first, last) end
+    if spent >= most then
+      return { 'window_full', window.scope, window.code, int(most), int(spent), '0', '0', int(last * DAY_MS) }
+    end
+  end
+  return nil
 end
 
--- Ceiling, inference cap and balance, in this order; nil where the amount has room.
+-- Ceiling, inference cap, brought windows and balance, in this order; nil where the amount has room. `of_period` and `of_inference` are
+-- what is spent, held and absorbed of the key's period, where it has a ceiling, and of the day's inference, where the call counts there.
 local function money_refusal(a)
-  local days = a.days
-  local of_period = days.period_spent + days.period_held + days.period_absorbed
-  if a.key.ceiling and of_period + a.amount > a.key.ceiling then
-    return { 'ceiling', a.key.period, int(a.key.ceiling), int(days.period_spent), int(days.period_held), int(days.period_absorbed),
-      int(a.key.ends * DAY_MS) }
+  if a.key.ceiling then
+    local spent, held, absorbed = unpack(a.of_period)
+    if spent + held + absorbed + a.amount > a.key.ceiling then
+      return { 'ceiling', a.key.period, int(a.key.ceiling), int(spent), int(held), int(absorbed), int(a.key.ends * DAY_MS) }
+    end
   end
-  if a.inference == '1' and days.all_spent + days.all_held + days.all_absorbed + a.amount > a.cap then
-    return { 'inference_cap', int(a.cap), int(days.all_spent), int(days.all_held), int(days.all_absorbed), int((a.day + 1) * DAY_MS) }
+  if a.of_inference then
+    local spent, held, absorbed = unpack(a.of_inference)
+    if spent + held + absorbed + a.amount > a.cap then
+      return { 'inference_cap', int(a.cap), int(spent), int(held), int(absorbed), int((a.day + 1) * DAY_MS) }
+    end
   end
+  local refused = window_refusal(a.name, a.windows, a.day, a.amount, a.grows)
+  if refused then return refused end
   local balance = a.granted - a.spent
   local free = balance - a.held
   if free < a.amount then
     return { 'insufficient', int(free), int(a.held), int(balance) }
   end
   return nil
+end
+
+-- What is spent, held and absorbed of a key's period, where it has a ceiling. Notes when that ends.
+local function period_sums(name, key, key_id, day)
+  if not key.ceiling then return nil end
+  local first, last = period_of(key.period, day)
+  key.ends = last
+  return { sums_between(name, 'key:' .. key_id, first, last) }
+end
+
+-- The same of all inference on a day, where a call counts there.
+local function inference_sums(name, inference, day)
+  return inference == '1' and { sums_between(name, 'inference', day, day + 1) } or nil
 end

@@ -1,0 +1,27 @@
+// What is said to be available, less what the key that asks may not ask for: of lists of models and of prices.
+import type { Allowed } from "../plan.ts";
+import { modelAllowed } from "./allowed.ts";
+
+interface Priced {
+  readonly model: string;
+  readonly available: boolean;
+}
+
+/** A row of the list of models. Whatever the key may do besides, what nobody serves stays unavailable. */
+export function allowedModel<Row extends { readonly id: string; readonly available: boolean }>(
+  row: Row,
+  allows: Allowed | undefined,
+): Row {
+  return allows === undefined || modelAllowed(allows, row.id) ? row : { ...row, available: false };
+}
+
+/** The price list: prices are the same for everybody. */
+export function allowedPricing<Model extends Priced, Unit extends Priced, Rest>(
+  pricing: Rest & { readonly models: readonly Model[]; readonly unit_models: readonly Unit[] },
+  allows: Allowed | undefined,
+) {
+  if (allows === undefined || allows.models === null) return pricing;
+  const shown = <Row extends Priced>(row: Row): Row =>
+    modelAllowed(allows, row.model) ? row : { ...row, available: false };
+  return { ...pricing, models: pricing.models.map(shown), unit_models: pricing.unit_models.map(shown) };
+}

@@ -1,0 +1,41 @@
+// Puts the names of accounts and the labels of keys beside their ids, so that nobody has to look each of them up.
+import type { Accounts } from "../account-rows.ts";
+
+type Names = Pick<Accounts, "account" | "key">;
+
+/** The fields of a row that say whose it is. What is not an id, or of somebody who is gone, has no name. */
+interface Owned {
+  readonly account_id?: unknown;
+  readonly key_id?: unknown;
+}
+
+export interface Naming {
+  readonly account_name?: string | null;
+  readonly key_label?: string | null;
+}
+
+/** Each account and each key is read once for all rows. `accountId`: whose the rows are, where they do not say it. */
+export function namesOf(books: Names, accountId: string | null): (row: Owned) => Promise<Naming> {
+  const found = new Map<string, Promise<string | null>>();
+  const once = (name: string, find: () => Promise<string | null>) => {
+    const text = found.get(name) ?? find();
+    found.set(name, text);
+    return text;
+  };
+  return async (row) => {
+    const owner = row.account_id ?? accountId;
+    const named: { account_name?: string | null; key_label?: string | null } = {};
+    if (typeof row.account_id === "string") {
+      const id = row.account_id;
+      named.account_name = await once(id, async () => (await books.account(id))?.name ?? null);
+    }
+    if (row.key_id !== undefined) {
+      const id = row.key_id;
+      named.key_label =
+        typeof id !== "string" || typeof owner !== "string"
+          ? null
+          : await once(`${owner}\n${id}`, async () => (await books.key(owner, id))?.label ?? null);
+    }
+    return named;
+  };
+}

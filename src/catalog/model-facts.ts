@@ -1,0 +1,128 @@
+// What a model takes and gives, in the words of other lists of models: read off the wires of those who sell it.
+import type { PartBounds } from "./adapter.ts";
+import type { Catalog, Offer, SoldEmbedding, SoldModel } from "./catalog.ts";
+import type { DialectName } from "./chat-wire.ts";
+import type { UnitKind } from "./unit-model.ts";
+
+export interface Architecture {
+  /** `text+image->text`. */
+  readonly modality: string;
+  readonly input_modalities: readonly string[];
+  readonly output_modalities: readonly string[];
+  /** The encoding, where we have it; else null. */
+  readonly tokenizer: string | null;
+}
+
+export interface ModelFacts {
+  readonly name: string;
+  readonly architecture: Architecture;
+  /** Request fields that change an answer and that the first choice of its vendors takes. */
+  readonly supported_parameters: readonly string[];
+}
+
+const EVERY_WIRE = [
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "structured_outputs",
+];
+const PENALTIES = ["frequency_penalty", "presence_penalty"];
+const LOGITS = ["logprobs", "top_logprobs", "logit_bias"];
+/** What each wire has a place for. */
+const WIRE_TAKES: Readonly<Record<DialectName, readonly string[]>> = {
+  "chat-completions": [...EVERY_WIRE, "stop", "seed", "n", "parallel_tool_calls", ...PENALTIES, ...LOGITS],
+  responses: [...EVERY_WIRE, "parallel_tool_calls"],
+  messages: [...EVERY_WIRE, "stop", "top_k", "parallel_tool_calls"],
+  "generate-content": [...EVERY_WIRE, "stop", "top_k", "seed", ...PENALTIES],
+  converse: [...EVERY_WIRE, "stop"],
+};
+const REASONING = ["reasoning", "reasoning_effort", "include_reasoning"];
+
+const UNIT_MODALITIES: Readonly<Record<UnitKind, readonly [input: readonly string[], output: string]>> = {
+  images: [["text", "image"], "image"],
+  transcription: [["audio"], "text"],
+  speech: [["text"], "audio"],
+  rerank: [["text"], "scores"],
+  moderation: [["text", "image"], "scores"],
+  completion: [["text"], "text"],
+};
+
+/** The kinds of content beside text, as requests and lists call them. */
+export const CONTENT_KINDS = [
+  ["image", "imageTokensMax"],
+  ["audio", "audioTokensMax"],
+  ["file", "fileTokensMax"],
+] as const satisfies readonly (readonly [string, keyof PartBounds])[];
+
+function architecture(input: readonly string[], output: string, tokenizer: string | null): Architecture {
+  return {
+    modality: `${input.join("+")}->${output}`,
+    input_modalities: input,
+    output_modalities: [output],
+    tokenizer,
+  };
+}
+
+export function nameOf(slug: string): string {
+  const [maker = "", ...rest] = slug.split("/");
+  return rest.length === 0 ? slug : `${maker}: ${rest.join("/")}`;
+}
+
+function reasons({ chat, wire }: Offer): boolean {
+  if (chat.dialect === "messages" || chat.dialect === "generate-content") return wire.reasoning !== "none";
+  if (chat.dialect === "converse") return wire.takes?.effortField !== undefined;
+  return wire.takes?.efforts?.length !== 0;
+}
+
+function parametersOf(offer: Offer): readonly string[] {
+  const { chat, wire } = offer;
+  const all = [...WIRE_TAKES[chat.dialect], ...(reasons(offer) ? REASONING : [])];
+  const dropped = new Set(wire.dropFields);
+  const noTools = wire.takes?.refuses?.includes("tools") === true;
+  const noChoices = wire.takes?.refuses?.includes("n") === true;
+  return all.filter((name) => !dropped.has(name) && !(noTools && /tool/.test(name)) && !(noChoices && name === "n"));
+}
+
+/** What is known does not depend on whose key is set: a sandbox account sees all who sell it. */
+function offersOf({ slug, offers }: SoldModel, catalog: Catalog): readonly Offer[] {
+  const all = catalog.model(slug, { sandbox: true })?.offers ?? [];
+  return all.length > 0 ? all : offers;
+}
+
+export function modelFacts(model: SoldModel | SoldEmbedding, catalog: Catalog): ModelFacts {
+  const { slug, kind, parts, tokenizer } = model;
+  const input = ["text", ...CONTENT_KINDS.flatMap(([name, bound]) => (parts[bound] === undefined ? [] : [name]))];
+  const known = tokenizer === "unknown" ? null : tokenizer;
+  return {
+    name: nameOf(slug),
+    architecture: architecture(input, kind === "chat" ? "text" : "embeddings", known),
+    supported_parameters:
+      model.kind === "chat" ? offersOf(model, catalog).slice(0, 1).flatMap(parametersOf) : ["dimensions"],
+  };
+}
+
+/** A tier takes what all that serve it take. */
+export function tierFacts(name: string, models: readonly SoldModel[], catalog: Catalog): ModelFacts {
+  const facts = models.map((model) => modelFacts(model, catalog));
+  const inAll = (of: (one: ModelFacts) => readonly string[]) => {
+    const [first = [], ...others] = facts.map(of);
+    return first.filter((one) => others.every((other) => other.includes(one)));
+  };
+  return {
+    name: nameOf(name),
+    architecture: architecture(
+      inAll(({ architecture: one }) => one.input_modalities),
+      "text",
+      null,
+    ),
+    supported_parameters: inAll(({ supported_parameters: some }) => some),
+  };
+}
+
+export function unitFacts(slug: string, kind: UnitKind): ModelFacts {
+  const [input, output] = UNIT_MODALITIES[kind];
+  return { name: nameOf(slug), architecture: architecture(input, output, null), supported_parameters: [] };
+}

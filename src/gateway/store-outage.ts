@@ -1,0 +1,88 @@
+// What the log says of a shared store that is away: one line when it goes and one when it is back, and not one for every call that misses it.
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { Log } from "../observe/log.ts";
+
+const LOOK_MS = 1_000;
+/** It is back once it answers and nothing has missed it for so long: of a cluster a part may be away. */
+const QUIET_MS = 3_000;
+const CAUSES_MAX = 5;
+const LOST: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+const LOST_WORDS = /^(Connection is closed|Command timed out|All sentinels are unreachable|Failed to refresh slots)/;
+
+/** Whether an error, or what caused it, is that the store could not be reached or refused. */
+function isOfOutage(error: unknown): boolean {
+  let one = error;
+  for (let depth = 0; depth < CAUSES_MAX && one instanceof Error; depth++) {
+    if (one instanceof GatewayError && one.code === "ledger_unavailable") return true;
+    if (("code" in one && LOST.has(one.code)) || LOST_WORDS.test(one.message)) return true;
+    one = one.cause;
+  }
+  return false;
+}
+
+/** The innermost words: those of the connection. */
+function reasonOf(error: unknown): string {
+  let one = error;
+  for (let depth = 0; depth < CAUSES_MAX && one instanceof Error && one.cause instanceof Error; depth++)
+    one = one.cause;
+  return one instanceof Error ? one.message || String("code" in one ? one.code : one.name) : String(one);
+}
+
+export type TellBroken = (error: unknown, words: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+export interface StoreOutage {
+  /** Logs what is broken, unless it is one more of what an outage breaks. */
+  readonly broken: TellBroken;
+  stop(): void;
+}
+
+export interface StoreOutageParts {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Whether the store answers. Asked during an outage; null: it is a file of this machine, which is never away. */
+  readonly answers: () => (() => Promise<boolean>) | null;
+}
+
+export function storeOutage({ log, clock, answers }: StoreOutageParts): StoreOutage {
+  let outage: { readonly sinceMs: number; lastMs: number; readonly timer: NodeJS.Timeout } | null = null;
+
+  async function look(): Promise<void> {
+    if (outage === null || clock.elapsedMs() - outage.lastMs < QUIET_MS || !(await answers()?.())) return;
+    clearInterval(outage.timer);
+    const seconds = Math.round((clock.elapsedMs() - outage.sinceMs) / 1_000);
+    outage = null;
+    log.logger.warn({ away_seconds: seconds }, "the store is back: paid calls are served again");
+  }
+
+  return {
+    broken(error, words, fields = {}) {
+      if (answers() === null || !isOfOutage(error)) {
+        log.logger.error({ err: error, ...fields }, words);
+        return;
+      }
+      const nowMs = clock.elapsedMs();
+      if (outage !== null) {
+        outage.lastMs = nowMs;
+        return;
+      }
+      const timer = setInterval(() => void look(), LOOK_MS);
+      timer.unref();
+      outage = { sinceMs: nowMs, lastMs: nowMs, timer };
+      log.logger.error({ reason: reasonOf(error) }, "the store is away: paid calls are refused until it answers");
+    },
+    stop() {
+      clearInterval(outage?.timer);
+      outage = null;
+    },
+  };
+}

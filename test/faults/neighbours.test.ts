@@ -1,0 +1,68 @@
+// What a hostile tenant and hostile pages cost a neighbour: another tenant's chat is as quick as before, and no page stops the event loop.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import type { Attacked, Target } from "./hostile-worker.ts";
+
+const CALLS_BEFORE = 200;
+const ATTACK_SECONDS = 10;
+const SLOWER_MAX = 3;
+/** The bound where a quiet machine is quick. */
+const P99_MS_MAX = 200;
+
+let worker: Worker;
+let gateway: TestGateway;
+let neighbour: TestAccount;
+let attacker: TestAccount;
+beforeAll(async () => {
+  worker = new Worker(new URL("./hostile-worker.ts", import.meta.url), {
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+  });
+  const [{ port }] = (await once(worker, "message")) as [{ port: number }];
+  const internet = { resolve: async () => ["127.0.0.2"], allowForTests: [`127.0.0.2:${port}`] };
+  gateway = await startTestGateway({ OPENAI_API_KEY: "none", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, { internet });
+  neighbour = await gateway.account();
+  attacker = await gateway.account({ kind: "personal", creditCents: 100_000 });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await worker.terminate();
+});
+
+async function chatMs(): Promise<number> {
+  const beganMs = performance.now();
+  await neighbour.client.chat.completions.create({ model: "core/cheap", messages: [{ role: "user", content: "hi" }] });
+  return performance.now() - beganMs;
+}
+
+/** The time that 99 of 100 calls keep within. */
+function p99(times: readonly number[]): number {
+  const ordered = times.toSorted((a, b) => a - b);
+  return ordered[Math.floor(ordered.length * 0.99)] ?? Number.NaN;
+}
+
+it("another tenant's chat keeps its time while hostile pages and bodies come", async () => {
+  for (let call = 0; call < CALLS_BEFORE; call++) await chatMs();
+  const before: number[] = [];
+  for (let call = 0; call < CALLS_BEFORE; call++) before.push(await chatMs());
+  worker.postMessage({ url: gateway.url, key: attacker.key, seconds: ATTACK_SECONDS } satisfies Target);
+  let attacked: Attacked | null = null;
+  const over = once(worker, "message").then(([said]) => {
+    attacked = (said as { attacked: Attacked }).attacked;
+  });
+  const during: number[] = [];
+  while (attacked === null) during.push(await chatMs());
+  await over;
+  console.log(
+    JSON.stringify({
+      before: p99(before),
+      during: p99(during),
+      most: Math.max(...during),
+      calls: during.length,
+      attacked,
+    }),
+  );
+  expect(Object.keys(attacked)).toEqual(["pages", "counted", "chat"]);
+  expect(p99(during)).toBeLessThan(Math.max(P99_MS_MAX, SLOWER_MAX * p99(before)));
+});

@@ -1,0 +1,502 @@
+// Every function that reads what callers, vendors or pages wrote, with input of a size that is made to be slow; and the files that read
+// only what we have written ourselves. A file of src or adapters that takes text apart is in one of the two lists, or a test fails.
+
+import { PassThrough } from "node:stream";
+import { crc32 } from "node:zlib";
+import { readChatBody } from "../../src/chat/chat-body.ts";
+import { checkMessages } from "../../src/chat/messages-body.ts";
+import { MESSAGES_FIELDS } from "../../src/chat/messages-fields.ts";
+import { readPreferences } from "../../src/chat/preferences.ts";
+import { readText, sentText } from "../../src/chat/prompt-text.ts";
+import { readResponsesBody } from "../../src/chat/responses-body.ts";
+import { thoughtSeal } from "../../src/chat/seal.ts";
+import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
+import { extractPage } from "../../src/composites/pages/extract-page.ts";
+import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
+import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
+import { locationsIn } from "../../src/composites/pages/site-locations.ts";
+import { matchesGlob } from "../../src/composites/pages/site-map.ts";
+import { yieldOf } from "../../src/composites/pages/yield.ts";
+import { identifierIn, nameWithCompany, profileUrl } from "../../src/composites/people/identifier.ts";
+import { nameOf, plainWords } from "../../src/composites/people/person-query.ts";
+import { attachment } from "../../src/files/content-headers.ts";
+import { spooledForm } from "../../src/files/spooled-upload.ts";
+import { headerLine } from "../../src/http/head-lines.ts";
+import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
+import { answerWith, readyAnswer } from "../../src/run/ready-answer.ts";
+import { wordsOf } from "../../src/run/search-words.ts";
+import { actionConductOf } from "../../src/sandbox/action-faults.ts";
+import { directivesOf } from "../../src/sandbox/ask.ts";
+import { readForm } from "../../src/sandbox/form.ts";
+import { createMachineRoom } from "../../src/sandbox/machines.ts";
+import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
+import { DeliveredText } from "../../src/upstream/delivered-text.ts";
+import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
+import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
+import { messageCutter } from "../../src/upstream/message-cutter.ts";
+import { eachLine } from "../../src/upstream/sidecar/lines.ts";
+import { SocketReader } from "../../src/upstream/socket-frames.ts";
+import { SseScanner } from "../../src/upstream/sse-scanner.ts";
+import { readableFailure } from "../../src/upstream/without-key.ts";
+import { readBetas } from "../../src/wires/messages/betas.ts";
+import { MessagesEncoder } from "../../src/wires/messages/encoder.ts";
+
+/** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
+export interface Parser {
+  readonly file: string;
+  readonly what: string;
+  readonly size: number;
+  /** Makes input of a size, and what reads it: only the reading is measured. */
+  readonly of: (size: number) => () => unknown;
+}
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+const many = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
+const named = (count: number) => Object.fromEntries(many(count, (at) => [`k${at}`, at]));
+const USER = { role: "user", content: "Hi" };
+const SEAL = thoughtSeal(["secret"], "payer");
+const RESPONSES = { seal: SEAL, nowS: () => 1, earlier: null, named: null };
+const NOBODY = { grow: () => null, belongTo: () => null, close: () => {} };
+
+/** The same bytes, `pieceBytes` at a time. */
+function pieces(bytes: Buffer, pieceBytes: number): Buffer[] {
+  return many(Math.ceil(bytes.length / pieceBytes), (at) => bytes.subarray(at * pieceBytes, (at + 1) * pieceBytes));
+}
+
+function pushed(reader: { push(chunk: Buffer): unknown }, bytes: Buffer, pieceBytes: number): () => void {
+  const chunks = pieces(bytes, pieceBytes);
+  return () => {
+    for (const chunk of chunks) reader.push(chunk);
+  };
+}
+
+async function* streamed(bytes: Buffer, pieceBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* pieces(bytes, pieceBytes);
+}
+
+function formOf(body: Buffer, pieceBytes: number): () => Promise<unknown> {
+  const rules = { fileBytesMax: 1e9, bodyBytesMax: 1e9, filesMax: 1, folder: "/tmp" };
+  return async () => {
+    const incoming = { bytes: 0, [Symbol.asyncIterator]: () => streamed(body, pieceBytes) };
+    const form = await spooledForm(incoming, "multipart/form-data; boundary=b", rules, NOBODY);
+    if ("close" in form) form.close();
+  };
+}
+
+function frame(payload: Buffer, fin: boolean): Buffer {
+  return Buffer.concat([Buffer.from([fin ? 0x81 : 0x01, payload.length]), payload]);
+}
+
+function interleavedCalls(count: number): () => void {
+  const head = { id: "m", model: "x", createdS: 1 };
+  const options = { shown: "all", head, promptTokens: 1, stops: [] } as const;
+  const encoder = new MessagesEncoder(options as unknown as ConstructorParameters<typeof MessagesEncoder>[0]);
+  const call = (at: number, text: string) =>
+    ({ kind: "tool-call", choice: 0, at, id: `c${at}`, name: "f", arguments: text }) as const;
+  const more = (text: string) => ({ kind: "tool-arguments", choice: 0, at: 0, text }) as const;
+  return () => {
+    encoder.encode(call(0, '{"a":1'));
+    encoder.encode(call(1, "{}"));
+    for (let at = 0; at < count; at++) encoder.encode(more(`,"${at}":{}`));
+  };
+}
+
+export const PARSERS: readonly Parser[] = [
+  {
+    file: "src/json-bytes.ts",
+    what: "a body of quotes and backslashes",
+    size: 200_000,
+    of: (size) => {
+      const bytes = json(['\\"'.repeat(size), ...many(size / 10, () => "\\")]);
+      return () => [readJson(bytes), keysIn(bytes)];
+    },
+  },
+  {
+    file: "src/json-bytes.ts",
+    what: "a body of values",
+    size: 40_000,
+    of: (size) => {
+      const bytes = json(many(size, () => []));
+      return () => readJson(bytes);
+    },
+  },
+  {
+    file: "src/json-bytes.ts",
+    what: "the members of a body",
+    size: 12_000,
+    of: (size) => {
+      const bytes = json(named(size));
+      return () => [membersOf(bytes), withMembers(bytes, { k1: undefined, other: 1 })];
+    },
+  },
+  {
+    file: "src/chat/chat-body.ts",
+    what: "a chat of unknown fields, and its text",
+    size: 9_000,
+    of: (size) => {
+      const bytes = json({ model: "x", messages: [USER], ...named(size) });
+      return () => readChatBody(bytes);
+    },
+  },
+  {
+    file: "src/chat/chat-body.ts",
+    what: "a chat of messages that are wrong",
+    size: 2_500,
+    of: (size) => {
+      const bytes = json({ model: "x", messages: many(size, () => ({ role: "q", content: [{}] })) });
+      return () => readChatBody(bytes);
+    },
+  },
+  {
+    file: "src/chat/messages-body.ts",
+    what: "metadata of many names",
+    size: 9_000,
+    of: (size) => {
+      const bytes = json({ model: "x", messages: [USER], metadata: named(size) });
+      return () => checkMessages(bytes);
+    },
+  },
+  {
+    file: "src/chat/messages-body.ts",
+    what: "many blocks, and their text",
+    size: 4_500,
+    of: (size) => {
+      const content = many(size, () => ({ type: "text", text: "word" }));
+      const bytes = json({ model: "x", messages: [{ role: "user", content }] });
+      return () => {
+        const checked = checkMessages(bytes);
+        if (checked instanceof Error) throw checked;
+        return [readText, sentText].map((textOf) => textOf(checked.sifted.body, MESSAGES_FIELDS).length);
+      };
+    },
+  },
+  {
+    file: "src/chat/responses-body.ts",
+    what: "references to items that are not kept",
+    size: 4_500,
+    of: (size) => {
+      const input = many(size, (at) => ({ type: at % 2 === 0 ? "item_reference" : `type${at}`, id: `i${at}` }));
+      return () => readResponsesBody({ model: "x", input }, RESPONSES);
+    },
+  },
+  {
+    file: "src/chat/responses-body.ts",
+    what: "many tools",
+    size: 4_500,
+    of: (size) => {
+      const tools = many(size, (at) => ({ type: "custom", name: `f${at}` }));
+      return () => readResponsesBody({ model: "x", input: "Hi", tools }, RESPONSES);
+    },
+  },
+  {
+    file: "src/chat/preferences.ts",
+    what: "names of slashes",
+    size: 400_000,
+    of: (size) => () => readPreferences({ order: [`${"/".repeat(size)}\n/`], only: ["a/b".repeat(size)] }),
+  },
+  {
+    file: "src/chat/seal.ts",
+    what: "a seal that does not open",
+    size: 100_000,
+    of: (size) => {
+      const text = `tgs1_${"A".repeat(size)}`;
+      return () => SEAL.open(text, "maker");
+    },
+  },
+  {
+    file: "src/chat/units/sound-seconds.ts",
+    what: "a sound of sync words",
+    size: 400_000,
+    of: (size) => {
+      const bytes = Buffer.alloc(size, Buffer.from([0xff, 0xfb, 0x90, 0x00]));
+      const file = { field: "file", filename: "a", contentType: "", size, bytes: () => streamed(bytes, 65_536) };
+      return () => soundSecondsMax(file);
+    },
+  },
+  {
+    file: "src/chat/units/sound-seconds.ts",
+    what: "a sound of empty tags",
+    size: 400_000,
+    of: (size) => {
+      const bytes = Buffer.alloc(size, Buffer.from("ID3\x04\0\0\0\0\0\0", "latin1"));
+      const file = { field: "file", filename: "a", contentType: "", size, bytes: () => streamed(bytes, 65_536) };
+      return () => soundSecondsMax(file);
+    },
+  },
+  {
+    file: "src/files/spooled-upload.ts",
+    what: "a file of beginnings of boundaries",
+    size: 200_000,
+    of: (size) => {
+      const head = '--b\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\n';
+      return formOf(Buffer.from(`${head}${"\r\n-".repeat(size)}\r\n--b--\r\n`), 65_536);
+    },
+  },
+  {
+    file: "src/files/spooled-upload.ts",
+    what: "a form in small pieces",
+    size: 6_000,
+    of: (size) => {
+      const head = '--b\r\ncontent-disposition: form-data; name="f"\r\n\r\n';
+      return formOf(Buffer.from(`${head}${"\r\n--a".repeat(size)}\r\n--b--\r\n`), 16);
+    },
+  },
+  {
+    file: "src/files/content-headers.ts",
+    what: "a name of odd characters",
+    size: 25_000,
+    of: (size) => () => attachment("é\"'(".repeat(size)),
+  },
+  {
+    file: "src/http/head-lines.ts",
+    what: "a header of line breaks",
+    size: 4_000_000,
+    of: (size) => () => headerLine("x", "\r\n".repeat(size)),
+  },
+  {
+    file: "src/run/ready-answer.ts",
+    what: "codings of white space",
+    size: 40_000,
+    of: (size) => {
+      const ready = readyAnswer("{}", "application/json");
+      const headers = new Map([["accept-encoding", `${"\t".repeat(size)};;q=${" ; q=,".repeat(size)}`]]);
+      return () => answerWith(ready, { headers } as unknown as Parameters<typeof answerWith>[1]);
+    },
+  },
+  {
+    file: "src/run/search-words.ts",
+    what: "a query of words without an end",
+    size: 200_000,
+    of: (size) => () => wordsOf(`${"ing".repeat(size)} ${"a-".repeat(size)}`),
+  },
+  {
+    file: "src/composites/people/identifier.ts",
+    what: "white space, slashes and extensions",
+    size: 100_000,
+    of: (size) => {
+      const texts = [`a${" ".repeat(size)}\tb,`, `linkedin.com/pub/${"/".repeat(size)}b`, `${"1x".repeat(size)}\nx`];
+      return () => texts.map((text) => [identifierIn(text), profileUrl(text), nameWithCompany(text)]);
+    },
+  },
+  {
+    file: "src/composites/people/person-query.ts",
+    what: "a title of white space",
+    size: 40_000,
+    of: (size) => () => [nameOf(`a${"\t".repeat(size)}-`), plainWords("a\u0301 ".repeat(size))],
+  },
+  {
+    file: "src/sandbox/ask.ts",
+    what: "directives that never end",
+    size: 100_000,
+    of: (size) => {
+      const text = `[[id:${"\t".repeat(size)}${"[[say: ".repeat(size)}`;
+      return () => directivesOf([{ role: "user", text, parts: 0 }]);
+    },
+  },
+  {
+    file: "src/sandbox/action-faults.ts",
+    what: "a fault of a vendor without a name",
+    size: 400_000,
+    of: (size) => {
+      const place = { action: "a/b", isVendor: () => false };
+      return () => actionConductOf(`@@${"a".repeat(size)}_`, place);
+    },
+  },
+  {
+    file: "src/sandbox/machines.ts",
+    what: "a line of arrows",
+    size: 200_000,
+    of: (size) => {
+      const machines = createMachineRoom().of("a");
+      const machine = machines.make({ name: "m", envs: {} } as unknown as Parameters<typeof machines.make>[0]);
+      return () =>
+        machines.run(machine, {
+          language: null,
+          text: `echo ${">".repeat(size)}${"\t".repeat(size)}\0 b`,
+          timeoutMs: 1e6,
+        });
+    },
+  },
+  {
+    file: "src/sandbox/form.ts",
+    what: "a form of many parts",
+    size: 2_000,
+    of: (size) => {
+      const part = '--b\r\ncontent-disposition: form-data; name="f[]"\r\n\r\nx\r\n';
+      const body = Buffer.from(`${part.repeat(size)}--b--`);
+      return () => readForm(body, "multipart/form-data; boundary=b");
+    },
+  },
+  {
+    file: "src/upstream/sse-scanner.ts",
+    what: "one event in pieces of a byte",
+    size: 25_000,
+    of: (size) =>
+      pushed(new SseScanner(() => {}, 1e9), Buffer.from(`data: ${"x".repeat(size)}\n\n${"data:\n".repeat(size)}`), 1),
+  },
+  {
+    file: "src/upstream/delivered-text.ts",
+    what: "text in small pieces",
+    size: 50_000,
+    of: (size) => () => {
+      const text = new DeliveredText();
+      for (let at = 0; at < size; at++) text.addText("\\");
+      return text.read();
+    },
+  },
+  {
+    file: "src/upstream/message-cutter.ts",
+    what: "a line in pieces of a byte",
+    size: 40_000,
+    of: (size) =>
+      pushed(
+        messageCutter({ form: "lines", heard: () => true }, () => {}),
+        Buffer.alloc(size, "x"),
+        1,
+      ),
+  },
+  {
+    file: "src/upstream/connect-frames.ts",
+    what: "a frame in pieces of a byte",
+    size: 40_000,
+    of: (size) => {
+      const bytes = Buffer.alloc(size + 5);
+      bytes.writeUInt32BE(size, 1);
+      return pushed(new ConnectFrames(() => true), bytes, 1);
+    },
+  },
+  {
+    file: "src/upstream/eventstream-frames.ts",
+    what: "a frame in pieces of a byte",
+    size: 100_000,
+    of: (size) => {
+      // Its prelude says 16 MiB; the checksum is that of these eight bytes.
+      const bytes = Buffer.alloc(size + 12);
+      bytes.writeUInt32BE(16 * 1024 * 1024, 0);
+      bytes.writeUInt32BE(crc32(bytes.subarray(0, 8)), 8);
+      const scanner = new EventstreamFrames(
+        () => {},
+        () => {},
+        1e9,
+      );
+      return pushed(scanner, bytes, 1);
+    },
+  },
+  {
+    file: "src/upstream/socket-frames.ts",
+    what: "a message of many frames",
+    size: 20_000,
+    of: (size) => {
+      const first = frame(Buffer.from("x"), false);
+      const more = Buffer.from([0x00, 1, 0x78]);
+      return pushed(
+        new SocketReader(
+          () => true,
+          () => {},
+        ),
+        Buffer.concat([first, ...many(size, () => more)]),
+        3,
+      );
+    },
+  },
+  {
+    file: "src/upstream/sidecar/lines.ts",
+    what: "a line in pieces of a byte",
+    size: 50_000,
+    of: (size) => {
+      const stream = new PassThrough();
+      eachLine(stream, { bytesMax: 1e9, onLine: () => {}, onTooLong: () => {} });
+      return async () => {
+        for (let at = 0; at < size; at++) stream.emit("data", Buffer.from("x"));
+      };
+    },
+  },
+  {
+    file: "src/upstream/without-key.ts",
+    what: "words that repeat the beginning of our key",
+    size: 100_000,
+    of: (size) => {
+      const message = `sk-12345678${"\\".repeat(size)}${"sk-1234567".repeat(size / 10)}`;
+      const failure = { kind: "caller_invalid", status: 400, message, retryAfterMs: null } as const;
+      return () => readableFailure(failure, "sk-123456789");
+    },
+  },
+  {
+    file: "src/upstream/dialects/event-template.ts",
+    what: "an event of many texts",
+    size: 50_000,
+    of: (size) => {
+      const event = json({ choices: [{ delta: { content: '"\\'.repeat(size) } }] });
+      return () => learnTemplate(event, event);
+    },
+  },
+  {
+    file: "src/wires/messages/encoder.ts",
+    what: "calls side by side, each fragment of which could be the last",
+    size: 8_000,
+    of: interleavedCalls,
+  },
+  {
+    file: "src/wires/messages/betas.ts",
+    what: "many betas",
+    size: 20_000,
+    of: (size) => {
+      const header = many(size, (at) => `b-${at}`).join(",");
+      return () => readBetas(header);
+    },
+  },
+  {
+    file: "src/composites/pages/extract-page.ts",
+    what: "tags that never end, in a page full of marks of captchas",
+    size: 200_000,
+    of: (size) => {
+      const html = `${"data-sitekey ".repeat(size / 10)}${"<div ".repeat(size)}`;
+      return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: false });
+    },
+  },
+  {
+    file: "src/composites/pages/page-tasks.ts",
+    what: "bytes whose head names charsets",
+    size: 2_000_000,
+    of: (size) => {
+      const page = { bytes: Buffer.from("charset=".repeat(size / 8)), contentType: "text/html" };
+      return () => decodedPage(page);
+    },
+  },
+  {
+    file: "src/composites/pages/robots.ts",
+    what: "many agents, many rules, and an address that nearly fits them",
+    size: 20_000,
+    of: (size) => {
+      const text = `${"User-agent: x\n".repeat(size)}User-agent: *\n${"Disallow: /a*b\n".repeat(300)}${"Disallow: /a\n".repeat(size)}`;
+      return () => robotsAsker(readRobots(text, "Tollgate"))("https://a.example/aaaa");
+    },
+  },
+  {
+    file: "src/composites/pages/site-locations.ts",
+    what: "locations that say nothing",
+    size: 200_000,
+    of: (size) => {
+      const map = "<loc>   ".repeat(size);
+      return () => locationsIn(map);
+    },
+  },
+  {
+    file: "src/composites/pages/site-map.ts",
+    what: "a pattern of stars",
+    size: 200_000,
+    of: (size) => {
+      const text = "a".repeat(size);
+      return () => matchesGlob(`${"*a".repeat(50)}*b`, text);
+    },
+  },
+  {
+    file: "src/composites/pages/yield.ts",
+    what: "a text of marks and of links without words",
+    size: 1_000_000,
+    of: (size) => {
+      const content = `${" #".repeat(size)}${"[](".repeat(size)}`;
+      return () => yieldOf({ content, title: null, facts: null, status: 200 });
+    },
+  },
+];

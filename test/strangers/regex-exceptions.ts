@@ -1,0 +1,71 @@
+// Regular expressions that the checker cannot show to be linear, by file, each with why it may stay.
+
+type ByFile = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const PAGES = "reads a text of at most 1,200 characters and a title of 500";
+
+export const EXCEPTIONS: ByFile = {
+  "src/chat/media.ts": {
+    "/^data:([^;,]{0,100})[^,]{0,100};base64,/i": "anchored, and of two bounded repetitions",
+  },
+  "src/composites/pages/wall-words.ts": {
+    "/(enable|requires?|turn on|need|without|doesn('|’)t work[a-z ]*) (to enable )?java ?script|java ?script (is |must be |to be )?(disabled|enabled|required|aktivieren|erforderlich)|javascript (aktivieren|erforderlich|activer|necesario|requerido)|(activez|activar|activa|habilite|habilita|attiva(re)?|włącz|aktivera|aktiver|ota) javascript|javascript('?i|'ı)? etkinleştir|(включите|увімкніть|вимкнено|отключен) javascript|(启用|啟用|开启)\\s?java ?script|javascript\\s?(を有効|を有効に|를 활성화|사용)|^(loading|please wait|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)[\\s.…]*$/i":
+      PAGES,
+    "/δεν είστε ρομπότ|δεν είμαι ρομπότ|(άρνηση|απαγορεύ\\S+|δεν επιτρέπεται) (η )?πρόσβασ|ότι είστε άνθρωπος|συνδεθείτε για|έλεγχος ασφαλείας/i":
+      PAGES,
+    "/не робот|доступ (запрещ|ограничен|заблокирован|заборонен|обмежен)|что вы (не робот|человек)|що ви (не робот|людина)|(войдите|увійдіть), (чтобы|щоб)|проверка безопасности|перевірка безпеки|подозрительн\\S+ (трафик|активност)/i":
+      PAGES,
+    "/\\bnu (ești|sunteți|sunt) (un )?robot|acces (interzis|refuzat|blocat)|că ești om|autentific\\S+ pentru|verificare de securitate/i":
+      PAGES,
+    "/(you('| a)re|are you|is) (not )?a (robot|bot)\\b|\\bnot a (robot|bot)\\b|(prove|verify|confirm)[a-z ]{0,30} (you('| a)re )?(a )?(human|person)|human verification|security (check|verification)/i":
+      PAGES,
+  },
+  "src/sandbox/dialects/images.ts": {
+    "/\\/models\\/([^/:]*-image[^/:]*):generateContent$/":
+      "reads the path of a request of ours, whose model is one that the sandbox sells",
+  },
+};
+
+/** Those put together when they run. */
+export const MADE: ByFile = {
+  "src/catalog/price-check.ts": {
+    "new RegExp(word)": "words of a price, out of an adapter",
+  },
+  "src/chat/sift.ts": {
+    'new RegExp(EXPONENT, "g")': "the same as one that is judged, for all of its places",
+  },
+  "src/http/head-lines.ts": {
+    'new RegExp(UNSAFE, "g")': "one class of characters",
+  },
+  "src/http/match-endpoint.ts": {
+    'new RegExp(`^${source.join("/")}$`)': "the path of an endpoint of ours, whose places end at a slash",
+  },
+  "src/sandbox/action-faults.ts": {
+    "new RegExp(`^${source}(?:@(\\\\d))?$`)": "the name of a fault, with one number in it",
+  },
+  "src/sandbox/action-path.ts": {
+    'new RegExp(`^${source}$`, "s")':
+      "an adapter's path, whose places end at a slash; reads the paths of our own requests",
+  },
+  "src/sandbox/answer.ts": {
+    'new RegExp(`[\\\\s\\\\S]{1,${FRAGMENT_CHARS}}`, "gu")': "cuts into pieces of one length",
+  },
+  "src/sandbox/faults.ts": {
+    "new RegExp(`^(.+)-at-${NUMBER}$`)": "the name of a fault, with one number in it",
+    "new RegExp(`^${fault.name.replaceAll(/<\\w>/g, NUMBER)}$`)": "the name of a fault, with one number in it",
+  },
+  "src/sandbox/form.ts": {
+    'new RegExp(`[;\\\\s]${name}="([^"]*)"`, "i")':
+      "a name of ours and one value between quotes; each place where it begins ends the one before",
+  },
+  "src/upstream/without-key.ts": {
+    'new RegExp(characters.join("\\\\\\\\*"), "g")':
+      "the characters of a key, with backslashes between them: a row of those ends where the next character begins",
+  },
+  "src/ledger/redis/script.ts": {
+    'new RegExp(`\\\\b${definition.name.replace(".", "\\\\.")}\\\\b`)': "reads a script of ours, at the start",
+  },
+  "adapters/brave.ts": {
+    "new RegExp(`^(${FILTERS})(,(${FILTERS}))*$`)": "words without repetition in them, anchored and apart by commas",
+  },
+};

@@ -1,0 +1,58 @@
+// The check of regular expressions sees all of them, and tells those apart that a text can make slow.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { regexesIn } from "./regexes.ts";
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-regexes-"));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function written(code: string) {
+  const file = join(folder, "code.ts");
+  writeFileSync(file, code);
+  return regexesIn([file]);
+}
+
+describe("what is found", () => {
+  it("is every regular expression that is written as such", () => {
+    const { found } = written(
+      "const a: string = x as string;\nconst one = /a+\\/b/giu, two = a.replace(/[/]c/, /d/.source);",
+    );
+    expect(found.map(({ line, source, flags }) => `${line} ${source} ${flags}`).sort()).toEqual([
+      "2 [/]c ",
+      "2 a+\\/b giu",
+      "2 d ",
+    ]);
+  });
+
+  it("is every one that is put together", () => {
+    const { made } = written('const a = new RegExp(`^` + b);\nconst c = RegExp("x", "g");');
+    expect(made.map(({ line, code }) => `${line} ${code}`).sort()).toEqual([
+      "1 new RegExp(`^` + b)",
+      '2 RegExp("x", "g")',
+    ]);
+  });
+
+  it("is nothing that only looks like one", () => {
+    expect(written('const a = b / c / d; // no /e+/\nconst f = "/g+/";')).toEqual({ found: [], made: [] });
+  });
+});
+
+describe("the package that judges them", () => {
+  it.each([
+    ["(a+)+$", "vulnerable"],
+    ["\\s*;\\s*q=", "vulnerable"],
+    ["(?<!\\/)\\/+$", "safe"],
+    ["<[^<>]*>", "safe"],
+  ])("calls /%s/ %s", async (source, status) => {
+    process.env.RECHECK_BACKEND = "pure";
+    const { checkSync } = await import("recheck");
+    expect(checkSync(source, "").status).toBe(status);
+  });
+});

@@ -1,0 +1,70 @@
+// The clocks of an exchange: a vendor that is silent is given up, and one that has spoken while we were busy is not.
+import { Worker } from "node:worker_threads";
+import { Agent } from "undici";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { Exchange } from "../../src/upstream/exchange.ts";
+
+/** In a thread of its own, so that it speaks while this one is busy: something every 50 ms for 2 s; `/silent`: one word alone. */
+const VENDOR = `
+  const { createServer } = require("node:http");
+  const server = createServer((request, response) => {
+    response.write("word");
+    if (request.url === "/silent") return;
+    let left = 40;
+    const timer = setInterval(() => (left-- > 0 ? response.write("word") : (clearInterval(timer), response.end())), 50);
+  });
+  server.listen(0, "127.0.0.1", () => require("node:worker_threads").parentPort.postMessage(server.address().port));
+`;
+const GAP_MS = 600;
+
+let vendor: Worker;
+let origin: string;
+let agent: Agent;
+
+beforeAll(async () => {
+  vendor = new Worker(VENDOR, { eval: true });
+  const port = await new Promise((resolve) => vendor.once("message", resolve));
+  origin = `http://127.0.0.1:${port}`;
+  agent = new Agent();
+});
+
+afterAll(async () => {
+  await agent.destroy();
+  await vendor.terminate();
+});
+
+/** How the exchange ends; `busy` is called when its first word has come. */
+function ended(path: string, busy: () => void): Promise<string> {
+  return new Promise((resolve) => {
+    let isFirst = true;
+    const listener = {
+      head: () => {},
+      data() {
+        if (!isFirst) return;
+        isFirst = false;
+        exchange.answering();
+        busy();
+      },
+      end: () => resolve("whole"),
+      failed: ({ kind, message }: { kind: string; message: string }) => resolve(`${kind}: ${message}`),
+    };
+    const clocks = { firstMsMax: 10_000, gapMsMax: () => GAP_MS, quiet: () => false };
+    const exchange = new Exchange(listener, clocks, systemClock);
+    exchange.send(agent, { method: "GET", origin, path, headers: {}, body: null });
+  });
+}
+
+it("gives up a vendor that has fallen silent", async () => {
+  expect(await ended("/silent", () => {})).toBe("provider_timeout: the stream fell silent");
+});
+
+it("hears what came while the process was busy for longer than the gap", async () => {
+  // Behind the reading of sockets and before the timers, whose turn it is next.
+  const busy = () =>
+    void setImmediate(() => {
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < 2 * GAP_MS);
+    });
+  expect(await ended("/", busy)).toBe("whole");
+});
