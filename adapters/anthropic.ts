@@ -50,6 +50,8 @@ export default defineAdapter({
   chat: {
     dialect: "messages",
     reasoningFormat: "anthropic-claude-v1",
+    // Those that take no words of effort.
+    reasoning: "budget",
     models: {
       "claude-fable-5-2": {
         ...always,

@@ -23,16 +23,20 @@ const dropFields = [
   ...["reasoning_format", "top_k", "top_a", "min_p", "repetition_penalty"],
 ];
 
+const sampledUnlessThinking = { sampling: "unless-thinking" as const };
+
 const older: NonNullable<AdapterSpec["chat"]>["models"] = {
   "gpt-5.2": {
     ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high", "xhigh"),
+    ...sampledUnlessThinking,
     slug: "openai/gpt-5.2",
     ...price("1.75", "14", "0.175"),
   },
   "gpt-5.1": {
     ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high"),
+    ...sampledUnlessThinking,
     slug: "openai/gpt-5.1",
     ...price("1.25", "10", "0.125"),
   },
@@ -45,7 +49,11 @@ const older: NonNullable<AdapterSpec["chat"]>["models"] = {
   },
 };
 // They take tools together with reasoning at /responses alone.
-const newer = { toolsDialect: "responses" as const, ...thinks("none", "low", "medium", "high", "xhigh") };
+const newer = {
+  toolsDialect: "responses" as const,
+  ...thinks("none", "low", "medium", "high", "xhigh"),
+  ...sampledUnlessThinking,
+};
 
 const azure = {
   auth: keyHeader("api-key"),

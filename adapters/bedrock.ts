@@ -118,6 +118,8 @@ export default defineAdapters({
       fetches: "none",
       // A thought that it has signed is one of Claude's, wherever it comes back.
       reasoningFormat: "anthropic-claude-v1",
+      // Those that take no words of effort.
+      reasoning: "budget",
       extraFields: { anthropic_version: "bedrock-2023-05-31" },
       paths: {
         whole: "/model/{model}/invoke",

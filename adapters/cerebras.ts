@@ -11,8 +11,11 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    // Hints that it refuses, and that an answer does not depend on.
-    dropFields: ["metadata", "store", "prompt_cache_key", "verbosity", "cache_control", "thinking", "output_config"],
+    // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
+    dropFields: [
+      ...["metadata", "store", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
+      ...["output_config", "safetySettings", "include_reasoning", "top_k", "top_a", "min_p", "repetition_penalty"],
+    ],
     takes: { messageFields: ["name"], developerRole: "system", efforts: ["low", "medium", "high"] },
     // Nothing is known of its billing after a hang-up, so the worse is taken.
     models: {

@@ -26,6 +26,7 @@ export default defineAdapter({
       ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
       ...["parallel_tool_calls", "logit_bias", "top_logprobs", "service_tier"],
       ...["output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_k", "top_a", "min_p"],
+      "repetition_penalty",
     ],
     takes: { messageFields: ["name"], efforts: [], refuses: ["n"], strictTools: "none" },
     models: {

@@ -42,7 +42,9 @@ export default defineAdapter({
       developerRole: "system",
       thoughtsWithCalls: "reasoning_content",
       formats: "json_object",
-      efforts: ["high", "max"],
+      // It thinks, at length, unless it is told not to.
+      efforts: ["low", "high", "max"],
+      noThinking: { thinking: { type: "disabled" } },
     },
     cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
     models: {

@@ -22,6 +22,16 @@ export default defineAdapter({
   auth: bearer,
   chat: {
     dialect: "chat-completions",
+    // It refuses every field that it does not know, in bodies, messages and parts alike.
+    dropFields: [
+      ...["store", "safety_identifier", "verbosity", "cache_control", "thinking", "output_config", "safetySettings"],
+      ...["include_reasoning", "reasoning_format", "top_a"],
+    ],
+    takes: {
+      messageFields: ["reasoning_content"],
+      developerRole: "system",
+      efforts: ["none", "low", "medium", "high"],
+    },
     models: {
       // Vendor's name: slug, context, and USD per million tokens of input, output and cached input.
       "accounts/fireworks/models/kimi-k3p1-pro": sold("moonshotai/kimi-k3.1-pro", 1_048_576, "2", "10", "0.2"),

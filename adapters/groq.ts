@@ -13,6 +13,7 @@ const gptOss = {
     messageFields: ["name", "reasoning"],
     developerRole: "system" as const,
     efforts: ["low", "medium", "high"],
+    refuses: ["n" as const],
   },
 };
 
@@ -33,8 +34,12 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    dropFields: ["metadata", "store", "cache_control", "thinking", "output_config", "top_k"],
-    takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [] },
+    // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
+    dropFields: [
+      ...["metadata", "store", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
+      ...["output_config", "safetySettings", "top_k", "top_a", "min_p", "repetition_penalty"],
+    ],
+    takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [], refuses: ["n"] },
     usageAt: ["/usage", "/x_groq/usage"],
     models: {
       "llama-3.3-70b-versatile": {

@@ -54,7 +54,11 @@ export default defineAdapter({
         contextTokens: 128_000,
         prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
       },
-      "mistral-small-2603": { ...sees, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }] },
+      "mistral-small-2603": {
+        ...sees,
+        takes: { ...takes, efforts: ["none", "high"] },
+        prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }],
+      },
       "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
       "ministral-3b-2512": {
         ...sees,

@@ -28,6 +28,26 @@ const openModels = {
 /** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. Unsure: who lists models. */
 const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
 
+/** Thinks unless it is told not to. */
+const glm = {
+  messageFields: ["reasoning_content"],
+  developerRole: "system" as const,
+  formats: "json_object" as const,
+  efforts: [],
+  noThinking: { thinking: { type: "disabled" } },
+};
+
+/** So does this one of Moonshot's, whose thoughts before calls must come back. */
+const mayThink = {
+  takes: {
+    messageFields: ["name", "reasoning_content", "partial"],
+    developerRole: "system" as const,
+    thoughtsWithCalls: "reasoning_content" as const,
+    efforts: [],
+    noThinking: glm.noThinking,
+  },
+};
+
 /** Thinks in any case, and refuses every temperature, nucleus and penalty but its own. */
 const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
 /** They can be told how much. */
@@ -71,7 +91,7 @@ export default defineAdapters({
           slug: "moonshotai/kimi-k2.7-code-highspeed",
           ...price("1.9", "8", "0.38"),
         },
-        "kimi-k2.6": { ...kimi, slug: "moonshotai/kimi-k2.6", ...price("0.95", "4", "0.16") },
+        "kimi-k2.6": { ...kimi, ...mayThink, slug: "moonshotai/kimi-k2.6", ...price("0.95", "4", "0.16") },
         "kimi-k2.5": {
           ...kimi,
           slug: "moonshotai/kimi-k2.5",
@@ -91,7 +111,7 @@ export default defineAdapters({
     keyEnv: ["ZHIPU_API_KEY", "ZHIPUAI_API_KEY"],
     chat: {
       ...openModels,
-      takes: { messageFields: ["reasoning_content"], developerRole: "system", formats: "json_object", efforts: [] },
+      takes: glm,
       models: {
         "glm-5.3": sold("z-ai/glm-5.3", 1_000_000, "1.103", "3.862", "0.276"),
         "glm-5.2": sold("z-ai/glm-5.2", 1_000_000, "1.103", "3.862", "0.276"),
@@ -109,7 +129,7 @@ export default defineAdapters({
     alsoCalled: ["z-ai"],
     chat: {
       ...openModels,
-      takes: { messageFields: ["reasoning_content"], developerRole: "system", formats: "json_object", efforts: [] },
+      takes: glm,
       ...named,
     },
   },

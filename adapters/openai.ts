@@ -34,7 +34,11 @@ const messageFields = ["name", "refusal"];
 const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]) => ({
   takes: { messageFields, efforts },
 });
-const thinksOrNot = thinks("none", "low", "medium", "high", "xhigh");
+// They take sampling only while they do not reason, and these do so when they are asked to.
+const thinksOrNot = {
+  ...thinks("none", "low", "medium", "high", "xhigh"),
+  sampling: "unless-thinking" as const,
+};
 
 // These reason before they answer, and refuse to be told how to sample, or where to stop. Unsure: whether gpt-5.4 and gpt-5.5 refuse `stop` as well.
 const unsampled = {
@@ -179,7 +183,8 @@ export default defineAdapter({
       "gpt-5.6-sol": { ...gpt56, prices: [{ ...sol, steps: [solLong] }] },
       "gpt-5.6-terra": { ...gpt56, prices: [{ ...terra, steps: [terraLong] }] },
       "gpt-5.6-luna": { ...gpt56, prices: [{ ...luna, steps: [lunaLong] }] },
-      "gpt-5.5": { ...gpt55, prices: [{ ...gpt55Price, steps: [gpt55Long] }] },
+      // It reasons unless it is told not to.
+      "gpt-5.5": { ...gpt55, sampling: "without-thinking", prices: [{ ...gpt55Price, steps: [gpt55Long] }] },
       "gpt-5.4": { ...gpt54, prices: [{ ...gpt54Price, steps: [gpt54Long] }] },
       "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
       "gpt-5.4-nano": {

@@ -28,7 +28,12 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     dropFields: ["cache_control", "thinking", "output_config"],
-    takes: { messageFields: ["name", "reasoning_content"], developerRole: "system" },
+    takes: {
+      messageFields: ["name", "reasoning_content"],
+      developerRole: "system",
+      efforts: ["low", "medium", "high"],
+      noThinking: { reasoning: { enabled: false } },
+    },
     models: {
       "moonshotai/Kimi-K3.1-Pro": sold("moonshotai/kimi-k3.1-pro", 1_048_576, "2", "10", "0.2"),
       "moonshotai/Kimi-K3": sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3"),

@@ -124,6 +124,8 @@ export default defineAdapters({
       fetches: "none",
       // A thought that it has signed is one of Claude's, wherever it comes back.
       reasoningFormat: "anthropic-claude-v1",
+      // Those that take no words of effort.
+      reasoning: "budget",
       extraFields: { anthropic_version: "vertex-2023-10-16" },
       paths: { whole: "/models/{model}:rawPredict", stream: "/models/{model}:streamRawPredict", without: ["model"] },
       models: {

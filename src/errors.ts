@@ -59,7 +59,9 @@ export const ERRORS = {
   context_length_exceeded: {
     status: 400,
     retry: false,
-    message: "The prompt is longer than every model that was asked can take.",
+    // Clients that go on with a model of a longer context know this by OpenAI's words alone.
+    message:
+      "This model's maximum context length is shorter than the prompt, and so is that of every other that was asked.",
     hint: "Shorten the messages or choose a model with a larger context_length.",
   },
   content_policy_violation: {
@@ -164,6 +166,8 @@ export const ERRORS = {
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
       path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
+      model_verb:
+        "Use a client of OpenAI's wire (POST /v1/chat/completions) or of Anthropic's (POST /v1/messages): every model answers in both.",
       admin_path:
         "This is the operator's listener; `tollgate help` lists what it can do. Callers' paths are on the other port.",
       file: "POST /api/run/files/list lists the account's files.",
@@ -273,6 +277,12 @@ export const ERRORS = {
     retry: true,
     message: "{whose} answers that wait to be read take {limit_mib} MiB already.",
     hint: "Read the answers that were asked for, or close their connections; then wait for Retry-After. Nothing was charged.",
+  },
+  no_summary: {
+    status: 422,
+    retry: false,
+    message: "The model gave no summary: {detail}",
+    hint: "What the model used was charged. Make the conversation shorter, or ask another model for its summary.",
   },
   idempotency_mismatch: {
     status: 422,

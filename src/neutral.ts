@@ -22,6 +22,8 @@ export interface CallerRequest {
   readonly mayBeEmpty: boolean;
   /** The model may call tools. */
   readonly usesTools: boolean;
+  /** How hard the model is to think; null: the request leaves it open. */
+  reasoning(): ReasoningAsk | null;
   /** The same in nobody's format, made when it is first asked for. */
   neutral(): NeutralRequest;
 }

@@ -1,7 +1,7 @@
 // The words of a paid call: who pays, the most it may cost, what funds do with it, how it ended. Types and nothing else.
 import type { ErrorCode, GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
-import type { Attempt, Candidate, FinalPart, Leg, Reading, Route, TokenUsage } from "./route.ts";
+import type { Candidate, FinalPart, Leg, Reading, Route, TokenUsage } from "./route.ts";
 
 /** Who pays for a call: an account, or an address that paid on chain. `id` keys all that is owned. */
 export interface Payer {
@@ -175,12 +175,20 @@ export interface Plan {
   readonly limitedStatus?: number;
   /** A caller who leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
   readonly whenCallerLeaves: "abort" | "finish";
-  /** What the answer cost. `left`: it did not come to its end, and what was delivered is paid. */
-  cost(served: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
-  /** What an attempt that did not serve may have cost us, as far as it can be known at once. */
-  upstreamNano(candidate: Candidate, attempt: Attempt): Nano;
-  /** What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it. Null: nothing. */
-  readonly prepare: ((final: FinalPart, served: Candidate, reading: Reading) => Promise<FinalPart>) | null;
+  /**
+   * What an attempt's answer cost, or as much of one as came. `left`: it did not come to its end, and what was delivered is paid. It is
+   * asked of the one that served, and of every other that a vendor had accepted, for what it cost us.
+   */
+  cost(candidate: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
+  /** Hears which candidate has served. Absent: it makes no difference. */
+  served?(candidate: Candidate): void;
+  /**
+   * What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it, or what the caller is
+   * told instead: the vendor has done its work, so that is charged as well. Null: nothing.
+   */
+  readonly prepare:
+    | ((final: FinalPart, served: Candidate, reading: Reading) => Promise<FinalPart | GatewayError>)
+    | null;
 }
 
 /**

@@ -70,7 +70,7 @@ export interface Leg {
   readonly failure: FailureKind | null;
   readonly ms: number;
   readonly firstTokenMs: number | null;
-  /** What the vendor takes from us for it, known or estimated; of the one that served it is filled in when the cost is counted. */
+  /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */
   upstreamNano: Nano;
   /** Work of our own that asks others for something: nobody takes anything for it. */
   readonly own?: true;
@@ -98,8 +98,20 @@ export interface Attempt {
   reading(): Reading;
   /** The vendor has the whole request and has not refused it: from here on it may charge us. */
   accepted(): boolean;
-  /** Of a function of ours that makes calls itself: their legs so far. */
-  innerLegs?(): readonly Leg[];
+  /** Of a function of ours that makes calls itself: their legs, once the last of those calls has ended. */
+  innerLegs?(): Promise<readonly Leg[]>;
+}
+
+/** An attempt at its end that may have cost us something: what it came to, and the leg that its cost is written to. */
+export interface Taken {
+  readonly leg: Leg;
+  readonly candidate: Candidate;
+  readonly reading: Reading;
+  /** Whether its answer came to its end. */
+  readonly ended: "whole" | "left";
+  /** The vendor had the request and had not refused it. */
+  readonly accepted: boolean;
+  readonly inner: Promise<readonly Leg[]> | null;
 }
 
 /** One vendor's way to serve a plan: a model at a provider, an action at a vendor, or a function of ours. */
@@ -183,6 +195,6 @@ export interface Tries {
   /** The candidate that failed last. */
   failed: Candidate | null;
   skippedEvents: number;
-  /** What an attempt that did not serve may have cost us. */
-  upstreamNano(candidate: Candidate, attempt: Attempt): Nano;
+  /** Every attempt that has ended, in the order of their legs. */
+  readonly taken: Taken[];
 }

@@ -22,6 +22,8 @@ export interface ChatTakes {
   readonly formats?: "json_object" | "json_schema";
   /** Its words for `reasoning_effort`, of none, minimal, low, medium, high, xhigh and max; none of them: it takes no effort. */
   readonly efforts?: readonly string[];
+  /** The fields that tell it not to think, where `none` is no word of its. */
+  readonly noThinking?: Readonly<Record<string, unknown>>;
   /** Its names for fields that it has under others. */
   readonly renamed?: Readonly<Record<string, string>>;
   /** What it does not do, and an answer depends on: a request that uses it (`n` above 1) is none for it. */
@@ -63,6 +65,12 @@ export interface ChatWire {
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
   /** Request fields, by their names in OpenAI's wire, that this vendor refuses or ignores at a price; they are left out. */
   readonly dropFields?: readonly string[];
+  /**
+   * When a model that can think takes temperature, top_p and penalties; in other requests they are left out. `unless-thinking`: it thinks
+   * when it is asked to; `without-thinking`: it thinks unless it is told not to. Default: in the wire
+   * `responses` the former, in others always, but for `dropFields`.
+   */
+  readonly sampling?: "unless-thinking" | "without-thinking";
   /** Fields added to every request. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
   /** The model reasons without showing it, and charges for that: what was delivered says little of what an answer costs. */

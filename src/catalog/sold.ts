@@ -88,6 +88,7 @@ const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   toolsDialect: true,
   maxTokensField: true,
   dropFields: true,
+  sampling: true,
   extraFields: true,
   hidesReasoning: true,
   reasoning: true,

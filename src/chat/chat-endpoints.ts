@@ -7,7 +7,7 @@ import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { VERSION_HEADER } from "../wires/messages/headers.ts";
-import { type ModelRow, modelJson, modelListJson } from "../wires/messages/models.ts";
+import { asksForPage, type ModelRow, modelJson, modelListJson, modelPageJson } from "../wires/messages/models.ts";
 import { chatPlan } from "./chat-plan.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { FreeCounts } from "./free-counts.ts";
@@ -58,9 +58,11 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers, counts: Fre
     free("/models", ({ request, caller }) => {
       const all = answers.models(seenBy(caller));
       const isOther = request.headers.has(VERSION_HEADER);
+      const isForAll = caller === null || caller.allows.models === null;
+      const list = isForAll ? all : { ...all, data: all.data.map((row) => allowedModel(row, caller.allows)) };
+      if (isOther && asksForPage(request.query)) return modelPageJson(list.data, request.query);
       // What is the same for everybody is written once.
-      if (caller === null || caller.allows.models === null) return isOther ? otherListText(all) : listText(all);
-      const list = { ...all, data: all.data.map((row) => allowedModel(row, caller.allows)) };
+      if (isForAll) return isOther ? otherListText(all) : listText(all);
       return isOther ? modelListJson(list.data) : list;
     }),
     free("/models/{slug...}", ({ request, caller }) => {

@@ -1,4 +1,5 @@
 // A conversation made short: one call of a model that sums it up, and the sum, sealed, as the item that goes on in its place.
+import { GatewayError } from "../errors.ts";
 import { isRecord, type Json, stringOf } from "../json.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 
@@ -11,7 +12,7 @@ const WANTED =
 
 const TAKEN_UP = "This is a summary of the conversation so far:\n\n";
 
-/** What fits under a seal, in any script: a summary that cannot be carried is free, so it must not grow long at our expense. */
+/** What fits under a seal, in any script: a summary that is longer cannot be carried. */
 const SUMMARY_TOKENS_MAX = 16_384;
 
 /** The same conversation, with a request for a summary at its end. */
@@ -30,12 +31,17 @@ function textOf(response: Json): string {
   return parts.map(({ text }) => stringOf(text) ?? "").join("");
 }
 
-/** The answer as a compaction; null where there is no summary, or one that is too long to be carried. */
-export function compacted(response: Json, seal: ThoughtSeal): Json | null {
+function noSummary(detail: string): GatewayError {
+  return new GatewayError("no_summary", { detail: { detail } });
+}
+
+/** The answer as a compaction; or what the caller is told, where there is no summary, or one that is too long to be carried. */
+export function compacted(response: Json, seal: ThoughtSeal): Json | GatewayError {
   const text = textOf(response);
   const thought = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
-  const sealed = text === "" ? null : seal.seal(thought, MAKER);
-  if (sealed === null) return null;
+  if (text === "") return noSummary("it refused, or said nothing");
+  const sealed = seal.seal(thought, MAKER);
+  if (sealed === null) return noSummary("what it said is too long to be carried");
   const { id, created_at, model } = response;
   const item = { type: "compaction", id: String(id).replace(/^resp_/, "cmp_"), encrypted_content: sealed };
   return { id, object: "response.compaction", created_at, model, output: [item] };

@@ -23,7 +23,7 @@ import { schemaError, unsifted } from "./chat-body.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { sift } from "./sift.ts";
-import { attemptCost, tokenCost } from "./token-cost.ts";
+import { countedOnce, tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.object({
   model: z.string().min(1).max(200),
@@ -101,7 +101,7 @@ export function embeddingsPlan(
   const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (refused !== null) return refused;
   const { settings, upstream, clock } = deps;
-  const counter = deps.counter.of(audience.payer?.id ?? "stranger");
+  const counter = deps.counter.of(audience.payer?.id ?? request.address);
   const atMs = clock.epochMs();
   const clocks = {
     firstTokenMsMax: settings.unaryMs,
@@ -125,6 +125,7 @@ export function embeddingsPlan(
   if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const held = (price: TokenPrice) => dearestWithin(price, atMs, atMs + settings.wholeMsMax);
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
+  const textTokens = countedOnce(() => inputText(body.input), counter);
   const plan: Plan = {
     operation: "embeddings",
     asked: model.slug,
@@ -154,10 +155,9 @@ export function embeddingsPlan(
     limitedStatus: 429,
     whenCallerLeaves: "abort",
     cost(served, reading, ended) {
-      const prompt = { text: () => inputText(body.input), partTokens: 0, messages: 0 };
+      const prompt = { textTokens, partTokens: 0, messages: 0 };
       return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bound.inputTokensMax, atMs),
     prepare: null,
   };
   return {

@@ -1,6 +1,8 @@
-// Answers of the responses wire that their callers asked to be kept, so that a later request can go on from one by its id.
+// What is kept of answers in the responses wire: those that their callers asked to be kept, to go on from by their ids, and for a day the
+// items of all but those that say `store: false`, because clients take what they do not speak of for stored.
 import { isRecord, type Json } from "../json.ts";
 import { tooMuchIn } from "../json-bytes.ts";
+import type { ThoughtSeal } from "../neutral.ts";
 import type { Records } from "../records/records.ts";
 
 const KIND = "response";
@@ -9,8 +11,10 @@ const TTL_MS = 24 * 60 * 60 * 1000;
 const BYTES_MAX = 1024 * 1024;
 const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
 
-/** What an answer holds is kept by itself as well, for those who name its items instead of the answer. */
-const ITEM = "response_item";
+/** The items of an answer are kept one by one, sealed for their payer, for clients that name them instead of sending them. */
+const ITEM = "sealed_item";
+/** An item is nobody's thought: any model may read it. */
+const MAKER = "item";
 const ITEMS_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
 /** Of one answer, and of one request. */
 const ITEMS_MAX = 256;
@@ -34,6 +38,23 @@ function itemsOf({ output }: Json): (Json & { readonly id: string })[] {
   return items.filter((item): item is Json & { id: string } => isRecord(item) && typeof item.id === "string");
 }
 
+/** A thought without its seal is of no use to the model that had it. */
+function isOfUse({ type, encrypted_content }: Json): boolean {
+  return type !== "reasoning" || typeof encrypted_content === "string";
+}
+
+/** An item as it goes into a later request: without its id, because some vendors ask for the thought that came before the id. */
+function sealedItem({ id: _id, ...item }: Json, seal: ThoughtSeal): string | null {
+  const text = JSON.stringify(item);
+  return seal.seal({ kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null }, MAKER);
+}
+
+function openedItem(sealed: string, seal: ThoughtSeal): Json | null {
+  const opened = seal.open(sealed, MAKER);
+  const item: unknown = opened === null ? null : JSON.parse(opened.text);
+  return isRecord(item) ? item : null;
+}
+
 function itemKey(payer: string, id: string): string {
   return `${payer}:${id}`;
 }
@@ -42,9 +63,11 @@ function itemKey(payer: string, id: string): string {
 export interface KeptResponses {
   find(payer: string | null, id: string): Promise<KeptResponse | null>;
   /** The output items with these ids, as far as they are kept; together they are no longer than one answer may be. */
-  findItems(payer: string | null, ids: readonly string[]): Promise<KeptItems>;
-  /** False: it is too long, or the store is away. */
-  keep(payer: string, input: readonly unknown[], response: Json): Promise<boolean>;
+  findItems(payer: string | null, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
+  /** Keeps the items of an answer. One that is too long is not kept, nor is any while the store is away. */
+  keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void>;
+  /** Keeps an answer with its items. False: it is too long, or the store is away. */
+  keep(payer: string, input: readonly unknown[], response: Json, seal: ThoughtSeal): Promise<boolean>;
   /** False: there was none. */
   forget(payer: string, id: string): Promise<boolean>;
 }
@@ -58,31 +81,36 @@ export function createKeptResponses(records: Records): KeptResponses {
     return { input: kept.input, response: kept.response, bytes: Buffer.byteLength(record.value) };
   }
 
-  async function findItem(payer: string, id: string): Promise<{ item: Json; bytes: number } | null> {
+  async function findItem(payer: string, id: string, seal: ThoughtSeal): Promise<{ item: Json; bytes: number } | null> {
     const record = await records.get(ITEM, itemKey(payer, id));
     if (record === null || record.payer !== payer) return null;
-    const item: unknown = JSON.parse(record.value);
-    return isRecord(item) ? { item, bytes: Buffer.byteLength(record.value) } : null;
+    const item = openedItem(record.value, seal);
+    return item === null ? null : { item, bytes: Buffer.byteLength(record.value) };
   }
 
   /** One that is not kept is told as such when it is named. */
-  async function keepItems(payer: string, response: Json): Promise<void> {
-    const puts = itemsOf(response).map((item) => {
-      const own = { kind: ITEM, id: itemKey(payer, item.id), payer, value: JSON.stringify(item) };
-      return records.put({ ...own, ttlMs: TTL_MS, ifVersion: 0, share: ITEMS_SHARE });
-    });
+  async function keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void> {
+    const puts = itemsOf(response)
+      .filter(isOfUse)
+      .map(async (item) => {
+        const value = sealedItem(item, seal);
+        if (value === null) return;
+        const own = { kind: ITEM, id: itemKey(payer, item.id), payer, value };
+        await records.put({ ...own, ttlMs: TTL_MS, ifVersion: 0, share: ITEMS_SHARE });
+      });
     await Promise.allSettled(puts);
   }
 
   return {
     find,
-    async findItems(payer, ids) {
+    keepItems,
+    async findItems(payer, ids, seal) {
       const byId = new Map<string, Json>();
       let bytes = 0;
       if (payer === null) return { byId, bytes };
       for (let from = 0; from < Math.min(ids.length, ITEMS_MAX); from += ITEMS_AT_ONCE) {
         const some = ids.slice(from, Math.min(from + ITEMS_AT_ONCE, ITEMS_MAX));
-        const found = await Promise.all(some.map((id) => findItem(payer, id)));
+        const found = await Promise.all(some.map((id) => findItem(payer, id, seal)));
         if (found.every((kept) => kept === null)) break;
         for (const [at, id] of some.entries()) {
           const kept = found[at] ?? null;
@@ -93,7 +121,7 @@ export function createKeptResponses(records: Records): KeptResponses {
       }
       return { byId, bytes };
     },
-    async keep(payer, input, response) {
+    async keep(payer, input, response, seal) {
       const value = JSON.stringify({ input, response });
       const bytes = Buffer.from(value);
       if (bytes.length > BYTES_MAX || tooMuchIn(bytes) !== null) return false;
@@ -104,7 +132,7 @@ export function createKeptResponses(records: Records): KeptResponses {
         (version) => version !== null,
         () => false,
       );
-      if (isKept) await keepItems(payer, response);
+      if (isKept) await keepItems(payer, response, seal);
       return isKept;
     },
     async forget(payer, id) {

@@ -25,7 +25,7 @@ import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
-import { attemptCost, tokenCost } from "./token-cost.ts";
+import { countedOnce, tokenCost } from "./token-cost.ts";
 import type { TokenCounters } from "./token-counter.ts";
 
 /** Where neither the request nor the model says how long an answer may be. */
@@ -298,7 +298,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     return { ...fit, outputTokensMax, candidates: made.filter((one) => typeof one !== "string") };
   };
   const { shape } = read;
-  const counter = deps.counter.of(call.audience.payer?.id ?? "stranger");
+  const counter = deps.counter.of(call.audience.payer?.id ?? call.request.address);
+  const textTokens = countedOnce(() => read.readText(), counter);
   const plan: Plan = {
     operation: read.operation,
     asked,
@@ -328,14 +329,15 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     whenCallerLeaves: idempotency === null ? "abort" : "finish",
     cost(candidate, reading, ended) {
       const { partTokens, model } = served.of(candidate);
+      const prompt = { textTokens, partTokens, messages: shape.messages };
+      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter, atMs });
+    },
+    served(candidate) {
       const route = servingRoute(served.of(candidate), candidate, order.first);
       // A first turn is where the later ones will go on. Served where any call goes, it says nothing of others that begin alike.
       const tells = route !== "first" || (moved.size > 0 && goesOn(call, read.asked.body));
       if (!keepsOrder && tells) moved.served(conversation(), candidate.healthKey, route);
-      const prompt = { text: () => read.readText(), partTokens, messages: shape.messages };
-      return tokenCost(model, candidate as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
-    upstreamNano: (candidate, attempt) => attemptCost(candidate as ModelCandidate, attempt, bodyBytes, atMs),
     prepare: null,
   };
   return {

@@ -91,8 +91,8 @@ export interface ReadResponses {
   readonly call: ResponsesCall;
   /** The body as it is understood, the earlier conversation included. */
   readonly body: ResponsesBody;
-  /** The answer shall be kept. */
-  readonly store: boolean;
+  /** What is kept of the answer: all of it where that was asked for, and nothing where the request says so. */
+  readonly keeps: "answer" | "items" | "nothing";
 }
 
 /** The input as items, those of the earlier conversation before it. */
@@ -163,7 +163,7 @@ function requestOf(
     answers: (head) => call.answers(head),
     frame: (parts) => call.frame({ ...parts, stream }),
   };
-  return { request, call, body, store };
+  return { request, call, body, keeps: store ? "answer" : read.store === false ? "nothing" : "items" };
 }
 
 /** Checks a request in the responses wire. */

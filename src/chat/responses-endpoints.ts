@@ -26,7 +26,7 @@ async function inputTokens(
   const { payer } = caller;
   const named = {
     earlier: (id: string) => earlierOf(id, payer.id, deps),
-    items: (ids: readonly string[]) => deps.kept.findItems(payer.id, ids),
+    items: (ids: readonly string[]) => deps.kept.findItems(payer.id, ids, deps.seals(payer)),
   };
   const read = await counts("responses", request, payer, named);
   if (read instanceof GatewayError) return read;

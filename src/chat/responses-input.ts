@@ -137,7 +137,7 @@ class Plainer {
     }
     const param = `input.${at}.id`;
     const detail = {
-      detail: `${param}: the item ${id.slice(0, 80)} is not kept; send the item itself (the AI SDK does with store: false), or say store: true in the request that it answers`,
+      detail: `${param}: the item ${id.slice(0, 80)} is not kept: items are for a day, of answers to requests without store: false; send the item itself, as the AI SDK does with store: false`,
     };
     this.refused ??= new GatewayError("bad_request", { param, detail });
     return [];

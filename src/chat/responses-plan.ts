@@ -32,9 +32,10 @@ type Read = ReadResponses | GatewayError;
 function read(sent: Json, call: PlanCall, deps: ResponsesDeps, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(deps.clock.epochMs() / 1000);
   const { payer } = call.audience;
-  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal: deps.seals(payer), nowS, earlier, named });
+  const seal = deps.seals(payer);
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, earlier, named });
   const ids = namedItems(sent.input, earlier?.items ?? []);
-  return ids.length === 0 ? now(null) : deps.kept.findItems(payer?.id ?? null, ids).then(now);
+  return ids.length === 0 ? now(null) : deps.kept.findItems(payer?.id ?? null, ids, seal).then(now);
 }
 
 /** The conversation up to an answer that is kept, and that answer. */
@@ -74,19 +75,32 @@ function notKept(final: FinalPart): FinalPart {
 }
 
 /** Keeps an answer before its last byte goes out: the next request may come at once. */
-function keeping({ body }: ReadResponses, payer: Payer, { kept }: ResponsesDeps): NonNullable<Plan["prepare"]> {
+function keeping({ body }: ReadResponses, payer: Payer, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
   const input = typeof body.input === "string" ? [{ type: "message", role: "user", content: body.input }] : body.input;
   return async (final, _served, { usage }) => {
     const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
-    return (await kept.keep(payer.id, input, response)) ? final : notKept(final);
+    return (await deps.kept.keep(payer.id, input, response, deps.seals(payer))) ? final : notKept(final);
+  };
+}
+
+/**
+ * Keeps the items of an answer whose request does not speak of storing. The answer does not wait for that: the store takes what it is
+ * asked in order, so the items are there before the charge is, and nobody was promised that they are.
+ */
+function keepingItems(payer: Payer, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
+  return async (final) => {
+    void deps.kept.keepItems(payer.id, responseIn(final), deps.seals(payer));
+    return final;
   };
 }
 
 function planOf(one: Read, call: PlanCall, deps: ResponsesDeps): FramedOpenPlan | GatewayError {
   if (one instanceof GatewayError) return one;
   const framed = modelPlan(call, one.request, deps);
-  if (framed instanceof GatewayError || !one.store) return framed;
-  return preparedFor(framed, (payer) => keeping(one, payer, deps));
+  if (framed instanceof GatewayError || one.keeps === "nothing") return framed;
+  return preparedFor(framed, (payer) =>
+    one.keeps === "answer" ? keeping(one, payer, deps) : keepingItems(payer, deps),
+  );
 }
 
 /** The plan with a last step that needs to know the payer. */
@@ -117,8 +131,8 @@ export async function compactPlan(call: PlanCall, deps: ResponsesDeps): Promise<
   return preparedFor(framed, (payer) => async (final) => summarized(final, deps.seals(payer)));
 }
 
-function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart {
+/** The vendor has done its work: where no summary came of it, the caller is told that, and is charged. */
+function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart | GatewayError {
   const body = compacted(responseIn(final), seal);
-  if (body === null) throw new Error("the model gave no summary that could be carried");
-  return { kind: "body", body };
+  return body instanceof GatewayError ? body : { kind: "body", body };
 }

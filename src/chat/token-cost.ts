@@ -1,41 +1,28 @@
 // The token meter: what an answer cost from the usage that came, or from our own count where none did.
 import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
 import { costOfUsage, priceAt } from "../catalog/price.ts";
-import { type Nano, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
-import type { Attempt, Reading, TokenUsage } from "../route.ts";
+import type { Reading, TokenUsage } from "../route.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** What a count of our own needs of the prompt. */
 export interface CountedPrompt {
-  readonly text: () => string;
+  readonly textTokens: () => Promise<number>;
   /** Tokens of images and other parts, as bounded for the quote. */
   readonly partTokens: number;
   readonly messages: number;
 }
 
 const TOKENS_PER_MESSAGE = 4;
-/** Of English text; where it matters to the payer, tokens are counted. */
-const BYTES_PER_TOKEN = 4;
 
-/**
- * What an attempt that did not serve may have cost us: by its usage where that came, else by a rough count of its bytes. `atMs` is
- * when the call was admitted.
- */
-export function attemptCost(served: ModelCandidate, attempt: Attempt, bodyBytes: number, atMs: number): Nano {
-  if (!attempt.accepted()) return ZERO;
-  const { usage, upstreamCostNano, delivered } = attempt.reading();
-  if (upstreamCostNano !== null) return upstreamCostNano;
-  const tokens = (bytes: number) => Math.ceil(bytes / BYTES_PER_TOKEN);
-  const rough = {
-    inputTokens: tokens(bodyBytes),
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    outputTokens: tokens(delivered.bytes),
-    reasoningTokens: 0,
+/** A text's tokens by our own count, made when it is first asked for and then known: several attempts may have had the same prompt. */
+export function countedOnce(text: () => string, counter: TokenCounter): () => Promise<number> {
+  let counting: Promise<number> | null = null;
+  return () => {
+    counting ??= counter.count(text());
+    return counting;
   };
-  return costOfUsage(priceAt(served.offer.cost, atMs), usage ?? rough);
 }
 
 function priced(
@@ -89,7 +76,7 @@ export function tokenCost(
       const outputTokens = Math.max(usage.outputTokens, delivered);
       return priced(model, served, { ...usage, outputTokens }, reading, outputTokens !== usage.outputTokens, atMs);
     }
-    const inputTokens = (await counter.count(prompt.text())) + prompt.partTokens + TOKENS_PER_MESSAGE * prompt.messages;
+    const inputTokens = (await prompt.textTokens()) + prompt.partTokens + TOKENS_PER_MESSAGE * prompt.messages;
     const counted = {
       inputTokens,
       cacheReadTokens: 0,

@@ -76,7 +76,7 @@ function form<Body extends Modelled>(
       const { fields, files } = came;
       try {
         const [sound] = endpoint.kind === "transcription" ? files : [];
-        const heard = sound === undefined ? {} : { secondsMax: await soundSecondsMax(sound) };
+        const heard = sound === undefined ? {} : { secondsMax: await soundSecondsMax(sound, audience.strictBounds) };
         const fingerprinted = { ...fields, files: files.map(({ field, sha256 }) => [field, sha256]) };
         const made = unitPlan(
           endpoint,

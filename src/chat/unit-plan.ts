@@ -146,7 +146,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   const plan = planOf(
     endpoint,
     { ask, model, fits },
-    { ...deps, counter: deps.counter.of(audience.payer?.id ?? "stranger") },
+    { ...deps, counter: deps.counter.of(audience.payer?.id ?? request.address) },
   );
   const tellsCost = endpoint.tellsCost !== false && !isFree;
   return {
@@ -209,11 +209,6 @@ function planOf<Body>(
         estimated: reading.counts === undefined && Object.keys(counts).some((unit) => unit !== "characters"),
         priceVersion: model.sale.version,
       };
-    },
-    upstreamNano: (candidate, attempt) => {
-      if (!attempt.accepted()) return ZERO;
-      const { counts } = attempt.reading();
-      return counts === undefined ? costMax(candidate) : costOfCounts((candidate as UnitCandidate).offer.cost, counts);
     },
     prepare: null,
   };

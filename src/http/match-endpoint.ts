@@ -22,6 +22,13 @@ interface Pattern {
 /** Nothing that is served has a longer path. */
 const PATH_CHARS_MAX = 200;
 
+const MODELS = "/models/";
+/** Google's wire has the model and, behind a colon, what it is asked for in the path. It is not served, at whatever base address. */
+function isModelAndVerb(path: string): boolean {
+  const [models, verb] = [path.indexOf(MODELS), path.lastIndexOf(":")];
+  return models >= 0 && models < verb && /^[a-zA-Z]+$/.test(path.slice(verb + 1));
+}
+
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** `/a/{b}/{c...}` as a regular expression; `{c...}` takes the rest, slashes included. */
@@ -93,6 +100,11 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   };
 
   const notFound = (path: string): Match => {
+    if (isModelAndVerb(path)) {
+      const detail = `There is nothing at ${path.slice(0, 200)}: this wire is not served.`;
+      const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
+      return { error, errors: wireOf(`/v1${path.slice(path.lastIndexOf(MODELS))}`) };
+    }
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
     const near = slash ? undefined : elsewhere(path, exact.keys());
     const meant = near === undefined ? "" : ` There is ${near}.`;
@@ -105,6 +117,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     const found = find(path);
     if (found === null) return notFound(path);
     const endpoint = found.methods.get(method);
+    if (endpoint === undefined && isModelAndVerb(path)) return notFound(path);
     if (endpoint === undefined) {
       const allow = [...found.methods.keys(), "OPTIONS"].join(", ");
       const detail = { method: method.slice(0, 20), allow };

@@ -304,6 +304,8 @@ export class JobRun implements RunningJob {
       clearTimeout(hard);
       this.#stop.abort();
     }
+    // Calls that it has not waited for end now, and what they have cost us is a leg of the job.
+    await this.#calls.ended();
     if (this.#proven.isLost) throw new LeaseLost();
     this.#proven.note({ state: "ending", end: this.#payable(end) });
     await this.#proven.prove();

@@ -100,7 +100,7 @@ async function run(held: Held | null, plan: Plan, execution: Execution, deps: Ke
     dispatched =
       tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
   } finally {
-    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, legs: tries.legs });
+    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, tries });
   }
   return ended(plan, { id, held, tries, dispatched, settled });
 }
@@ -118,7 +118,7 @@ function newTries(plan: Plan, { deadlineMs }: Execution, { clock, health }: Kern
     failures: [],
     failed: null,
     skippedEvents: 0,
-    upstreamNano: plan.upstreamNano,
+    taken: [],
   };
 }
 
@@ -171,14 +171,14 @@ function ended(
     settled: Settled;
   },
 ): Ended {
-  const { outcome } = dispatched;
   const captured = settled.kind === "captured" ? settled : null;
   const reading = "reading" in dispatched ? dispatched.reading : null;
-  const isLeft = outcome === "left_before_content" || outcome === "left_after_content";
-  const answered = outcome === "success" && captured !== null;
+  const isLeft = dispatched.outcome === "left_before_content" || dispatched.outcome === "left_after_content";
+  const answered = dispatched.outcome === "success" && captured !== null && captured.told === null;
   return {
     id,
-    outcome,
+    // What a vendor has served and the caller is not given has not succeeded.
+    outcome: dispatched.outcome === "success" && !answered ? "failed" : dispatched.outcome,
     error: isLeft || answered ? null : errorOf(plan, tries, dispatched, settled),
     final: answered ? (captured.final ?? dispatched.final) : null,
     served: "served" in dispatched ? dispatched.served : null,
@@ -195,5 +195,6 @@ function ended(
 
 function errorOf(plan: Plan, { legs }: Tries, dispatched: Dispatched, settled: Settled): GatewayError {
   if (settled.kind === "unpaid") return settled.error;
+  if (settled.kind === "captured" && settled.told !== null) return settled.told;
   return "failures" in dispatched ? failureError(plan, dispatched.failures, legs) : UNSETTLED;
 }

@@ -21,7 +21,10 @@ export interface OuterCall {
 
 /** Inner calls, and the legs that they leave. */
 export interface CountedCalls extends InnerCalls, InnerChat {
+  /** So far: of a call that runs, only that it was begun. */
   legs(): readonly Leg[];
+  /** All of them, once the calls that run now have ended. To be asked when the outer call's signal has stopped them. */
+  ended(): Promise<readonly Leg[]>;
   /** Calls whose legs are among these, spent elsewhere. */
   paidBy(spend: Spending): InnerCalls;
 }

@@ -2,15 +2,23 @@
 import { GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
 import type { Charge, Cost, Funds, Held, KeyFate, Payer, Plan } from "../plan.ts";
-import type { Candidate, FinalPart, Leg, Reading } from "../route.ts";
+import type { Candidate, FinalPart, Reading, Tries } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
 import type { Dispatched } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";
+import { type CountedTaken, noteCosts } from "./leg-costs.ts";
 import { isDeterministic, keepAnswer, keepRefusal, launchCharge } from "./replay.ts";
 
 /** What became of the money. */
 export type Settled =
-  | { readonly kind: "captured"; readonly cost: Cost; readonly charge: Charge; readonly final: FinalPart | null }
+  | {
+      readonly kind: "captured";
+      readonly cost: Cost;
+      readonly charge: Charge;
+      readonly final: FinalPart | null;
+      /** The answer was paid for, and the caller is told this in its place. */
+      readonly told: GatewayError | null;
+    }
   | { readonly kind: "released" }
   /** The funds would not pay for it after all: the answer is withheld. */
   | { readonly kind: "unpaid"; readonly error: GatewayError }
@@ -23,7 +31,7 @@ export interface SettleParts {
   readonly deps: KernelDeps;
   readonly funds: Funds;
   readonly payer: Payer;
-  readonly legs: Leg[];
+  readonly tries: Pick<Tries, "legs" | "taken">;
 }
 
 /** What is paid for: a whole answer, or what was delivered of one. */
@@ -63,7 +71,8 @@ export async function settle(
 ): Promise<Settled> {
   const served = servedOf(dispatched);
   try {
-    if (held === null) return served === null ? { kind: "released" } : await giveAway(plan, served, parts);
+    if (served !== null) plan.served?.(served.served);
+    if (held === null) return await giveAway(plan, served, parts);
     if (served === null) return await release(held, plan, dispatched, parts);
     return await capture(held, plan, served, parts);
   } catch (cause) {
@@ -72,12 +81,22 @@ export async function settle(
   }
 }
 
-function prepared(plan: Plan, { final, served, reading }: Served): FinalPart | null | Promise<FinalPart> {
+type Prepared = FinalPart | GatewayError | null;
+
+function prepared(plan: Plan, { final, served, reading }: Served): Prepared | Promise<Prepared> {
   return final === null || plan.prepare === null ? final : plan.prepare(final, served, reading);
 }
 
-async function giveAway(plan: Plan, served: Served, { funds }: SettleParts): Promise<Settled> {
-  const final = await prepared(plan, served);
+/** The answer and what is told in its place: one of them is null. */
+function toldIn(ready: Prepared): { readonly final: FinalPart | null; readonly told: GatewayError | null } {
+  return ready instanceof GatewayError ? { final: null, told: ready } : { final: ready, told: null };
+}
+
+/** Nothing was held, and nothing is charged. */
+async function giveAway(plan: Plan, served: Served | null, { id, deps, funds, tries }: SettleParts): Promise<Settled> {
+  await noteCosts(plan, tries, null, (error) => deps.onBroken(error, id));
+  if (served === null) return { kind: "released" };
+  const ready = toldIn(await prepared(plan, served));
   const charge = {
     transactionId: null,
     chargedNano: ZERO,
@@ -86,12 +105,14 @@ async function giveAway(plan: Plan, served: Served, { funds }: SettleParts): Pro
     absorbReason: null,
     balanceNano: await funds.balance(),
   };
-  return { kind: "captured", cost: FREE, charge, final };
+  return { kind: "captured", cost: FREE, charge, ...ready };
 }
 
 async function release(held: Held, plan: Plan, dispatched: Dispatched | null, parts: SettleParts): Promise<Settled> {
+  const { funds, tries, deps, id } = parts;
+  await noteCosts(plan, tries, null, (error) => deps.onBroken(error, id));
   const keyFate = await keyFateOf(held, plan, dispatched, parts);
-  await parts.funds.release(held, { reason: dispatched?.outcome ?? "broken", keyFate, legs: parts.legs });
+  await funds.release(held, { reason: dispatched?.outcome ?? "broken", keyFate, legs: tries.legs });
   await dismiss(held, plan, parts);
   return { kind: "released" };
 }
@@ -106,7 +127,7 @@ async function keyFateOf(
   held: Held,
   plan: Plan,
   dispatched: Dispatched | null,
-  { deps, payer, legs }: SettleParts,
+  { deps, payer, tries: { legs } }: SettleParts,
 ): Promise<KeyFate> {
   if (plan.idempotency === null) return "free";
   const failures = dispatched !== null && "failures" in dispatched ? dispatched.failures : [];
@@ -117,40 +138,51 @@ async function keyFateOf(
   return plan.effect === "write" && mayHaveRun && dispatched?.outcome !== "left_before_content" ? "unknown" : "free";
 }
 
-async function capture(held: Held, plan: Plan, served: Served, parts: SettleParts): Promise<Settled> {
-  const { deps, funds, payer, legs } = parts;
-  let cost: Cost;
-  let final: FinalPart | null;
+/** What the caller pays for, with the attempt that it was read from. Never rejects: `broken` says why it could not be counted. */
+async function countedOf(plan: Plan, { served, reading, ended }: Served, { tries }: SettleParts) {
+  const taken = tries.taken.findLast(({ candidate }) => candidate === served) ?? null;
   try {
-    const ready = prepared(plan, served);
-    final = ready instanceof Promise ? await ready : ready;
-    const counted = plan.cost(served.served, served.reading, served.ended);
-    cost = counted instanceof Promise ? await counted : counted;
-  } catch (cause) {
-    // What cannot be counted cannot be charged, and its hold must not keep the money until the lease ends.
-    const keyFate = plan.effect === "write" ? "unknown" : "free";
-    await funds.release(held, { reason: "its cost could not be counted", keyFate, legs });
-    await dismiss(held, plan, parts);
-    throw cause;
+    const counting = plan.cost(served, reading, ended);
+    return { taken, cost: counting instanceof Promise ? await counting : counting, broken: null };
+  } catch (broken) {
+    return { taken, cost: null, broken };
   }
-  noteCost(legs, served.served, cost);
-  if (plan.idempotency !== null && final?.kind === "body") {
-    await keepAnswer(held.id, { body: final.body, cost, attempts: legs }, payer, deps);
-  }
-  if (plan.hold.kind === "kept") return handOver(held, plan, { cost, final }, parts);
-  const { tags = [] } = plan;
-  const charge = await funds.capture(held, { cost, served: served.served, legs, tags });
-  return charge instanceof GatewayError ? { kind: "unpaid", error: charge } : { kind: "captured", cost, charge, final };
 }
 
 /**
- * The leg of the one that served costs what was counted, whatever was known of it while it ran. Losers of a race may be of the same
- * model and come after it; an answer that was left has no leg that ended well.
+ * Takes what an answer costs. What it cost us is noted before anything else can go wrong: whoever ends the hold is told of it, whether the
+ * answer is paid for or not.
  */
-function noteCost(legs: Leg[], served: Candidate, { upstreamNano }: Cost): void {
-  const isOwn = ({ provider, model }: Leg) => provider === served.provider && model === served.model;
-  const leg = legs.findLast((one) => one.failure === null && isOwn(one)) ?? legs.findLast(isOwn);
-  if (leg !== undefined) leg.upstreamNano = upstreamNano;
+async function capture(held: Held, plan: Plan, served: Served, parts: SettleParts): Promise<Settled> {
+  const { deps, funds, payer, tries, id } = parts;
+  const { legs } = tries;
+  const { taken, cost, broken } = await countedOf(plan, served, parts);
+  const counted: CountedTaken | null = taken === null ? null : { taken, cost };
+  const noting = noteCosts(plan, tries, counted, (error) => deps.onBroken(error, id));
+  if (noting !== null) await noting;
+  let ready: Prepared;
+  try {
+    if (cost === null) throw broken;
+    const preparing = prepared(plan, served);
+    ready = preparing instanceof Promise ? await preparing : preparing;
+  } catch (cause) {
+    // What cannot be counted, or kept, cannot be charged, and its hold must not keep the money until the lease ends.
+    const keyFate = plan.effect === "write" ? "unknown" : "free";
+    const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";
+    await funds.release(held, { reason, keyFate, legs });
+    await dismiss(held, plan, parts);
+    throw cause;
+  }
+  const { final, told } = toldIn(ready);
+  if (plan.idempotency !== null && final?.kind === "body") {
+    await keepAnswer(held.id, { body: final.body, cost, attempts: legs }, payer, deps);
+  }
+  if (plan.idempotency !== null && told !== null) await keepRefusal(held.id, told, payer, deps);
+  if (plan.hold.kind === "kept") return handOver(held, plan, { cost, final }, parts);
+  const { tags = [] } = plan;
+  const charge = await funds.capture(held, { cost, served: served.served, legs, tags });
+  if (charge instanceof GatewayError) return { kind: "unpaid", error: charge };
+  return { kind: "captured", cost, charge, final, told };
 }
 
 /** The hold of what outlives its request goes to whoever goes on with it; where nobody can take it, it is released. */
@@ -160,7 +192,8 @@ async function handOver(
   { cost, final }: { readonly cost: Cost; readonly final: FinalPart | null },
   parts: SettleParts,
 ): Promise<Settled> {
-  const { deps, funds, payer, legs } = parts;
+  const { deps, funds, payer, tries } = parts;
+  const { legs } = tries;
   if (plan.hold.kind !== "kept") throw new Error("only a kept hold is handed over");
   try {
     await deps.keeper.takeOver(held, plan.hold, payer);
@@ -170,7 +203,7 @@ async function handOver(
     throw cause;
   }
   const balance = await funds.balance().catch(() => null);
-  return { kind: "captured", cost, charge: launchCharge(held.id, balance), final };
+  return { kind: "captured", cost, charge: launchCharge(held.id, balance), final, told: null };
 }
 
 /** What a caller is told whose call was served, but not settled. */

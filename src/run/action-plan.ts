@@ -238,11 +238,6 @@ export async function actionPlan(
       const priceVersion = `${action.id}@${cents}c`;
       return actionCost({ price, priceVersion, quoteNano, served: vendor, reading });
     },
-    upstreamNano(candidate, attempt) {
-      const offered = offeredBy(candidate);
-      if (offered === null || !attempt.accepted()) return ZERO;
-      return nanoFromCents(upstreamCentsOf(offered.offer.spec, offered.params, row));
-    },
   };
   return { plan, owns: (candidate) => candidates.includes(candidate) };
 }

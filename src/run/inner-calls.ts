@@ -33,6 +33,18 @@ interface Left {
   readonly legs: Leg[];
   /** What the attempts of those calls cost us that did not serve. */
   readonly failed: Leg[];
+  /** Those that have not ended: what they cost us is known when they have. */
+  readonly running: Set<Promise<unknown>>;
+}
+
+interface InnerCall {
+  readonly id: string;
+  readonly msMax: number | undefined;
+}
+
+interface InnerEnd {
+  readonly ended: Ended;
+  readonly ms: number;
 }
 
 /** Nobody lists what a function of ours may call: that is the outer action's matter. */
@@ -44,7 +56,7 @@ class Calls implements CountedCalls {
   readonly #audience: Audience;
   readonly #left: Left;
 
-  constructor(outer: OuterCall, deps: RunDeps, left: Left = { legs: [...outer.legs], failed: [] }) {
+  constructor(outer: OuterCall, deps: RunDeps, left: Left = { legs: [...outer.legs], failed: [], running: new Set() }) {
     this.#outer = outer;
     this.#deps = deps;
     const { payer } = outer;
@@ -91,6 +103,11 @@ class Calls implements CountedCalls {
     return [...this.#left.legs, ...this.#left.failed];
   }
 
+  async ended(): Promise<readonly Leg[]> {
+    await Promise.allSettled(this.#left.running);
+    return this.legs();
+  }
+
   paidBy(spend: Spending): InnerCalls {
     return new Calls({ ...this.#outer, spend }, this.#deps, this.#left);
   }
@@ -104,11 +121,17 @@ class Calls implements CountedCalls {
   }
 
   /** Runs a plan within the outer call, and notes its legs. */
-  async #execute(
-    plan: Plan,
-    at: number,
-    { id, msMax }: { readonly id: string; readonly msMax: number | undefined },
-  ): Promise<{ readonly ended: Ended; readonly ms: number }> {
+  async #execute(plan: Plan, at: number, how: InnerCall): Promise<InnerEnd> {
+    const running = this.#runs(plan, at, how);
+    this.#left.running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#left.running.delete(running);
+    }
+  }
+
+  async #runs(plan: Plan, at: number, { id, msMax }: InnerCall): Promise<InnerEnd> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
     const { payer, signal, spend, id: parent } = this.#outer;
@@ -205,7 +228,6 @@ function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route
     wholeMsMax: all.reduce((sum, { wholeMsMax }) => sum + wholeMsMax, 0),
     attemptsMax: all.reduce((sum, { attemptsMax }) => sum + attemptsMax, 0),
     cost: (served, reading, ended) => ownerOf(served).cost(served, reading, ended),
-    upstreamNano: (candidate, attempt) => ownerOf(candidate).upstreamNano(candidate, attempt),
     async prepare(final, served, reading) {
       const { prepare } = ownerOf(served);
       return prepare === null ? final : prepare(final, served, reading);

@@ -112,7 +112,7 @@ class LocalAttempt implements Attempt {
   }
 
   innerLegs() {
-    return this.#calls.legs();
+    return this.#calls.ended();
   }
 
   /** Passes an answer in parts on as fast as the caller takes it; a short one, or one that is wanted whole, is kept to its end. */

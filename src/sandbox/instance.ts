@@ -51,17 +51,43 @@ function stringOf(schema: Schema, random: Random): string {
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
 
+/** Farther apart, bounds are those of the machine's numbers, and nobody means the numbers between them. */
+const RANGE_MAX = 1e6;
+const RANGE_USUAL = 100;
+
+/** The numbers between which one must lie, both included. What is excluded is a step away from them. */
+function rangeOf(schema: Schema, step: number): { readonly from: number; readonly to: number } {
+  const { exclusiveMinimum, exclusiveMaximum } = schema;
+  // Older schemas say by `true` that the bound itself is out.
+  const lows = [
+    (numberAt(schema, "minimum") ?? Number.NEGATIVE_INFINITY) + (exclusiveMinimum === true ? step : 0),
+    (numberAt(schema, "exclusiveMinimum") ?? Number.NEGATIVE_INFINITY) + step,
+  ];
+  const highs = [
+    (numberAt(schema, "maximum") ?? Number.POSITIVE_INFINITY) - (exclusiveMaximum === true ? step : 0),
+    (numberAt(schema, "exclusiveMaximum") ?? Number.POSITIVE_INFINITY) - step,
+  ];
+  const [low, high] = [Math.max(...lows), Math.min(...highs)];
+  if (high - low <= RANGE_MAX) return { from: low, to: high };
+  const from = Math.min(Math.max(low, 0), high);
+  return { from, to: Math.min(high, from + RANGE_USUAL) };
+}
+
+/** The finest step of numbers that are no integers: halved until some fit between the bounds. */
+function stepWithin(schema: Schema): number {
+  let step = 0.01;
+  for (let at = rangeOf(schema, step); at.to < at.from && step > 1e-12; at = rangeOf(schema, step)) step /= 10;
+  return step;
+}
+
 function numberOf(schema: Schema, random: Random, whole: boolean): number {
-  const above = numberAt(schema, "exclusiveMinimum");
-  const below = numberAt(schema, "exclusiveMaximum");
-  const least = numberAt(schema, "minimum") ?? (above === null ? null : above + (whole ? 1 : 0.01));
-  const most = numberAt(schema, "maximum") ?? (below === null ? null : below - (whole ? 1 : 0.01));
-  const from = least ?? Math.min(0, most ?? 0);
-  const to = most ?? from + 100;
-  const step = numberAt(schema, "multipleOf");
-  if (step !== null) return Math.ceil(from / step) * step;
+  const multiple = numberAt(schema, "multipleOf");
+  const step = whole ? 1 : stepWithin(schema);
+  const { from, to } = rangeOf(schema, step);
+  if (multiple !== null) return Math.ceil(from / multiple) * multiple;
   const value = from + random() * Math.max(0, to - from);
-  return whole ? Math.min(Math.floor(to), Math.ceil(value)) : Number(value.toFixed(2));
+  if (whole) return Math.max(Math.ceil(from), Math.min(Math.floor(to), Math.ceil(value)));
+  return Math.min(to, Math.max(from, Number(value.toFixed(2))));
 }
 
 function objectOf(schema: Schema, root: Schema, random: Random, depth: number): Record<string, unknown> {

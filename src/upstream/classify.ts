@@ -5,8 +5,16 @@ import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =
   /context_length|context length|maximum context|too many tokens|prompt is too long|input is too long|context window|exceeds the maximum number of tokens/;
-const POLICY =
-  /content_policy|content_filter|content management policy|moderation|safety(?!_?settings)|prohibited_content|blocked/;
+/** A verdict on content, as vendors' machines have it, and as their sentences do. */
+const POLICY_CODE = /content_policy|content_filter|prohibited_content/;
+const POLICY = /content management policy|moderation|safety|blocked/;
+/** A field is refused, not what it holds: another vendor may know it. */
+const FIELD =
+  /\b(property|properties|parameters?|arguments?|fields?|keys?|inputs|schema|json payload)\b|extra_forbidden/;
+const REFUSED =
+  /\b(unknown|unrecognized|unsupported|unexpected|invalid|extra|extraneous|additional)\b|not (supported|permitted|allowed|a valid|a known|known)|extra_forbidden/;
+/** What the caller has named, as a vendor repeats it in quotes. */
+const QUOTED = /"[^"]*"|'[^']*'|`[^`]*`/g;
 const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
 const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end with a user|last message/;
 const MODEL_MISSING = /model_not_found|model not found|no such model|does not exist|unknown model|deprecated/;
@@ -35,6 +43,25 @@ const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegE
   ],
   ["provider_rate_limited", /rate_limit|resource_exhausted/, /^(too many requests|rate limit)/],
 ];
+
+/** The words of a sentence, without paths and other names that have marks in them. */
+function withoutNames(said: string): string {
+  const words = said.split(/[^\w.[\]]+/);
+  return words.filter((word) => !/[._[]\w/.test(word)).join(" ");
+}
+
+/**
+ * Whether a vendor judges the content. A refused field may be called `safety_identifier` and a tool `moderation`, so of its sentence
+ * only its own words are believed, and nothing where it is about a field.
+ */
+function judgesContent({ words, message }: VendorError): boolean {
+  const codes = words.join(" ").toLowerCase();
+  const said = message.toLowerCase();
+  if (POLICY_CODE.test(codes) || POLICY.test(codes)) return true;
+  if (FIELD.test(said) && REFUSED.test(said)) return false;
+  const own = said.replace(QUOTED, " ");
+  return POLICY_CODE.test(own) || POLICY.test(withoutNames(own));
+}
 
 /** What a vendor's refusal of a request says about us; null where it is the caller's. */
 function oursOf(error: VendorError): FailureKind | null {
@@ -66,7 +93,7 @@ function kindOf(status: number, error: VendorError): FailureKind {
     const ours = oursOf(error);
     if (ours !== null) return ours;
     if (CONTEXT.test(words)) return "caller_context_length";
-    if (POLICY.test(words)) return "policy_content";
+    if (judgesContent(error)) return "policy_content";
     return UNSUPPORTED.test(words) ? "caller_unsupported" : "caller_invalid";
   }
   if (status === 0 || status === 200) {
@@ -74,12 +101,12 @@ function kindOf(status: number, error: VendorError): FailureKind {
     if (BILLING.test(words)) return "provider_billing";
     if (/authentication|invalid_api_key|permission/.test(words)) return "provider_auth_failed";
     if (MODEL_MISSING.test(words)) return "provider_model_missing";
-    if (POLICY.test(words)) return "policy_content";
+    if (judgesContent(error)) return "policy_content";
     if (/rate_limit|resource_exhausted|too many requests/.test(words)) return "provider_rate_limited";
     if (OVERLOADED.test(words)) return "provider_overloaded";
     return /invalid_request|bad_request|invalid_argument/.test(words) ? "caller_invalid" : "provider_server_error";
   }
-  if (status === 403 && POLICY.test(words)) return "policy_content";
+  if (status === 403 && judgesContent(error)) return "policy_content";
   if (status === 404 && NAMED_BY_CALLER.test(words)) return "caller_unsupported";
   return byStatus(status);
 }

@@ -14,7 +14,6 @@ import { type ActionCandidate, type ActionOrder, actionCandidate } from "./actio
 import { authorized } from "./authorize.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
-import { unsentFields } from "./dialects/chat-completions-fit.ts";
 import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings } from "./dialects/embeddings.ts";
@@ -35,6 +34,7 @@ import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
+import { unsentOf, wireFor } from "./wire-for.ts";
 import { readableFailure } from "./without-key.ts";
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
@@ -101,7 +101,7 @@ export interface Upstream {
 interface CandidateOf<AnOffer> extends Candidate {
   readonly offer: AnOffer;
   readonly contextTokens: number;
-  /** The top-level fields of a caller's body in OpenAI's chat wire that its vendor is not sent. */
+  /** The top-level fields of a caller's body that its vendor is not sent. */
   unsent(): readonly string[];
 }
 
@@ -201,11 +201,13 @@ export function createUpstream(
       wire,
       readOnMsMax,
       asked = null,
+      unsent = () => [],
     }: {
       readonly lane: Lane;
       readonly wire: ChatWire;
       readonly readOnMsMax: number;
       readonly asked?: CallerRequest | null;
+      readonly unsent?: () => readonly string[];
     },
   ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
@@ -213,7 +215,7 @@ export function createUpstream(
     return {
       offer,
       contextTokens: order.contextTokens,
-      unsent: () => (asked === null || asked.wire !== chatCompletions.wire ? [] : unsentFields(asked.body, wire)),
+      unsent,
       provider: offer.adapter.id,
       model: order.servedSlug,
       healthKey: offer.healthKey,
@@ -276,19 +278,21 @@ export function createUpstream(
     chatCandidate(offer, order) {
       const { mayBeEmpty, usesTools } = order.asked;
       const { seal, answers } = order;
+      // A vendor that speaks the caller's own wire is spoken to in it.
+      const { toolsDialect } = offer.wire;
+      const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
+      const wire = wireFor(order.asked, offer.wire, dialect);
       const context: ChatContext = {
-        ...contextOf(offer, order, { spec: offer.chat, wire: offer.wire, mayBeEmpty }),
+        ...contextOf(offer, order, { spec: offer.chat, wire, mayBeEmpty }),
         seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
         passed: answers.passed,
         unpriced: (counter) => onUnpriced({ adapter: offer.adapter, counter }),
       };
-      // A vendor that speaks the caller's own wire is spoken to in it.
-      const other = usesTools || offer.wire.toolsDialect === order.asked.wire ? offer.wire.toolsDialect : undefined;
-      const dialect = other ?? offer.chat.dialect;
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
-      const readOnMsMax = offer.wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
-      return candidateOf(offer, order, { lane, wire: offer.wire, readOnMsMax, asked: order.asked });
+      const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
+      const unsent = () => unsentOf(order.asked, wire, dialect);
+      return candidateOf(offer, order, { lane, wire, readOnMsMax, asked: order.asked, unsent });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });

@@ -43,6 +43,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   body_too_large: INVALID,
   storage_quota_exceeded: INVALID,
   unsupported_media: INVALID,
+  no_summary: "upstream_error",
   idempotency_mismatch: INVALID,
   rate_limited: "rate_limit_error",
   bodies_in_flight: "rate_limit_error",

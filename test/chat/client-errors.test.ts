@@ -367,6 +367,25 @@ describe.concurrent("keep-alives", () => {
   });
 });
 
+it("a prompt that is too long is told in the words by which other clients know to take a longer model", async () => {
+  const error = await account.client.chat.completions
+    .create(params({ model: "sandbox/400-context" }))
+    .catch((thrown: unknown) => thrown);
+  expect(String(error).toLowerCase()).toContain("this model's maximum context length is");
+});
+
+it.each([
+  "/v1beta/models/core/best:generateContent",
+  "/v1/models/core/best:streamGenerateContent",
+  "/api/llm/v1/models/x:countTokens",
+])("%s is told that this wire is not served, and which are", async (path) => {
+  const response = await fetch(gateway.url + path, { method: "POST", body: "{}" });
+  const { error } = (await response.json()) as { error: Record<string, unknown> };
+  expect([response.status, error.code]).toEqual([404, "not_found"]);
+  expect(error.message).toContain("this wire is not served");
+  expect(error.hint).toContain("/v1/chat/completions");
+});
+
 describe("an Idempotency-Key", () => {
   it("gives the same answer again without a charge, and no other answer", async () => {
     const options = { headers: { "idempotency-key": `"k-${crypto.randomUUID()}"` } };

@@ -122,6 +122,7 @@ it("each of the vendors refuses what another's clients send", () => {
     model: "m",
     messages: [{ role: "developer", content: "x" }, said, { role: "tool", tool_call_id: call.id, content: "x" }],
     reasoning: { effort: "low" },
+    presence_penalty: 0.5,
     cache_control: { type: "ephemeral" },
   };
   const address = new URL("http://x/chat/completions");

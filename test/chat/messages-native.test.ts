@@ -344,6 +344,15 @@ describe("what is not sold", () => {
     expect(vendor.asked).toHaveLength(0);
   });
 
+  it("threads, in words by which clients go on without them", async () => {
+    const seen = await ask(
+      { ...HELLO, thread: { type: "create" } },
+      { "anthropic-beta": "message-threads-2026-08-12" },
+    );
+    expect(seen.status).toBe(400);
+    expect(seen.message).toMatchObject({ error: { details: { error_code: "thread_unsupported_request" } } });
+  });
+
   it("a body in which a field is there twice: each reader might believe another", async () => {
     const twice = JSON.stringify(HELLO).replace('"content":"Hi"', '"content":"Hi","content":"Ho"');
     const seen = await ask(twice);

@@ -104,6 +104,37 @@ describe("models", () => {
     expect((await read("/api/llm/v1/models/claude-haiku-4-5", version)).json).toEqual(one);
     expect((await read("/api/llm/v1/models")).json).toMatchObject({ object: "list" });
   });
+
+  it("come in pages, forwards and back, where a client asks for pages", async () => {
+    const idsOf = ({ data }: { data: Record<string, unknown>[] }) => data.map(({ id }) => id);
+    const all = idsOf((await read("/v1/models", version)).json);
+    const pages: unknown[] = [];
+    let query = "";
+    for (let more = true; more; ) {
+      const { json } = await read(`/v1/models?limit=7${query}`, version);
+      expect(json.data.length).toBeLessThanOrEqual(7);
+      pages.push(...idsOf(json));
+      more = json.has_more === true;
+      query = `&after_id=${encodeURIComponent(String(json.last_id))}`;
+    }
+    expect(pages).toEqual(all);
+    const { json: back } = await read(`/v1/models?limit=2&before_id=${encodeURIComponent(String(all[3]))}`, version);
+    expect([idsOf(back), back.has_more]).toEqual([all.slice(1, 3), true]);
+    const { json: first } = await read(`/v1/models?limit=3&before_id=${encodeURIComponent(String(all[3]))}`, version);
+    expect([idsOf(first), first.has_more]).toEqual([all.slice(0, 3), false]);
+  });
+
+  it.each([
+    "limit=0",
+    "limit=x",
+    "limit=1001",
+    "after_id=none",
+    "before_id=none",
+    "after_id=core/best&before_id=core/best",
+  ])("%s is refused by name", async (query) => {
+    const { status, json } = await read(`/v1/models?${query}`, version);
+    expect([status, json.error]).toMatchObject([400, { param: expect.stringMatching(/^(limit|after_id|before_id)$/) }]);
+  });
 });
 
 describe("names", () => {

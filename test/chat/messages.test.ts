@@ -64,6 +64,8 @@ describe.each(MODELS)("%s", (model) => {
       const seen = await ask({ model, stream, messages: said("[[say: one two three]]") });
       expect(seen.status).toBe(200);
       expect(seen.text).toBe("one two three");
+      // Nothing stands beside it: some clients refuse even a null that the wire's own vendor never sends.
+      expect(seen.message.content).toEqual([{ type: "text", text: "one two three" }]);
       expect(seen.message).toMatchObject({ type: "message", role: "assistant", model, stop_reason: "end_turn" });
       expect(String(seen.message.id)).toMatch(/^msg_/);
       expect(seen.message.usage).toMatchObject({ output_tokens: 3, cache_read_input_tokens: 0 });

@@ -1,5 +1,7 @@
 // Answers that are kept because their callers said so: what goes on from them, who may see them, and what is never kept.
 import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { summarizing } from "../../src/chat/compaction.ts";
@@ -129,6 +131,45 @@ it("a reference to an item of a kept answer is that item, without previous_respo
     expect([gone.status, gone.error?.param]).toEqual([400, "input.1.id"]);
     expect(String(gone.error?.message)).toContain("store: false");
   }
+});
+
+it("items of answers are kept where storing is not spoken of, for clients that take it for granted, and never where it is refused", async () => {
+  for (const model of ["sandbox/ok", "sandbox-responses/ok", "sandbox-messages/ok"]) {
+    for (const stream of [false, true]) {
+      const hello = { role: "user", content: `[[say: what was said]] Hello ${randomUUID()}` };
+      const first = await callResponses(asking, { model, input: [hello], stream });
+      expect(first.response.store).toBe(false);
+      const said = outputOf(first).find(({ type }) => type === "message") as Json;
+      const more = { role: "user", content: "More" };
+      const input = [hello, { type: "item_reference", id: said.id }, more];
+      const named = await callResponses(asking, { model, input });
+      const { id: _id, ...words } = said;
+      const whole = await callResponses(asking, { model, input: [hello, words, more] });
+      expect([named.error, named.headers.get("x-tollgate-dropped")]).toEqual([null, null]);
+      expect((named.response.usage as Json).input_tokens).toBe((whole.response.usage as Json).input_tokens);
+      const other = await gateway.account();
+      const stolen = await callResponses({ url: gateway.url, key: other.key }, { model, input });
+      expect([stolen.status, stolen.error?.param]).toEqual([400, "input.1.id"]);
+    }
+    const refused = await callResponses(asking, { model, input: "[[say: a secret]]", store: false });
+    const reference = { type: "item_reference", id: (outputOf(refused).at(-1) as Json).id };
+    const unkept = await callResponses(asking, { model, input: [reference, { role: "user", content: "More" }] });
+    expect([unkept.status, unkept.error?.param]).toEqual([400, "input.0.id"]);
+  }
+});
+
+it("what is kept of an item unasked cannot be read in the store", async () => {
+  const words = `secret-${randomUUID()}`;
+  const first = await callResponses(asking, { model: "sandbox/ok", input: `[[say: ${words}]]` });
+  const reference = { type: "item_reference", id: (outputOf(first).at(-1) as Json).id };
+  const more = await callResponses(asking, {
+    model: "sandbox/ok",
+    input: [reference, { role: "user", content: "More" }],
+  });
+  expect(more.error).toBeNull();
+  const files = readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  const holding = files.filter(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(words));
+  expect(holding.map(({ name }) => name)).toEqual([]);
 });
 
 it("a conversation is made short by its model, charged as a call, and goes on sealed", async () => {

@@ -1,7 +1,12 @@
 // Anthropic's SDK in its usual ways, over every dialect: messages, streams, tools, counts, models; and the AI SDK in the same wire.
+// Two majors of each: the older one reads more strictly, or asks in other ways.
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createAnthropic as createAnthropic3 } from "@ai-sdk/anthropic-3";
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
+import Anthropic0 from "@anthropic-ai/sdk-0";
 import { generateText, stepCountIs, streamText, tool } from "ai";
+import * as ai6 from "ai-6";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -23,6 +28,8 @@ afterAll(async () => {
   await gateway.stop();
   expect(findings).toEqual([]);
 });
+
+const CITY = z.object({ city: z.string() });
 
 const WEATHER: Anthropic.Tool = {
   name: "weather",
@@ -89,12 +96,43 @@ describe.each(MODELS)("%s", (model) => {
     expect(input_tokens).toBeGreaterThan(1);
   });
 
+  it("answers the SDK's major before, whole and streamed", async () => {
+    const before = new Anthropic0({ apiKey: account.key, baseURL: `${gateway.url}/api/llm`, maxRetries: 0 });
+    const asked = { model, max_tokens: 200, messages: [{ role: "user" as const, content: "[[say: one two]]" }] };
+    const whole = await before.messages.create(asked);
+    expect(whole.content).toMatchObject([{ type: "text", text: "one two" }]);
+    const streamed = await before.messages.stream(asked).finalMessage();
+    expect(streamed.content).toMatchObject([{ type: "text", text: "one two" }]);
+  });
+
+  it("goes on without a thread where the SDK's runner of tools asks for one", async () => {
+    const weather = betaTool({
+      name: "weather",
+      description: "The weather of a city",
+      inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+      run: () => "sunny",
+    });
+    const before = gateway.records().length;
+    const message = await client.beta.messages.toolRunner({
+      model,
+      max_tokens: 1_000,
+      tools: [weather],
+      messages: [{ role: "user", content: '[[call: weather {"city": "Rome"}]]' }],
+    });
+    expect(message.stop_reason).toBe("end_turn");
+    const statuses = gateway
+      .records()
+      .slice(before)
+      .map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(2);
+    expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(1);
+  });
+
   it("answers the AI SDK, with a tool between", async () => {
     const anthropic = createAnthropic({ apiKey: account.key, baseURL: `${gateway.url}/api/llm/v1` });
     const { text } = await generateText({ model: anthropic(model), prompt: "[[say: hello]]" });
     expect(text).toBe("hello");
-    const city = z.object({ city: z.string() });
-    const weather = tool({ description: "Weather", inputSchema: city, execute: async () => "sunny" });
+    const weather = tool({ description: "Weather", inputSchema: CITY, execute: async () => "sunny" });
     const run = streamText({
       model: anthropic(model),
       prompt: '[[call: weather {"city": "Rome"}]]',
@@ -105,12 +143,28 @@ describe.each(MODELS)("%s", (model) => {
     expect(await run.finishReason).toBe("stop");
     expect((await run.steps).length).toBe(2);
   });
+
+  it("answers the AI SDK's major before, with a tool between", async () => {
+    const anthropic = createAnthropic3({ apiKey: account.key, baseURL: `${gateway.url}/api/llm/v1` });
+    const { text } = await ai6.generateText({ model: anthropic(model), prompt: "[[say: hello]]" });
+    expect(text).toBe("hello");
+    const weather = ai6.tool({ description: "Weather", inputSchema: CITY, execute: async () => "sunny" });
+    const asked = { model: anthropic(model), prompt: '[[call: weather {"city": "Rome"}]]', tools: { weather } };
+    const whole = await ai6.generateText({ ...asked, stopWhen: ai6.stepCountIs(3) });
+    expect([whole.finishReason, whole.steps.length]).toEqual(["stop", 2]);
+    const run = ai6.streamText({ ...asked, stopWhen: ai6.stepCountIs(3) });
+    expect((await run.text).length).toBeGreaterThan(0);
+    expect(await run.finishReason).toBe("stop");
+  });
 });
 
 it("lists models, each of which it can read", async () => {
   const ids: string[] = [];
   for await (const model of client.models.list()) ids.push(model.id);
   expect(ids).toContain("core/best");
+  const paged: string[] = [];
+  for await (const model of client.models.list({ limit: 5 })) paged.push(model.id);
+  expect(paged).toEqual(ids);
   const one = await client.models.retrieve("core/best");
   expect(one).toMatchObject({ type: "model", id: "core/best" });
 });

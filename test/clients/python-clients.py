@@ -13,6 +13,12 @@ def tell(what, **facts):
     print(json.dumps({"what": what, **facts}), flush=True)
 
 
+@anthropic.beta_tool
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return "sunny"
+
+
 def main():
     chat = openai.OpenAI(api_key=key, base_url=f"{origin}/api/llm/v1", max_retries=0)
     asked = [{"role": "user", "content": "[[say: one two three]]"}]
@@ -33,6 +39,10 @@ def main():
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
     tell("messages stream", text=text, tokens=final.usage.output_tokens)
+    runner = messages.beta.messages.tool_runner(
+        model=model, max_tokens=1000, tools=[weather], messages=[{"role": "user", "content": '[[call: weather {"city": "Rome"}]]'}]
+    )
+    tell("tool runner", stop=runner.until_done().stop_reason)
     counted = messages.messages.count_tokens(model=model, messages=asked)
     tell("count_tokens", some=counted.input_tokens > 0)
     try:

@@ -1,4 +1,5 @@
-// OpenAI's and Anthropic's Python clients over every dialect. Skipped by name where there is no Python, or its packages cannot be had.
+// OpenAI's and Anthropic's Python clients over every dialect, two majors of each, and libraries upon them. Skipped by name where there is
+// no Python, or its packages cannot be had.
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,19 +10,32 @@ import { startTestGateway, type TestAccount, type TestGateway } from "../support
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
 const run = promisify(execFile);
-const site = mkdtempSync(join(tmpdir(), "tollgate-python-"));
+const folder = mkdtempSync(join(tmpdir(), "tollgate-python-"));
 
-/** Installs the clients into a folder of the test's own. */
-function install(): boolean {
+/** Installs packages into a folder of the test's own; null: they cannot be had. */
+function installed(requirements: string): string | null {
+  const site = join(folder, requirements);
   const options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", site];
-  const { status } = spawnSync("python3", [...options, "-r", join(import.meta.dirname, "requirements.txt")], {
+  const { status } = spawnSync("python3", [...options, "-r", join(import.meta.dirname, requirements)], {
     stdio: "ignore",
     timeout: 150_000,
   });
-  return status === 0;
+  return status === 0 ? site : null;
 }
 
-const isThere = install();
+const NEWEST = installed("requirements.txt");
+const BEFORE = installed("requirements-before.txt");
+const AGENTS = installed("requirements-agents.txt");
+
+/** What a script has told of a model, line by line. */
+async function told(script: string, site: string | null, model: string): Promise<Record<string, unknown>[]> {
+  const env = { ...process.env, PYTHONPATH: site ?? "", PYTHONDONTWRITEBYTECODE: "1" };
+  const args = [join(import.meta.dirname, script), gateway.url, account.key, model];
+  const { stdout } = await run("python3", args, { env });
+  const lines = stdout.trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
 let gateway: TestGateway;
 let account: TestAccount;
 
@@ -33,30 +47,44 @@ beforeAll(async () => {
 afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
-  rmSync(site, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
   expect(findings).toEqual([]);
 });
 
-describe.skipIf(!isThere)("the Python clients of OpenAI and Anthropic", () => {
+const text = "one two three";
+const CLIENTS = [
+  { what: "chat", text, tokens: 3 },
+  { what: "chat stream", text },
+  { what: "responses", text, status: "completed", tokens: 3 },
+  { what: "responses stream", text, first: "response.created", last: "response.completed" },
+  { what: "messages", text, stop: "end_turn", tokens: 3 },
+  { what: "messages stream", text, tokens: 3 },
+  { what: "tool runner", stop: "end_turn" },
+  { what: "count_tokens", some: true },
+  { what: "unknown model", code: "model_not_found", status: 404 },
+  { what: "unknown model in messages", status: 404, type: "not_found_error" },
+];
+
+describe.skipIf(NEWEST === null)("the Python clients of OpenAI and Anthropic", () => {
   it.each(MODELS)("work with a base URL and a key alone, over %s", async (model) => {
-    const env = { ...process.env, PYTHONPATH: site, PYTHONDONTWRITEBYTECODE: "1" };
-    const script = join(import.meta.dirname, "python-clients.py");
-    const { stdout } = await run("python3", [script, gateway.url, account.key, model], { env });
-    const told = stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const text = "one two three";
-    expect(told).toEqual([
-      { what: "chat", text, tokens: 3 },
-      { what: "chat stream", text },
-      { what: "responses", text, status: "completed", tokens: 3 },
-      { what: "responses stream", text, first: "response.created", last: "response.completed" },
-      { what: "messages", text, stop: "end_turn", tokens: 3 },
-      { what: "messages stream", text, tokens: 3 },
-      { what: "count_tokens", some: true },
-      { what: "unknown model", code: "model_not_found", status: 404 },
-      { what: "unknown model in messages", status: 404, type: "not_found_error" },
+    expect(await told("python-clients.py", NEWEST, model)).toEqual(CLIENTS);
+  });
+});
+
+describe.skipIf(BEFORE === null)("the Python clients' majors before", () => {
+  it.each(MODELS)("work as well, over %s", async (model) => {
+    expect(await told("python-clients.py", BEFORE, model)).toEqual(CLIENTS);
+  });
+});
+
+describe.skipIf(AGENTS === null)("Python's libraries upon them", () => {
+  it.each(MODELS)("call tools and go on, over %s", async (model) => {
+    const ran = { asked: ["Rome"], said: true, again: "fine" };
+    expect(await told("python-agents.py", AGENTS, model)).toEqual([
+      { what: "pydantic-ai chat", ...ran },
+      { what: "pydantic-ai responses", ...ran },
+      { what: "pydantic-ai messages", ...ran },
+      { what: "openai-agents", ...ran },
     ]);
   });
 });

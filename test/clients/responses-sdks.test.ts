@@ -1,8 +1,13 @@
 // The SDKs that speak the responses wire unless told otherwise: text, a tool and its result, and a stream, over a vendor of that wire and another.
+// Two majors of each where there are two that can be installed side by side.
 import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAI as createOpenAI3 } from "@ai-sdk/openai-3";
 import { ChatOpenAI } from "@langchain/openai";
 import { Agent, tool as agentTool, OpenAIProvider, Runner } from "@openai/agents";
-import { generateText, isStepCount, streamText, tool } from "ai";
+import * as agents19 from "@openai/agents-19";
+import { generateText, isStepCount, type ModelMessage, streamText, tool } from "ai";
+import * as ai6 from "ai-6";
+import OpenAI6 from "openai-6";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -32,6 +37,23 @@ function expectResponses(countMin: number, from: number): void {
     calls.map(() => [200, "/api/llm/v1/responses"]),
   );
   expect(calls.length).toBeGreaterThanOrEqual(countMin);
+}
+
+interface UserSaid {
+  readonly role: "user";
+  readonly content: string;
+}
+
+/** A conversation in which every turn brings back those before it, one with a call of a tool among them. */
+async function threeTurns<Message>(
+  talk: (messages: (Message | UserSaid)[]) => Promise<{ text: string; messages: readonly Message[] }>,
+): Promise<void> {
+  const said = (content: string): UserSaid => ({ role: "user", content });
+  const first = await talk([said("[[say: hello]]")]);
+  const second = await talk([said("Hi"), ...first.messages, said('[[call: weather {"city": "Rome"}]]')]);
+  const history = [said("Hi"), ...first.messages, said("And the weather?"), ...second.messages];
+  const third = await talk([...history, said("[[say: fine]]")]);
+  expect([first.text, third.text]).toEqual(["hello", "fine"]);
 }
 
 describe.each(["sandbox-responses/ok", "sandbox-messages/ok", "sandbox/ok"])("%s", (model) => {
@@ -83,14 +105,60 @@ describe.each(["sandbox-responses/ok", "sandbox-messages/ok", "sandbox/ok"])("%s
     for await (const piece of streamed.textStream) text += piece;
     expect(text).toMatch(/\w/);
     expect(asked).toHaveLength(2);
-    // A second turn brings back what the first one said: by reference, which nobody keeps, unless it is told that nothing is stored.
-    const openaiOptions = { providerOptions: { openai: { store: false } } };
-    const first = await generateText({ ...options, ...openaiOptions, prompt: "[[say: hello]]" });
-    const messages = [{ role: "user" as const, content: "[[say: hello]]" }, ...first.response.messages];
-    const more = [...messages, { role: "user" as const, content: "[[say: fine]]" }];
-    const again = await generateText({ ...options, ...openaiOptions, messages: more });
-    expect(again.text).toBe("fine");
+    expectResponses(4, from);
+  });
+
+  // Later turns bring back what earlier ones said: by reference, unless it is told that nothing is stored.
+  test.each([
+    ["by reference, as it does unless told otherwise", {}],
+    ["whole", { store: false }],
+  ])("the AI SDK goes on for turns that it sends %s, in both majors", async (_, openaiOptions) => {
+    const from = gateway.records().length;
+    const providerOptions = { openai: openaiOptions };
+    const now = createOpenAI({ apiKey: account.key, baseURL });
+    const before = createOpenAI3({ apiKey: account.key, baseURL });
+    const weather = tool({ description: "The weather of a city", inputSchema: CITY, execute: async () => "Sunny" });
+    const weather6 = ai6.tool({
+      description: "The weather of a city",
+      inputSchema: CITY,
+      execute: async () => "Sunny",
+    });
+    await threeTurns<ModelMessage>(async (messages) => {
+      const asked = { model: now(model), tools: { weather }, stopWhen: isStepCount(4), providerOptions, messages };
+      const run = streamText(asked);
+      return { text: await run.text, messages: (await run.response).messages };
+    });
+    await threeTurns<ai6.ModelMessage>(async (messages) => {
+      const asked = { model: before(model), tools: { weather: weather6 }, stopWhen: ai6.stepCountIs(4) };
+      const run = await ai6.generateText({ ...asked, providerOptions, messages });
+      return { text: run.text, messages: run.response.messages };
+    });
     expectResponses(6, from);
+  });
+
+  test("the Agents SDK of the version before runs an agent with a tool", async () => {
+    const from = gateway.records().length;
+    const modelProvider = new agents19.OpenAIProvider({ apiKey: account.key, baseURL });
+    const runner = new agents19.Runner({ modelProvider, tracingDisabled: true });
+    const weather = agents19.tool({
+      name: "weather",
+      description: "The weather of a city",
+      parameters: CITY,
+      execute: async () => "Sunny",
+    });
+    const agent = new agents19.Agent({ name: "Guide", instructions: "Be kind", model, tools: [weather] });
+    const { finalOutput } = await runner.run(agent, "How is the weather?");
+    expect(String(finalOutput)).toMatch(/\w/);
+    expectResponses(2, from);
+  });
+
+  test("OpenAI's SDK of the major before asks in both wires", async () => {
+    const client = new OpenAI6({ apiKey: account.key, baseURL, maxRetries: 0 });
+    const content = "[[say: one two]]";
+    const chat = await client.chat.completions.create({ model, messages: [{ role: "user", content }] });
+    expect(chat.choices[0]?.message.content).toBe("one two");
+    const stream = client.responses.stream({ model, input: content });
+    expect((await stream.finalResponse()).output_text).toBe("one two");
   });
 
   test("LangChain asks, streams and calls a tool", async () => {

@@ -53,7 +53,7 @@ export function callsOf(
     const call = callBy(spend);
     return { call, ladder: () => call(WANTED), race: () => call(WANTED), own: ownWork };
   };
-  return { ...paidBy(outer.spend), chat, legs: () => legs, paidBy };
+  return { ...paidBy(outer.spend), chat, legs: () => legs, ended: async () => legs, paidBy };
 }
 
 /** Work of a job's own, which leaves no leg here. */

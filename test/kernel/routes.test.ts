@@ -5,11 +5,9 @@ import type { FailureKind } from "../../src/failures.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { race } from "../../src/kernel/routes/race.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import { nano, ZERO } from "../../src/money.ts";
 import type { AnswerSink, AttemptFailure, Candidate, FinalPart, Route, RouteAttempt, Tries } from "../../src/route.ts";
 
 const FINAL: FinalPart = { kind: "body", body: { json: "1" } };
-const COST_OF_ACCEPTED = nano(7);
 
 /** Everything that has happened, in order. */
 let heard: string[] = [];
@@ -67,7 +65,7 @@ function run(route: Route, more: Partial<Tries> = {}): { tries: Tries; attempt: 
     failures: [],
     failed: null,
     skippedEvents: 0,
-    upstreamNano: (_, attempt) => (attempt.accepted() ? COST_OF_ACCEPTED : ZERO),
+    taken: [],
     ...more,
   };
   const sink: AnswerSink = {
@@ -81,18 +79,19 @@ function run(route: Route, more: Partial<Tries> = {}): { tries: Tries; attempt: 
   return { tries, attempt: route.open(sink, tries, true) };
 }
 
-const legs = ({ legs }: Tries) => legs.map(({ provider, failure, upstreamNano }) => [provider, failure, upstreamNano]);
+/** Each leg, and whether its vendor had taken the request. */
+const legs = ({ taken }: Tries) => taken.map(({ leg, accepted }) => [leg.provider, leg.failure, accepted]);
 
 describe("a ladder", () => {
-  it("goes on after a failure that another may mend, and keeps what each attempt may have cost", () => {
+  it("goes on after a failure that another may mend, and keeps which of the vendors had taken the request", () => {
     const [a, b] = [scripted("a"), scripted("b", { accepted: false })];
     const { tries, attempt } = run(ladder([a, b].map(retrying)));
     a.fail("provider_overloaded");
     b.done();
     expect(heard).toEqual(["a asked", "b asked", "done"]);
     expect(legs(tries)).toEqual([
-      ["a", "provider_overloaded", 7],
-      ["b", null, 0],
+      ["a", "provider_overloaded", true],
+      ["b", null, false],
     ]);
     expect(attempt.served().provider).toBe("b");
   });
@@ -154,7 +153,7 @@ describe("a ladder", () => {
     b.done();
     b.fail("provider_cut");
     expect(heard).toEqual(["a asked", "b asked", "b aborted"]);
-    expect(legs(tries).at(-1)).toEqual(["b", "gateway_stopped", 7]);
+    expect(legs(tries).at(-1)).toEqual(["b", "gateway_stopped", true]);
   });
 });
 
@@ -205,9 +204,9 @@ describe("a race", () => {
     ]);
     expect(attempt.served().provider).toBe("b");
     expect(legs(tries)).toEqual([
-      ["a", "gateway_lost_race", 7],
-      ["c", "gateway_lost_race", 0],
-      ["b", null, 0],
+      ["a", "gateway_lost_race", true],
+      ["c", "gateway_lost_race", false],
+      ["b", null, true],
     ]);
   });
 

@@ -15,10 +15,12 @@ import { type StrictVendors, startStrictVendors } from "../support/strict-vendor
 const MODELS = {
   openai: "openai/gpt-5.2",
   "openai-tools-elsewhere": "openai/gpt-5.4-mini",
+  "openai-thinking": "openai/gpt-5.5",
   anthropic: "anthropic/claude-haiku-4.5",
   "anthropic-newer": "anthropic/claude-opus-5",
   gemini: "google/gemini-3.6-flash",
   mistral: "mistralai/mistral-large-2512",
+  "mistral-thinking": "mistralai/mistral-small-2603",
   deepseek: "deepseek/deepseek-v4-flash",
   xai: "x-ai/grok-4.3",
   groq: "openai/gpt-oss-20b",
@@ -42,6 +44,8 @@ const ROWS = Object.keys(MODELS) as Row[];
 /** Rows that are a second model of a vendor. */
 const SECONDS: Readonly<Record<string, string>> = {
   "openai-tools-elsewhere": "openai",
+  "openai-thinking": "openai",
+  "mistral-thinking": "mistral",
   "anthropic-newer": "anthropic",
   "bedrock-open": "bedrock",
 };
@@ -184,6 +188,11 @@ const FEATURES: Readonly<Record<string, object>> = {
   "reasoning as OpenRouter has it": { reasoning: { effort: "high" } },
   "no reasoning": { reasoning_effort: "none" },
   "no reasoning as OpenRouter has it": { reasoning: { enabled: false } },
+  "a temperature without reasoning": { temperature: 0.3, reasoning_effort: "none" },
+  "reasoning as Claude's clients have it": { thinking: { type: "enabled", budget_tokens: 1_024 } },
+  "adaptive reasoning": { thinking: { type: "adaptive" } },
+  "no reasoning as Claude's clients have it": { thinking: { type: "disabled" } },
+  samplers: { top_k: 40, top_a: 0.1, min_p: 0.05, repetition_penalty: 1.1 },
   "reasoning with tools": { tools: [tool("weather")], reasoning_effort: "medium" },
   "cache control": {
     messages: [
@@ -221,7 +230,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
   [/^an open schema/, [...CLAUDES, "bedrock-open"], /nobody that it allows can serve this/],
   [
     /^several answers/,
-    [...CLAUDES, "bedrock", "bedrock-open", "cohere", "perplexity"],
+    [...CLAUDES, "bedrock", "bedrock-open", "cohere", "perplexity", "groq"],
     /(nobody that it allows can serve|cannot be asked for) this/,
   ],
   // It searches, and calls nothing else.
@@ -233,7 +242,18 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
   [
     /^a PDF/,
     [
-      ...["mistral", "deepseek", "xai", "groq", "cerebras", "together", "fireworks", "openrouter", "moonshot"],
+      ...[
+        "mistral",
+        "mistral-thinking",
+        "deepseek",
+        "xai",
+        "groq",
+        "cerebras",
+        "together",
+        "fireworks",
+        "openrouter",
+        "moonshot",
+      ],
       ...["bedrock-open", "cohere", "perplexity"],
     ] as Row[],
     /does not take content of kind/,
@@ -297,6 +317,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   vendors.refusals.length = 0;
+  vendors.taken.length = 0;
 });
 
 type Asked = { model: string; messages: ChatCompletionMessageParam[] };
@@ -344,5 +365,74 @@ describe.each(ROWS)("%s", (row) => {
       else expect(outcome).toMatch(reason);
     }
     expect(vendors.refusals).toEqual([]);
+  });
+});
+
+/** The same in the other wires, whose requests reach most vendors translated. */
+const ELSEWHERE: Readonly<Record<string, readonly [path: string, body: object]>> = {
+  "hints of the responses wire": [
+    "responses",
+    { prompt_cache_key: "k1", safety_identifier: "s1", user: "u1", text: { verbosity: "low" }, metadata: { a: "b" } },
+  ],
+  "sampling with reasoning in the responses wire": [
+    "responses",
+    { temperature: 0.3, top_p: 0.9, reasoning: { effort: "high" } },
+  ],
+  "sampling in the responses wire": ["responses", { temperature: 0.3, top_p: 0.9 }],
+  "no reasoning in the responses wire": ["responses", { reasoning: { effort: "none" } }],
+  "hints of the messages wire": [
+    "messages",
+    { top_k: 40, metadata: { user_id: "u1" }, cache_control: { type: "ephemeral" } },
+  ],
+  "sampling in the messages wire": ["messages", { temperature: 0.3 }],
+  "no reasoning in the messages wire": ["messages", { thinking: { type: "disabled" } }],
+};
+
+async function post(row: Row, path: string, more: object) {
+  const said = `Hi${AT_ONCE}`;
+  const asked =
+    path === "responses" ? { input: said } : { max_tokens: 2_000, messages: [{ role: "user", content: said }] };
+  const response = await fetch(`${gateway.url}/v1/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${client.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: MODELS[row], provider: { only: [vendorOf(row)] }, ...asked, ...more }),
+  });
+  return {
+    status: response.status,
+    text: await response.text(),
+    unsent: response.headers.get("x-tollgate-dropped") ?? "",
+  };
+}
+
+describe.each(ROWS)("%s in other wires", (row) => {
+  it.each(Object.entries(ELSEWHERE))("%s", async (_, [path, more]) => {
+    for (const stream of [false, true]) {
+      const { status, text } = await post(row, path, { ...more, stream });
+      expect([status, text]).toEqual([200, expect.any(String)]);
+    }
+    expect(vendors.refusals).toEqual([]);
+  });
+});
+
+/** The ways in which vendors are told not to think, or as little as they can. */
+const OFF = /"thinking":\{"type":"disabled"\}|"(reasoning_)?effort":"(none|low)"|"reasoning":\{"enabled":false\}/;
+/** Those that think, and take money for it, unless they are told not to, or that think in any case. */
+const THINKERS: readonly Row[] = [
+  ...(["openai", "openai-thinking", "openai-tools-elsewhere", "azure-openai", "anthropic-newer", "deepseek"] as const),
+  ...(["mistral-thinking", "xai", "groq", "together", "fireworks", "moonshot"] as const),
+];
+
+describe.each(THINKERS)("a wish not to think reaches %s, or is named as one that does not", (row) => {
+  it.each([
+    ["chat/completions", { reasoning_effort: "none" }],
+    ["chat/completions", { reasoning: { enabled: false } }],
+    ["chat/completions", { thinking: { type: "disabled" } }],
+    ["responses", { reasoning: { effort: "none" } }],
+    ["messages", { thinking: { type: "disabled" } }],
+  ])("%s %j", async (path, more) => {
+    const { status, unsent } = await post(row, path, more);
+    expect(status).toBe(200);
+    const [field = ""] = Object.keys(more);
+    expect(OFF.test(JSON.stringify(vendors.taken.at(-1))) || unsent.split(",").includes(field)).toBe(true);
   });
 });

@@ -169,7 +169,6 @@ export class Clients {
         const chargeNano = nano(upstreamCostNano ?? 0);
         return { chargeNano, upstreamNano: chargeNano, usage: null, estimated: false, priceVersion: "1" };
       },
-      upstreamNano: (_candidate, attempt) => nano(attempt.reading().upstreamCostNano ?? 0),
       prepare: null,
     };
     return {

@@ -91,7 +91,7 @@ export class JobVendor {
       const call = callBy(spend);
       return { call, ladder: call, race: call, own };
     };
-    return { ...paidBy(outer.spend), chat, legs: () => legs, paidBy };
+    return { ...paidBy(outer.spend), chat, legs: () => legs, ended: async () => legs, paidBy };
   }
 }
 
@@ -234,7 +234,6 @@ function endpointOf({ job, holdId }: LaunchTry): Endpoint {
     timedOutStatus: 504,
     whenCallerLeaves: "finish",
     cost: () => ({ chargeNano: ZERO, upstreamNano: ZERO, usage: null, estimated: false, priceVersion: "1" }),
-    upstreamNano: () => ZERO,
     prepare: null,
   };
   const frame: FramedPlan["frame"] = {

@@ -127,7 +127,7 @@ export class Upstream {
         pause() {},
         resume() {},
         // It speaks piece by piece, and what it has not said it does not charge.
-        accepted: () => false,
+        accepted: () => deliveredNano > 0,
         abort() {
           if (over) return;
           over = true;

@@ -27,6 +27,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/composites/consult.ts": ONE_MESSAGE,
   "src/composites/conversation.ts": OWN,
   "src/files/file-rows.ts": OWN,
+  "src/run/local-candidate.ts": OWN,
   "src/files/quota.ts": OWN,
   "src/gateway/share-routes.ts": OWN,
   "src/http/request-id.ts": OWN,

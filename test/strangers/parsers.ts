@@ -10,6 +10,7 @@ import { readPreferences } from "../../src/chat/preferences.ts";
 import { readText, sentText } from "../../src/chat/prompt-text.ts";
 import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
+import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
 import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
@@ -57,6 +58,10 @@ const USER = { role: "user", content: "Hi" };
 const SEAL = thoughtSeal(["secret"], "payer");
 const RESPONSES = { seal: SEAL, nowS: () => 1, earlier: null, named: null };
 const NOBODY = { grow: () => null, belongTo: () => null, close: () => {} };
+
+async function* blocksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield* pieces(bytes, 65_536);
+}
 
 /** The same bytes, `pieceBytes` at a time. */
 function pieces(bytes: Buffer, pieceBytes: number): Buffer[] {
@@ -497,6 +502,15 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const content = `${" #".repeat(size)}${"[](".repeat(size)}`;
       return () => yieldOf({ content, title: null, facts: null, status: 200 });
+    },
+  },
+  {
+    file: "src/chat/units/flac-seconds.ts",
+    what: "beginnings of frames, none of which goes on",
+    size: 200_000,
+    of: (size) => {
+      const bytes = Buffer.concat(many(size, () => Buffer.from([0xff, 0xf8, 0x77, 0x08])));
+      return () => flacSecondsMax(Buffer.from("fLaC"), blocksOf(bytes));
     },
   },
 ];

@@ -146,7 +146,6 @@ export function planOver(candidates: readonly Candidate[], changes: PlanChanges)
     inference: true,
     idempotency: null,
     route: ladder((others ?? candidates).map(retrying)),
-    upstreamNano: () => ZERO,
     wholeMsMax: 5_000,
     attemptsMax: 3,
     failedStatus: 502,

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { type Check, type Refusal, STRICT_CLOUDS } from "./strict-clouds.ts";
+import { claudeThinking, openaiResponses, openaiSampling } from "./strict-models.ts";
 
 const invalid = (message: string, status = 400): Refusal => {
   return { status, body: { error: { message, type: "invalid_request_error", param: null, code: null } } };
@@ -88,17 +89,26 @@ function strict(shape: z.ZodRawShape, say: (at: string, word: string) => Refusal
 
 const MISTRAL_ID = z.string().regex(/^[a-zA-Z0-9]{9}$/);
 
-const mistral = strict(
-  { ...USUAL, random_seed: z.number().optional(), messages: messages(["system", "user"], {}, MISTRAL_ID) },
-  (at, word) => {
-    const loc = ["body", ...at.split(".")];
-    if (word === "invalid_format" || at.endsWith("id")) {
-      return invalid("Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9.");
-    }
-    const detail = [{ type: "extra_forbidden", loc, msg: "Extra inputs are not permitted" }];
-    return { status: 422, body: { object: "error", message: { detail }, type: "invalid_request_error" } };
-  },
-);
+/** The one of its models here that can be told to think. */
+const MISTRAL_THINKS = /^mistral-small-2603$/;
+
+const mistralFields = (more: z.ZodRawShape) =>
+  strict(
+    { ...USUAL, ...more, random_seed: z.number().optional(), messages: messages(["system", "user"], {}, MISTRAL_ID) },
+    (at, word) => {
+      const loc = ["body", ...at.split(".")];
+      if (word === "invalid_format" || at.endsWith("id")) {
+        return invalid("Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9.");
+      }
+      const detail = [{ type: "extra_forbidden", loc, msg: "Extra inputs are not permitted" }];
+      return { status: 422, body: { object: "error", message: { detail }, type: "invalid_request_error" } };
+    },
+  );
+
+const mistralThinks = mistralFields({ reasoning_effort: z.enum(["none", "high"]).optional() });
+const mistralOthers = mistralFields({});
+const mistral: Check = (body, url) =>
+  (MISTRAL_THINKS.test(String(body.model)) ? mistralThinks : mistralOthers)(body, url);
 
 const deepseek: Check = (body) => {
   const said = body.messages as { role: string; tool_calls?: unknown; reasoning_content?: unknown }[];
@@ -110,15 +120,25 @@ const deepseek: Check = (body) => {
   if ((body.response_format as { type?: string } | undefined)?.type === "json_schema") {
     return invalid("This response_format type is unavailable now");
   }
+  const effort = body.reasoning_effort;
+  if (effort !== undefined && !["low", "high", "max"].includes(String(effort)))
+    return invalid(`Failed to deserialize the JSON body: reasoning_effort: unknown variant \`${effort}\``);
   if (said.some((one) => one.tool_calls !== undefined && typeof one.reasoning_content !== "string")) {
     return invalid("The `reasoning_content` in the thinking mode must be passed back to the API.");
   }
   return null;
 };
 
+/** What its own SDK has fields for; it takes one answer at a time. */
+const GROQS = { ...USUAL, n: z.literal(1).optional(), max_completion_tokens: z.number().optional() };
 const groq = strict(
   {
-    ...OPENAI,
+    ...GROQS,
+    stream_options: z.unknown().optional(),
+    seed: z.number().optional(),
+    user: z.string().optional(),
+    reasoning_effort: z.enum(["none", "default", "low", "medium", "high"]).optional(),
+    service_tier: z.string().optional(),
     reasoning_format: z.string().optional(),
     include_reasoning: z.boolean().optional(),
     messages: messages(["system", "user"], { name: z.string().optional(), reasoning: z.string().optional() }),
@@ -127,7 +147,20 @@ const groq = strict(
 );
 
 const cerebras = strict(
-  { ...OPENAI, messages: messages(["system", "user"], { name: z.string().optional() }) },
+  {
+    ...GROQS,
+    n: z.number().optional(),
+    stream_options: z.unknown().optional(),
+    seed: z.number().optional(),
+    user: z.string().optional(),
+    reasoning_effort: z.enum(["none", "low", "medium", "high"]).optional(),
+    reasoning_format: z.string().optional(),
+    logit_bias: z.unknown().optional(),
+    logprobs: z.boolean().optional(),
+    top_logprobs: z.number().optional(),
+    prompt_cache_key: z.string().optional(),
+    messages: messages(["system", "user"], { name: z.string().optional() }),
+  },
   (at) => {
     return {
       status: 400,
@@ -140,7 +173,7 @@ const cerebras = strict(
   },
 );
 
-const openai = strict(
+const openaiFields = strict(
   {
     ...OPENAI,
     messages: messages(
@@ -153,7 +186,33 @@ const openai = strict(
   (at) => invalid(`Unknown parameter: '${at}'.`),
 );
 
+const openai: Check = (body, url) => openaiFields(body, url) ?? openaiSampling(body, url);
+
+/** What its own SDK has fields for, in bodies, messages and parts. */
+const fireworks = strict(
+  {
+    ...OPENAI,
+    verbosity: z.undefined().optional(),
+    safety_identifier: z.undefined().optional(),
+    metadata: z.unknown().optional(),
+    top_k: z.number().optional(),
+    min_p: z.number().optional(),
+    repetition_penalty: z.number().optional(),
+    reasoning_effort: z.enum(["none", "low", "medium", "high"]).optional(),
+    messages: messages(["system", "user"], { reasoning_content: z.string().optional() }),
+  },
+  (at) => invalid(`Extra inputs are not permitted, field: '${at}'`),
+);
+
+const xai: Check = (body) => {
+  const penalty = ["presence_penalty", "frequency_penalty"].find((field) => body[field] !== undefined);
+  return penalty === undefined ? null : invalid(`Argument not supported on this model: ${penalty}`);
+};
+
 const together: Check = (body) => {
+  const effort = body.reasoning_effort;
+  if (effort !== undefined && !["low", "medium", "high"].includes(String(effort)))
+    return invalid(`Input validation error: unknown reasoning_effort ${effort}`);
   const said = body.messages as { role: string }[];
   const odd = said.find(({ role }) => !["system", "user", "assistant", "tool"].includes(role));
   return odd ? invalid(`Input validation error: unknown role ${odd.role}`) : null;
@@ -166,8 +225,21 @@ export const STRICT: Readonly<Record<string, Check>> = {
   groq,
   cerebras,
   together,
+  fireworks,
+  xai,
   ...STRICT_CLOUDS,
 };
+
+/** Of vendors that speak more wires than one, or none of OpenAI's: by the end of the path. */
+const STRICT_ELSEWHERE: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  responses: { openai: openaiResponses, "azure-openai": openaiResponses },
+  messages: { anthropic: claudeThinking },
+};
+
+function checkOf(vendor: string, path: string): Check | undefined {
+  const wire = Object.keys(STRICT_ELSEWHERE).find((name) => path.endsWith(`/${name}`));
+  return wire === undefined ? STRICT[vendor] : STRICT_ELSEWHERE[wire]?.[vendor];
+}
 
 export interface StrictVendors {
   readonly url: string;
@@ -175,6 +247,8 @@ export interface StrictVendors {
   readonly down: Set<string>;
   /** The next answer, in place of the sandbox's: a stream or the JSON of a whole one. */
   answersNext(body: string): void;
+  /** The bodies that were taken, in order. */
+  readonly taken: Record<string, unknown>[];
   /** What was refused, and by whom. */
   readonly refusals: { readonly vendor: string; readonly told: string }[];
   close(): Promise<void>;
@@ -184,6 +258,7 @@ export interface StrictVendors {
 export async function startStrictVendors(sandboxUrl: string): Promise<StrictVendors> {
   const down = new Set<string>();
   const refusals: { vendor: string; told: string }[] = [];
+  const taken: Record<string, unknown>[] = [];
   let next: string | null = null;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -195,13 +270,12 @@ export async function startStrictVendors(sandboxUrl: string): Promise<StrictVend
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said));
     if (down.has(vendor)) return reply(503, { error: { message: "down", type: "server_error" } });
     if (vendor === "token") return reply(200, { access_token: "token", expires_in: 3_600, token_type: "Bearer" });
-    // OpenAI's newer wire has specs of its own.
-    const isChecked = !path.endsWith("/responses") && !path.endsWith("/messages");
-    const refusal = isChecked ? (STRICT[vendor]?.(JSON.parse(body), new URL(path, "http://x")) ?? null) : null;
+    const refusal = checkOf(vendor, path)?.(JSON.parse(body), new URL(path, "http://x")) ?? null;
     if (refusal !== null) {
       refusals.push({ vendor, told: JSON.stringify(refusal.body) });
       return reply(refusal.status, refusal.body);
     }
+    taken.push(JSON.parse(body));
     if (next !== null) {
       const type = next.startsWith("data:") ? "text/event-stream" : "application/json";
       response.writeHead(200, { "content-type": type }).end(next);
@@ -224,6 +298,7 @@ export async function startStrictVendors(sandboxUrl: string): Promise<StrictVend
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     down,
+    taken,
     refusals,
     answersNext(body) {
       next = body;

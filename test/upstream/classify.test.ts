@@ -1,5 +1,6 @@
 // What a vendor's refusal is taken for. A caller's own words in it must not look like a fault of ours.
 import { describe, expect, it } from "vitest";
+import { FAILURES } from "../../src/failures.ts";
 import { classify } from "../../src/upstream/classify.ts";
 
 function kindOf(status: number, words: readonly string[], message: string): string {
@@ -22,6 +23,38 @@ describe("a refusal that repeats what the caller wrote is the caller's", () => {
     "rate_limit is not a known field; too many requests of this kind",
   ])("%s", (message) => {
     expect(kindOf(400, [INVALID], message)).toBe("caller_invalid");
+  });
+});
+
+describe("a refusal of a field is no verdict on content, and another vendor may know the field", () => {
+  it.each([
+    "property 'safety_identifier' is unsupported",
+    "safety_identifier: property 'safety_identifier' is unsupported",
+    "Unknown parameter: 'safety_identifier'.",
+    "Unrecognized request argument supplied: moderation",
+    "safety_identifier: Extra inputs are not permitted",
+    "Extra inputs are not permitted, field: 'safety_identifier', value: 's'",
+    'Invalid JSON payload received. Unknown name "safetySettings": Cannot find field.',
+    "Invalid schema for function 'safety_check': None is not of type 'object'",
+    "tools.0.custom.input_schema.properties.blocked.type: Input should be 'string'",
+    "#: extraneous key [moderation] is not permitted",
+    '{"detail":[{"type":"extra_forbidden","loc":["body","safety_identifier"],"msg":"Extra inputs are not permitted"}]}',
+    "messages.0.content: the tool `content_filter` was not declared",
+  ])("%s", (message) => {
+    const { nextRoute } = FAILURES[classify(400, { words: [INVALID], message }, null).kind];
+    expect(nextRoute).not.toBe(false);
+  });
+
+  it.each([
+    [400, [INVALID], "Your request was rejected as a result of our safety system."],
+    [400, ["content_filter"], "The response was filtered due to the prompt triggering our content management policy."],
+    [400, ["moderation_blocked"], "Unknown parameter: 'x'"],
+    [400, [], "Output blocked by content filtering policy"],
+    [403, [], "openai/gpt requires moderation. Your input was flagged for 'violence'."],
+    [200, ["prohibited_content"], ""],
+    [422, [], "Content violates safety guidelines: 'bomb'"],
+  ] as const)("but a verdict is one: %i %j %s", (status, words, message) => {
+    expect(kindOf(status, words, message)).toBe("policy_content");
   });
 });
 

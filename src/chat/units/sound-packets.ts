@@ -5,7 +5,7 @@
 type Walk = Generator<number, number, Uint8Array>;
 
 /** Of a container whose walk has come to something that it does not know: no less than what could be hidden in it. */
-const HIDDEN_BYTES_PER_SECOND = 16;
+export const HIDDEN_BYTES_PER_SECOND = 16;
 /** Of a packet of a codec that is not known. */
 const UNKNOWN_PACKET_MS = 1_000;
 const OPUS_HERTZ = 48_000;

@@ -1,9 +1,10 @@
 // The most seconds that a sound file can last, found out before anybody is asked to listen to it.
 import type { UploadedFile } from "../../upstream/form-body.ts";
-import { packetSecondsMax } from "./sound-packets.ts";
+import { flacSecondsMax, isFlac } from "./flac-seconds.ts";
+import { HIDDEN_BYTES_PER_SECOND, packetSecondsMax } from "./sound-packets.ts";
 
-/** The least that a second takes in formats whose bytes say nothing sure about time: Opus at its lowest, and what comes near it. */
-const BYTES_PER_SECOND_MIN = 750;
+/** MP4 at the lowest that its coders offer; its samples are not walked yet. */
+const MP4_BYTES_PER_SECOND_MIN = 750;
 /** MPEG layer III at its lowest, for bytes between frames. */
 const MP3_BYTES_PER_SECOND_MIN = 1_000;
 const HEAD_BYTES = 4_096;
@@ -127,18 +128,24 @@ async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, HEAD_BYTES);
 }
 
-/** Never less than what a vendor can find in it, whatever its head pretends. */
-export async function soundSecondsMax(file: UploadedFile): Promise<number> {
+/**
+ * Never less than what a vendor can find in it, whatever its head pretends. `isStrict`: the account's calls have cost more than they held
+ * too often, so that what is not walked counts as all that could be hidden in it.
+ */
+export async function soundSecondsMax(file: UploadedFile, isStrict = false): Promise<number> {
   const head = await headOf(file.bytes());
   const rate = wavRate(head);
   if (rate !== null) return Math.ceil(file.size / rate);
   // Readers leave a tag out in front of whatever format.
   const skip = id3Bytes(head);
   const start = skip === 0 ? head : await headOf(behind(file, skip));
+  if (isFlac(start)) return Math.ceil(await flacSecondsMax(start, behind(file, skip)));
   const packets = await packetSecondsMax(start, behind(file, skip));
   if (packets !== null) return Math.ceil(packets);
   const isMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
-  if (!isMp3) return Math.ceil(file.size / BYTES_PER_SECOND_MIN);
+  // What cannot be read here a vendor may read: as much is counted as can be hidden in it.
+  const isMp4 = !isStrict && start.toString("latin1", 4, 8) === "ftyp";
+  if (!isMp3) return Math.ceil(file.size / (isMp4 ? MP4_BYTES_PER_SECOND_MIN : HIDDEN_BYTES_PER_SECOND));
   const clock = new Mp3Clock(skip);
   for await (const block of file.bytes()) clock.take(block);
   return Math.ceil(clock.secondsMax);

@@ -81,6 +81,8 @@ class Retrying implements RouteAttempt {
     const firstMs = this.#isLast ? lastFirstTokenMsMax : firstTokenMsMax;
     const leftMs = Math.max(1, deadlineMs - this.#fromMs);
     this.#opening = true;
+    // One that cannot even be opened has nothing of the attempt before it.
+    this.#attempt = null;
     try {
       this.#attempt = this.#candidate.open(this.#attemptSink, Math.min(firstMs, leftMs));
     } catch (cause) {
@@ -108,7 +110,7 @@ class Retrying implements RouteAttempt {
     }
     this.#attempt?.abort();
     this.#tries.health.unknown(this.#candidate);
-    this.#leg(why, why === "caller_cancelled" ? 200 : 0);
+    this.#leg(why, why === "caller_cancelled" ? 200 : 0, "left");
   }
 
   reading(): Reading {
@@ -132,7 +134,7 @@ class Retrying implements RouteAttempt {
       firstTokenMs: committedMs === null ? null : committedMs - this.#fromMs,
       outputTokens: this.reading().usage?.outputTokens ?? 0,
     });
-    this.#leg(null, 200);
+    this.#leg(null, 200, "whole");
     this.#sink.done(final);
   }
 
@@ -145,7 +147,7 @@ class Retrying implements RouteAttempt {
     tries.failures.push(failure);
     tries.failed = this.#candidate;
     tries.skippedEvents += this.#attempt?.reading().skippedEvents ?? 0;
-    this.#leg(failure.kind, failure.status);
+    this.#leg(failure.kind, failure.status, "left");
     const againMs = mayTryOn(failure, tries) ? againAfterMs(failure, this.#count, this.#isLast) : null;
     if (againMs === null || tries.clock.elapsedMs() + againMs >= tries.deadlineMs) {
       this.#over = true;
@@ -159,20 +161,24 @@ class Retrying implements RouteAttempt {
     }
   }
 
-  #leg(failure: AttemptFailure["kind"] | null, status: number): void {
-    const { clock, committedMs, legs } = this.#tries;
-    const { provider, model } = this.#candidate;
+  /** The one place where an attempt becomes a leg. What it cost us is counted from its reading when the call has ended. */
+  #leg(failure: AttemptFailure["kind"] | null, status: number, ended: "whole" | "left"): void {
+    const { clock, committedMs, legs, taken } = this.#tries;
+    const candidate = this.#candidate;
+    const { provider, model } = candidate;
     const attempt = this.#attempt;
-    if (attempt?.innerLegs !== undefined) legs.push(...attempt.innerLegs());
-    legs.push({
+    const leg = {
       provider,
       model,
       status,
       failure,
       ms: clock.elapsedMs() - this.#fromMs,
       firstTokenMs: committedMs === null || failure === "gateway_lost_race" ? null : committedMs - this.#fromMs,
-      upstreamNano: failure === null || attempt === null ? ZERO : this.#tries.upstreamNano(this.#candidate, attempt),
-    });
+      upstreamNano: ZERO,
+    };
+    legs.push(leg);
+    const inner = attempt?.innerLegs?.() ?? null;
+    taken.push({ leg, candidate, reading: this.reading(), ended, accepted: attempt?.accepted() ?? false, inner });
   }
 }
 

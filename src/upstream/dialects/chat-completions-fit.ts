@@ -1,9 +1,10 @@
 // Fits a body of OpenAI's wire to what its vendor takes of it: said in the vendor's own way where it has one, else left out.
 import { createHash } from "node:crypto";
 import type { ChatTakes, ChatWire } from "../../catalog/chat-wire.ts";
-import { isRecord, type Json, stringOf } from "../../json.ts";
+import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
 import { alternating } from "./chat-completions-turns.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
+import { effortOfBudget } from "./thinking-budget.ts";
 
 /** What every vendor takes in a message. */
 const MESSAGE_FIELDS = new Set(["role", "content", "tool_calls", "tool_call_id"]);
@@ -130,21 +131,42 @@ export function nearestEffort(word: string, known: readonly string[]): string | 
   return thinking.toSorted((a, b) => off(a) - off(b) || EFFORT_WORDS.indexOf(b) - EFFORT_WORDS.indexOf(a))[0];
 }
 
-/** `reasoning_effort`, or `reasoning: {effort, enabled}` as OpenRouter has it, as one word of the vendor's. */
-function effortOf(body: Json, known: readonly string[]): string | undefined {
-  const told = isRecord(body.reasoning) ? body.reasoning : {};
-  const word =
-    stringOf(body.reasoning_effort) ?? stringOf(told.effort) ?? (told.enabled === false ? "none" : undefined);
-  return word === undefined ? undefined : nearestEffort(word, known);
+/** The fields by which callers of OpenAI's wire say how hard a model is to think: OpenAI's own, OpenRouter's, and that of Claude's clients. */
+const THINKING_FIELDS = ["reasoning_effort", "reasoning", "thinking"] as const;
+
+/** What a body asks of thinking, in one of OpenAI's words; undefined: nothing. */
+function askedEffort({ reasoning_effort, reasoning, thinking }: Json): string | undefined {
+  const told = isRecord(reasoning) ? reasoning : {};
+  const word = stringOf(reasoning_effort) ?? stringOf(told.effort);
+  if (word !== undefined) return word;
+  const own = isRecord(thinking) ? thinking : {};
+  if (told.enabled === false || own.type === "disabled") return "none";
+  const budget = numberOf(told.max_tokens) ?? numberOf(own.budget_tokens);
+  return budget === undefined ? undefined : effortOfBudget(budget);
+}
+
+/** The fields by which this vendor is told so; null: it cannot be told. */
+function toldEffort(asked: string | undefined, { efforts, noThinking }: ChatTakes): Json | null {
+  if (asked === "none" && noThinking !== undefined) return { ...noThinking };
+  const word = asked === undefined || efforts === undefined ? undefined : nearestEffort(asked, efforts);
+  return word === undefined ? null : { reasoning_effort: word };
+}
+
+/** Whether a wish about thinking is one that this vendor is not told of. */
+export function losesEffort(asked: string | undefined, { takes }: ChatWire): boolean {
+  return asked !== undefined && takes?.efforts !== undefined && toldEffort(asked, takes) === null;
 }
 
 /** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
-export function unsentFields(body: Json, { dropFields = [], takes }: ChatWire): readonly string[] {
-  const unsent = dropFields.filter((field) => body[field] !== undefined && body[field] !== null);
-  const { efforts } = takes ?? {};
-  if (efforts === undefined || effortOf(body, efforts) !== undefined) return unsent;
-  const asked = ["reasoning_effort", "reasoning"].filter((field) => body[field] != null && !unsent.includes(field));
-  return [...unsent, ...asked];
+export function unsentFields(body: Json, wire: ChatWire): readonly string[] {
+  const { dropFields = [], takes } = wire;
+  const asked = askedEffort(body);
+  const isTold = takes?.efforts !== undefined && toldEffort(asked, takes) !== null;
+  const unsent = dropFields.filter(
+    (field) => body[field] != null && !(isTold && THINKING_FIELDS.some((name) => name === field)),
+  );
+  if (takes?.efforts === undefined || isTold) return unsent;
+  return [...unsent, ...THINKING_FIELDS.filter((field) => body[field] != null && !unsent.includes(field))];
 }
 
 /** The fields that differ from the body's where its vendor takes it in another form; undefined ones are left out. */
@@ -159,9 +181,9 @@ export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   const messages = takes.turns === "alternate" ? alternating(whole) : whole;
   if (messages !== body.messages) fitted.messages = messages;
   if (takes.strictTools === "none" && Array.isArray(body.tools)) fitted.tools = body.tools.map(looseTool);
-  if (efforts !== undefined && (body.reasoning !== undefined || body.reasoning_effort !== undefined)) {
-    fitted.reasoning = undefined;
-    fitted.reasoning_effort = effortOf(body, efforts);
+  if (efforts !== undefined && THINKING_FIELDS.some((field) => body[field] !== undefined)) {
+    for (const field of THINKING_FIELDS) fitted[field] = undefined;
+    Object.assign(fitted, toldEffort(askedEffort(body), takes));
   }
   if (renamed !== undefined) {
     for (const ours of Object.keys(renamed)) {

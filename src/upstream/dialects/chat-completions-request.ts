@@ -15,6 +15,7 @@ import { unfit } from "./chat-completions-fit.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { formatOf } from "./chat-completions-wire.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
+import { effortOfBudget } from "./thinking-budget.ts";
 import { resultText } from "./tool-results.ts";
 
 function textsOf(blocks: readonly NeutralBlock[], between: string): string {
@@ -110,19 +111,13 @@ function responseFormat({ format }: NeutralRequest): Json | undefined {
   return { type: "json_schema", json_schema: defined({ name: name ?? "answer", schema, strict: strict ?? undefined }) };
 }
 
-/** Budgets up to these are the word; above the last, `high`. */
-const EFFORT_OF_BUDGET = [
-  [2_048, "low"],
-  [8_192, "medium"],
-] as const;
-
 /** This wire knows words alone. */
 export function effortOf(ask: ReasoningAsk | null): string | undefined {
   if (ask === null) return undefined;
   if (ask.off) return "none";
   const { effort, budgetTokens } = ask;
   if (effort !== null || budgetTokens === null) return effort ?? undefined;
-  return EFFORT_OF_BUDGET.find(([most]) => budgetTokens <= most)?.[1] ?? "high";
+  return effortOfBudget(budgetTokens);
 }
 
 /** The request in OpenAI's wire, and then as any other goes to this vendor. */

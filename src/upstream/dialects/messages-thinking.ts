@@ -1,5 +1,6 @@
 // How a request in the messages wire tells the model to think.
-import { defined, isRecord, type Json, numberOf } from "../../json.ts";
+import type { ChatWire } from "../../catalog/chat-wire.ts";
+import { defined, isRecord, type Json, numberOf, stringOf } from "../../json.ts";
 import type { Effort, NeutralRequest } from "../../neutral.ts";
 import type { ChatContext } from "./dialect.ts";
 import type { Turn } from "./messages-turns.ts";
@@ -42,6 +43,19 @@ function takesBudget(turns: readonly Turn[]): boolean {
   return first === "thinking" || first === "redacted_thinking";
 }
 
+/** The types of `thinking` that a model may refuse, and how those that take each are told to think. */
+const TAKEN_BY: Readonly<Record<string, readonly ChatWire["reasoning"][]>> = {
+  enabled: ["budget", "budget-always"],
+  adaptive: ["effort", "effort-always"],
+  disabled: ["budget", "effort"],
+};
+
+function takes(how: ChatWire["reasoning"], { type }: Json): boolean {
+  const name = stringOf(type) ?? "";
+  // Of a model that nobody has described, its vendor knows best.
+  return how === undefined || !Object.hasOwn(TAKEN_BY, name) || TAKEN_BY[name]?.includes(how) === true;
+}
+
 /** The caller's own `thinking` object, in this wire's form, with its budget kept below the bound on output. */
 function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
   if (thinking.type !== "enabled") return { thinking, effort: undefined };
@@ -61,7 +75,9 @@ export function thinkingOf(
   turns: readonly Turn[],
   forcedTool: boolean,
 ): Thinking {
-  if (isRecord(extra.thinking)) return ownThinking(extra.thinking, context.outputTokensMax);
+  // Of a type that this model does not take, it is a wish to think like any other.
+  if (isRecord(extra.thinking) && takes(context.wire.reasoning, extra.thinking))
+    return ownThinking(extra.thinking, context.outputTokensMax);
   const how = context.wire.reasoning ?? "budget";
   if (ask === null || how === "none") return NOT_ASKED;
   if (how === "budget" || how === "budget-always") {

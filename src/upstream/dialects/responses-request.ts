@@ -57,9 +57,7 @@ function reasoningOf(ask: ReasoningAsk | null, { wire }: ChatContext): Json | un
 /** The request in the responses wire. Nothing is stored there: what later turns need comes back sealed. */
 export function responsesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(request, context);
-  const { reasoning, user, extra } = asked;
-  // A model that reasons refuses to be told how to sample.
-  const sampling = reasoning === null || reasoning.off ? asked.sampling : null;
+  const { reasoning, sampling, user, extra } = asked;
   const { spec, wire } = context;
   const { items } = inputOf(asked.turns, formatOf(context));
   const sent = defined({
@@ -72,8 +70,8 @@ export function responsesRequest(request: NeutralRequest, context: ChatContext):
     text: textOf(asked),
     ...(wire.takes?.responsesForm === "plain" ? plainFields(items, asked) : {}),
     reasoning: reasoningOf(reasoning, context),
-    temperature: sampling?.temperature ?? undefined,
-    top_p: sampling?.topP ?? undefined,
+    temperature: sampling.temperature ?? undefined,
+    top_p: sampling.topP ?? undefined,
     user: user ?? undefined,
     ...Object.fromEntries(SHARED.map((field) => [field, extra[field]])),
     stream: context.stream ? true : undefined,

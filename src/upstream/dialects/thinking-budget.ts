@@ -12,6 +12,18 @@ const SHARE: Readonly<Record<Effort, number>> = {
 };
 const SHARE_UNTOLD = 0.5;
 
+/** Budgets up to these are the word; above the last, `high`. */
+const EFFORT_OF_BUDGET = [
+  [0, "none"],
+  [2_048, "low"],
+  [8_192, "medium"],
+] as const;
+
+/** The word for a budget, where a wire knows words alone. */
+export function effortOfBudget(tokens: number): string {
+  return EFFORT_OF_BUDGET.find(([most]) => tokens <= most)?.[1] ?? "high";
+}
+
 /** The tokens that thinking may take out of `outputTokensMax`, at least `min`, and always less than all of it. */
 export function budgetOf(ask: ReasoningAsk, outputTokensMax: number, min: number): number {
   const share = ask.effort === null ? SHARE_UNTOLD : SHARE[ask.effort];

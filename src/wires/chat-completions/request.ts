@@ -111,7 +111,8 @@ function formatOf(body: ChatBody): ResponseFormat | null {
 /** `thinking: {type, budget_tokens}`, which clients of Claude send in this wire too, as `reasoning` has it. */
 function thoughtOf({ thinking }: ChatBody): Json {
   if (!isRecord(thinking)) return {};
-  return { enabled: thinking.type !== "disabled", max_tokens: thinking.budget_tokens };
+  const { type, budget_tokens, display } = thinking;
+  return { enabled: type !== "disabled", max_tokens: budget_tokens, exclude: display === "omitted" };
 }
 
 /** What `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}` ask for; null where neither speaks. */
@@ -192,6 +193,7 @@ export function chatRequest(body: ChatBody): CallerRequest {
     body,
     mayBeEmpty: stopsOf(body).length > 0,
     usesTools: Array.isArray(body.tools) && body.tools.length > 0,
+    reasoning: () => reasoningOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

@@ -37,7 +37,7 @@ export function blockOf(block: AnswerBlock, shown: ThoughtsShown): Json | null {
   switch (block.kind) {
     case "text":
     case "refusal":
-      return block.text === "" ? null : { type: "text", text: block.text, citations: null };
+      return block.text === "" ? null : { type: "text", text: block.text };
     case "reasoning":
       return thoughtOf(block, shown);
     case "tool-call":

@@ -34,6 +34,15 @@ function typeOf({ code, status }: GatewayError): string {
   return TYPES[code] ?? BY_STATUS[status] ?? (status < 500 ? INVALID : "api_error");
 }
 
+/** Fields that clients of this wire do without once they read these details in the refusal. */
+const DETAILS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  thread: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
+};
+
+function detailsOf({ code, options: { param = "" } }: GatewayError): Record<string, unknown> {
+  return code === "unsupported_field" && Object.hasOwn(DETAILS, param) ? { details: DETAILS[param] } : {};
+}
+
 /** Clients of this wire shorten their conversation where they read this, and nowhere else. */
 const TOO_LONG = "prompt is too long";
 /** A count of tokens; smaller numbers are parts of names and dates. */
@@ -65,6 +74,7 @@ export function errorJson(error: GatewayError, requestId: string): Record<string
       hint: error.hint,
       ...(param === undefined ? {} : { param }),
       ...(data === undefined ? {} : { metadata: data }),
+      ...detailsOf(error),
     },
     request_id: requestId,
   };

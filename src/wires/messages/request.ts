@@ -150,6 +150,7 @@ export function messagesRequest(body: MessagesBody): CallerRequest {
     body,
     mayBeEmpty: stopsOf(body).length > 0,
     usesTools: listOf(body.tools).length > 0,
+    reasoning: () => reasoningOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

@@ -82,6 +82,7 @@ export function responsesRequest(body: ResponsesBody): CallerRequest {
     body,
     mayBeEmpty: false,
     usesTools: toolLists(body).length > 0,
+    reasoning: () => reasoningOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

@@ -185,6 +185,19 @@ describe("reasoning", () => {
     expect(sent({ reasoning_effort: "high" }, { wire: { reasoning: "none" } })).not.toHaveProperty("thinking");
   });
 
+  it("is told in the model's own way where the caller's own is another's", () => {
+    const word = (changes: Record<string, unknown>, reasoning: "effort" | "effort-always" = "effort") =>
+      sent(changes, { wire: { reasoning } });
+    const enabled = { type: "enabled", budget_tokens: 2_048 };
+    expect(word({ thinking: enabled }).thinking).toEqual({ type: "adaptive", display: "summarized" });
+    expect(word({ thinking: { ...enabled, display: "omitted" } }).thinking).toMatchObject({ display: "omitted" });
+    expect(word({ thinking: { type: "disabled" } }, "effort-always")).not.toHaveProperty("thinking");
+    const adaptive = sent({ thinking: { type: "adaptive" } }, { wire: { reasoning: "budget" } });
+    expect(adaptive.thinking).toMatchObject({ type: "enabled", budget_tokens: expect.any(Number) });
+    // What nobody here knows is between client and vendor.
+    expect(word({ thinking: { type: "between_tools" } }).thinking).toEqual({ type: "between_tools" });
+  });
+
   it("lets the caller's own thinking through, within the bound", () => {
     expect(budget({ thinking: { type: "enabled", budget_tokens: 64_000 } }, 4096).thinking).toEqual({
       type: "enabled",

@@ -45,12 +45,6 @@ describe("the request", () => {
     });
   });
 
-  it("asks for no sampling while the model reasons", () => {
-    expect(sent({ temperature: 0.2, top_p: 0.5 })).toMatchObject({ temperature: 0.2, top_p: 0.5 });
-    expect(sent({ temperature: 0.2, reasoning_effort: "none" })).toMatchObject({ temperature: 0.2 });
-    expect(sent({ temperature: 0.2, reasoning_effort: "low" })).not.toHaveProperty("temperature");
-  });
-
   it("asks for a summary where the adapter says so and the caller wants to see it", () => {
     const wire = { reasoningSummary: "auto" } as const;
     expect(sent({ reasoning_effort: "low" }).reasoning).toEqual({ effort: "low" });

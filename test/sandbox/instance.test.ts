@@ -1,0 +1,30 @@
+// The values that the sandbox makes for a schema, such as the arguments of the tools that it calls: the schema takes them.
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { instanceOf } from "../../src/sandbox/instance.ts";
+
+const INTEGERS = { minimum: -9_007_199_254_740_991, maximum: 9_007_199_254_740_991 };
+
+describe("numbers are within every bound at once", () => {
+  it.each([
+    { type: "integer", exclusiveMinimum: 0 },
+    { type: "integer", ...INTEGERS, exclusiveMinimum: 0 },
+    { type: "integer", ...INTEGERS, exclusiveMaximum: 0 },
+    { type: "integer", exclusiveMinimum: 4, exclusiveMaximum: 6 },
+    { type: "integer", minimum: 3, exclusiveMinimum: 1, maximum: 3 },
+    { type: "integer", exclusiveMaximum: -5 },
+    { type: "integer", minimum: 0.5 },
+    { type: "number", exclusiveMinimum: 0, maximum: 1 },
+    { type: "number", exclusiveMinimum: 0, exclusiveMaximum: 0.001 },
+    { type: "number", exclusiveMinimum: 0, multipleOf: 0.5 },
+  ])("%j", (schema) => {
+    const accepts = new Ajv2020().compile(schema);
+    const made = [0, 0.000001, 0.25, 0.5, 0.999999].map((drawn) => instanceOf(schema, () => drawn));
+    expect(made.filter((value) => !accepts(value))).toEqual([]);
+  });
+
+  it("a bound of an older schema that is itself out", () => {
+    expect(instanceOf({ type: "integer", minimum: 0, exclusiveMinimum: true }, () => 0)).toBe(1);
+    expect(instanceOf({ type: "integer", minimum: 0, maximum: 1, exclusiveMaximum: true }, () => 0.999)).toBe(0);
+  });
+});
