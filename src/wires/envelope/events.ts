@@ -25,7 +25,7 @@ export const eventsFrame: Frame = {
     reply.header("cache-control", "no-store");
     // Proxies that gather an answer before they pass it on would keep all events to the end.
     reply.header("x-accel-buffering", "no");
-    reply.header("x-tollgate-attempts", String(attempts.length));
+    reply.header("x-tollgate-attempts", String(attempts.length + 1));
   },
   last: () => "",
   broken: (error) => `event: error\ndata: ${JSON.stringify(envelopeErrors.body(error))}\n\n`,

@@ -20,7 +20,8 @@ function afterData({ chargedCents, balanceNano, transactionId }: Charge): string
 export const envelopeFrame: Frame = {
   head(reply: Reply, _served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
     reply.header("content-type", "application/json");
-    reply.header("x-tollgate-attempts", String(attempts.length));
+    // Where the answer begins before its price is known, the attempt that gives it is not among them yet.
+    reply.header("x-tollgate-attempts", String(attempts.length + (charge === null ? 1 : 0)));
     if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
   },
   last(final: FinalPart, _cost: Cost, charge: Charge): string {
