@@ -37,7 +37,7 @@ export interface PageRow {
 const CONTENT_CHARS_MAX = 500_000;
 
 /** Why a row of a job ended before its rungs did. */
-export type RanOut = "over budget" | "timeout" | "cancelled" | Stopped;
+export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | Stopped;
 
 /** What was read best. */
 export interface Best {
