@@ -183,7 +183,7 @@ class PagesJob {
     if (this.#progress.map !== null) return this.#progress.map.pages;
     const { cents } = this.#ladder.map;
     const found = await this.#paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
-    const pages = pagesOfSite(site, found, this.#ladder);
+    const pages = await pagesOfSite(site, found, this.#ladder);
     const charged = found.length > 0 ? cents : 0;
     this.#budget.charge(charged);
     await this.#save({ map: { pages, cents: charged } });

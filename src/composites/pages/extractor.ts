@@ -1,6 +1,6 @@
 // Reads strangers' pages off the event loop: a few threads, each bounded in memory and in the time of a page; accounts take turns.
 import { Worker } from "node:worker_threads";
-import type { Extracted, ExtractOrder } from "./extract-page.ts";
+import type { JudgedPage, PageOrder } from "./judged-page.ts";
 import { bytesOf, type PageBytes, type PageDone, type PageTask } from "./page-tasks.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
@@ -10,7 +10,10 @@ export type Read<T> = T | "busy" | null;
 
 /** What the threads do for one account. What is asked for and no longer wanted is dropped. */
 export interface PageReading {
-  page(page: string | PageBytes, order: Omit<ExtractOrder, "html">, signal: AbortSignal): Promise<Read<Extracted>>;
+  page(page: string | PageBytes, order: PageOrder, signal: AbortSignal): Promise<Read<JudgedPage>>;
+  /** A page that is text and nothing else. */
+  text(page: PageBytes, status: number | null, signal: AbortSignal): Promise<Read<JudgedPage>>;
+  links(page: PageBytes, url: string, signal: AbortSignal): Promise<Read<readonly string[]>>;
   robots(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<Read<Robots>>;
   map(page: PageBytes, signal: AbortSignal): Promise<Read<SiteMap>>;
 }
@@ -32,6 +35,8 @@ export const PAGE_BYTES_MAX = 5 * 1_048_576;
 /** A page of ordinary length. */
 const ORDINARY_BYTES_MAX = 512 * 1024;
 const ORDINARY_PART = 5;
+/** A page as bytes, or of so many characters as are taken apart. */
+const TASK_BYTES_MAX = 6 * 1_048_576;
 /** What waits for a thread, of all accounts and of one. */
 const WAITING_BYTES_MAX = 256 * 1_048_576;
 const ACCOUNT_BYTES_MAX = 64 * 1_048_576;
@@ -66,7 +71,9 @@ class Turns {
     const own = (this.#bytes.get(account) ?? 0) + bytes;
     if (own > ACCOUNT_BYTES_MAX || this.#allBytes + bytes > WAITING_BYTES_MAX) return false;
     const queue = this.#queues.get(account);
+    // What a robots.txt says is read at once, and others may wait for it as well.
     if (queue === undefined) this.#queues.set(account, [waiting]);
+    else if (waiting.task.kind === "robots") queue.unshift(waiting);
     else queue.push(waiting);
     this.#bytes.set(account, own);
     this.#allBytes += bytes;
@@ -122,7 +129,7 @@ class Pool {
 
   ask(account: string, task: PageTask, signal: AbortSignal): Promise<Read<PageDone[PageTask["kind"]]>> {
     const bytes = bytesOf(task);
-    if (this.#isClosed || signal.aborted || bytes > 2 * PAGE_BYTES_MAX) return Promise.resolve(null);
+    if (this.#isClosed || signal.aborted || bytes > TASK_BYTES_MAX) return Promise.resolve(null);
     return new Promise((resolve) => {
       const dropped = () => {
         this.#turns.drop(waiting);
@@ -229,6 +236,8 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
         pool.ask(account, task, signal) as Promise<Read<PageDone[Kind]>>;
       return {
         page: (page, order, signal) => ask({ kind: "page", page, order }, signal),
+        text: (page, status, signal) => ask({ kind: "text", page, status }, signal),
+        links: (page, url, signal) => ask({ kind: "links", page, url }, signal),
         robots: (bytes, name, signal) => ask({ kind: "robots", bytes, name }, signal),
         map: (page, signal) => ask({ kind: "map", page }, signal),
       };
