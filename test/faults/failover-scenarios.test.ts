@@ -256,7 +256,7 @@ describe.concurrent.each(WAYS)("%s, asked in the wire of %s", (vendor, wire) => 
     it("S02: a lasting 429 with nothing behind it ends in an error after few attempts", async () => {
       const [primary] = routes("429-after-1", stream);
       const seen = await call([primary], stream);
-      expect(seen.error).toBe("502 upstream_error");
+      expect(seen.error).toBe("429 upstream_error");
       const times = await askedOf(seen, primary);
       expect(times.filter((ms) => ms < 3_000).length).toBeLessThanOrEqual(4);
       expect(times.length).toBeLessThanOrEqual(6);

@@ -48,14 +48,13 @@ async function repeat(
   const statuses: Record<string, number> = {};
   while (performance.now() < untilMs) {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const signal = AbortSignal.timeout(Math.max(1, untilMs - performance.now()));
-    const status = await fetch(url, { method: "POST", headers, body: body(), signal }).then(
-      async (response) => {
+    const signal = AbortSignal.timeout(Math.ceil(Math.max(1, untilMs - performance.now())));
+    const status = await fetch(url, { method: "POST", headers, body: body(), signal })
+      .then(async (response) => {
         await response.arrayBuffer();
         return response.status;
-      },
-      () => "cut off",
-    );
+      })
+      .catch(() => "cut off");
     statuses[status] = (statuses[status] ?? 0) + 1;
   }
   return { [name]: statuses };
