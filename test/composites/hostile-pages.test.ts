@@ -8,6 +8,7 @@ const never = new AbortController().signal;
 const ORDER = { url: "https://a.example/", format: "markdown", mainContent: true, status: 200, hasRun: false } as const;
 /** Takes a thread far longer than a page may. */
 const SLOW_PAGE = "<div><p>some, words of it</p></div>".repeat(7_000);
+const LONG_PAGE = "<div><p>some, words of it</p></div>".repeat(24_000);
 const QUICK_PAGE = "<p>Open at nine.</p>";
 const REPEATS = 7;
 
@@ -141,6 +142,15 @@ describe("the threads that read pages", () => {
     expect(read).toBeLessThanOrEqual(2);
     await extractor.close();
     await Promise.all(slow);
+  });
+
+  it("keep one thread from long pages: an ordinary one comes between them", async () => {
+    const extractor = createExtractor({ threads: 2, msMax: 120_000 });
+    const slow = Array.from({ length: 6 }, () => extractor.of("eve").page(LONG_PAGE, ORDER, never));
+    expect(await extractor.of("ada").page(QUICK_PAGE, ORDER, never)).toMatchObject({ content: "Open at nine." });
+    // Those that have not ended by now never will.
+    await extractor.close();
+    expect(await Promise.all(slow)).toEqual(slow.map(() => null));
   });
 
   it("drop what its caller has left", async () => {

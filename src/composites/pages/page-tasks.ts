@@ -16,6 +16,9 @@ export type PageTask =
   | { readonly kind: "robots"; readonly bytes: Uint8Array; readonly name: string }
   | { readonly kind: "map"; readonly page: PageBytes };
 
+/** Null: it is too long, too deep or too slow to be read. `busy`: there is no room for it just now. */
+export type Read<T> = T | "busy" | null;
+
 /** What comes of each task. */
 export interface PageDone {
   readonly page: JudgedPage;

@@ -3,8 +3,9 @@ import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { type DirectLeg, OWN_FETCH } from "./direct.ts";
-import type { PageReading, Read } from "./extractor.ts";
+import type { PageReading } from "./extractor.ts";
 import type { JudgedPage, PageOrder } from "./judged-page.ts";
+import type { Read } from "./page-tasks.ts";
 import { isDocument } from "./page-url.ts";
 import { yieldOf } from "./yield.ts";
 
