@@ -104,6 +104,11 @@ export interface JobKind {
   /** What counts against the hold: the prices of its calls, or what they cost us. */
   readonly counted: "price" | "upstream_cost";
   /**
+   * What is charged is counted by the kind itself: what its calls cost us may go beyond the hold, as far as its account's room for unpaid
+   * cost does. Absent: never.
+   */
+  readonly mayCostMore?: true;
+  /**
    * Runs it to its end. A rejection ends it as failed, and one with NoLongerPaid charges what its calls have spent: a kind that counts
    * otherwise catches that and ends with what it had, and with `stopped`. LeaseLost and an aborted process leave it to whoever goes on with it, and a
    * store that was away to this process, from what was saved last.

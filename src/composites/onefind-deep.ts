@@ -299,7 +299,7 @@ function nobody(rows: readonly Done[]): JobEnd {
 
 /** What a row says that was not looked up, or not to its end. */
 function errorOf(person: Person, cut: Cut | null, ended: "timeout" | "cancelled" | null): PersonRow["error"] {
-  if (cut === "over budget") return person.wasAsked ? undefined : "over budget";
+  if (cut === "over budget" || cut === "unpaid_costs") return person.wasAsked ? undefined : cut;
   return ended === null || person.isEnriched ? undefined : ended;
 }
 
@@ -307,8 +307,9 @@ export function onefindDeepJob(deps: OnefindDeepDeps): JobKind {
   return {
     name: NAME,
     msMax: MS_MAX,
-    // Its steps are charged by what they brought. What they cost us is bounded apart: answers that say nothing are free, and no vendor's need be.
+    // Its budget counts what its steps have told. What they cost us is bounded apart: answers that say nothing are free, and no vendor's need be.
     counted: "upstream_cost",
+    mayCostMore: true,
     run: (job) => new PeopleJob(job, deps).run(),
   };
 }

@@ -183,7 +183,7 @@ class PagesJob {
     if (this.#progress.map !== null) return this.#progress.map.pages;
     const { cents } = this.#ladder.map;
     const found = await this.#paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
-    const pages = pagesOfSite(site, found, this.#ladder);
+    const pages = await pagesOfSite(site, found, this.#ladder);
     const charged = found.length > 0 ? cents : 0;
     this.#budget.charge(charged);
     await this.#save({ map: { pages, cents: charged } });
@@ -256,6 +256,8 @@ class PagesJob {
         for (const row of rows) this.#batchOf.set(row, batch);
       }
       const { spentCents, givenUpCents } = noteAsked(rung, rows, asked, price);
+      // The payer has the money, but unread pages may cost us no more: that is no wall, and the rows say so.
+      if (isCostBound(asked)) return "unpaid_costs";
       spent = spentCents;
       // What a row had from another rung is given up for this, and so is what that costs.
       this.#budget.charge(-givenUpCents);
@@ -333,6 +335,8 @@ function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<strin
   return paid;
 }
 
+const isCostBound = ({ outcome }: Asked) => outcome.kind === "skipped" && outcome.why === "cost_bound";
+
 const NOTHING = {};
 const siteOf = (url: string, mapped: number) => ({ site: { url, mapped_pages: mapped } });
 const stoppedBy = (stopped: Stopped) => ({ stopped });
@@ -341,8 +345,9 @@ export function onescrapeDeepJob(deps: OnescrapeDeepDeps): JobKind {
   return {
     name: NAME,
     msMax: MS_MAX,
-    // Its steps are charged by what they brought; what they cost us, walls included, may be as much as its budget.
+    // Its budget counts what its pages are paid. What they cost us, walls included, is bounded apart.
     counted: "upstream_cost",
+    mayCostMore: true,
     run: (job) => new PagesJob(job, deps).run(),
   };
 }

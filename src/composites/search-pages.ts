@@ -106,7 +106,7 @@ export async function readArchived(
     const answer = await calls.ask(facet, archive.action, archive.params(url, day));
     if (!answer?.ok) return;
     const html = atPointer(answer.data, archive.contentAt);
-    const order = { url, format: "markdown", mainContent: true } as const;
+    const order = { url, format: "markdown", mainContent: true, status: null, hasRun: true } as const;
     const found = typeof html === "string" ? await pages.reading(call.payer).page(html, order, call.signal) : null;
     const isFound = found !== null && found !== "busy";
     calls.count(answer.id, isFound ? 1 : 0);

@@ -5,6 +5,7 @@ import type { CallWindows } from "../kernel/windows.ts";
 import type { Ledger } from "../ledger/model/ledger.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
+import type { CostRooms } from "./cost-room.ts";
 import type { JobRecord } from "./job-record.ts";
 
 export interface JobsDeps {
@@ -18,6 +19,8 @@ export interface JobsDeps {
   readonly holdLeaseMs: number;
   /** Calls of actions within a job. */
   innerCalls(outer: OuterCall): CountedCalls;
+  /** What the running jobs of each account may cost us beyond their holds. */
+  readonly costRooms: CostRooms;
   onBroken(error: unknown, jobId: string): void;
   /** The record of a job that runs here has been written. */
   onWritten(job: JobRecord): void;

@@ -51,7 +51,8 @@ export class JobRun implements RunningJob {
     this.id = job.id;
     this.payer = job.payer;
     this.start = job.start;
-    this.spend = new Spend(job.amountNano, kind.counted, job.spentNano);
+    const room = kind.mayCostMore === true ? deps.costRooms.of(job.hold.accountId) : null;
+    this.spend = new Spend(job.amountNano, kind.counted, job.spentNano, room);
     this.#kind = kind;
     this.#deps = deps;
     this.#proven = new ProvenJob(stored, {

@@ -5,6 +5,7 @@ import type { HoldKeeper } from "../kernel/deps.ts";
 import { centsUp } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import { heard, keepCancelled, toldTo } from "./cancelled.ts";
+import { CostRooms } from "./cost-room.ts";
 import type { JobsDeps } from "./deps.ts";
 import { findJob, isOver, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
@@ -13,7 +14,7 @@ import { JobWatches, type WatchedJob } from "./job-watches.ts";
 import { Launches } from "./launches.ts";
 import { Runners } from "./runners.ts";
 
-export interface JobsOptions extends Omit<JobsDeps, "onWritten"> {
+export interface JobsOptions extends Omit<JobsDeps, "onWritten" | "costRooms"> {
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly self: string;
@@ -80,6 +81,7 @@ class RunningJobs implements Jobs {
   readonly #stranded = new Map<string, number>();
   readonly #ended = new Map<string, { readonly kind: string; readonly status: string; count: number }>();
   readonly #watches: JobWatches;
+  readonly #costRooms: CostRooms;
   #adopted = 0;
   readonly #timers: NodeJS.Timeout[] = [];
   #adopting: Promise<void> | null = null;
@@ -89,6 +91,7 @@ class RunningJobs implements Jobs {
     this.#options = options;
     const { records, clock, self, shared, runnerLeaseMs: leaseMs } = options;
     this.#runners = new Runners({ records, clock, self, shared, leaseMs });
+    this.#costRooms = new CostRooms(options.windows.unpaidNano);
     this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
     this.#watches = new JobWatches({
       clock,
@@ -214,10 +217,14 @@ class RunningJobs implements Jobs {
     if (kind === undefined || this.#isStopped || this.#active.has(id)) return;
     this.#active.add(id);
     const { onBroken } = this.#options;
-    const run = new JobRun(stored, kind, { ...this.#options, onWritten: (job) => this.#watches.changed(job) });
+    const onWritten = (job: JobRecord) => this.#watches.changed(job);
+    const run = new JobRun(stored, kind, { ...this.#options, costRooms: this.#costRooms, onWritten });
     const over = run
       .run()
-      .finally(() => this.#active.delete(id))
+      .finally(() => {
+        run.spend.close();
+        this.#active.delete(id);
+      })
       .then((how) => {
         if (how === "left") return this.#again(id);
         this.#noteEnd(run.job);

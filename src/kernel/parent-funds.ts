@@ -21,6 +21,14 @@ export interface SpendPart extends Spending {
   end(): void;
 }
 
+/** Room beyond the limit of a spend, which several spends may share. */
+export interface Overdraft {
+  /** Whether it has so much more. */
+  has(more: Nano): boolean;
+  /** What one spend has drawn of it changes. */
+  move(from: Nano, to: Nano): void;
+}
+
 /** What a parent lets its inner calls spend. It is in memory: the parent's own hold is what a crash leaves. */
 export class Spend implements Spending {
   readonly counted: Counted;
@@ -29,12 +37,16 @@ export class Spend implements Spending {
   #spentNano: Nano;
   /** What parts have spent that have not ended. */
   #openNano = ZERO;
+  #overdraft: Overdraft | null;
+  #drawnNano = ZERO;
 
   /** `spent`: what was spent before, where it goes on with what another process began. */
-  constructor(limitNano: Nano, counted: Counted, spent: Nano = ZERO) {
+  constructor(limitNano: Nano, counted: Counted, spent: Nano = ZERO, overdraft: Overdraft | null = null) {
     this.#limitNano = limitNano;
     this.counted = counted;
     this.#spentNano = spent;
+    this.#overdraft = overdraft;
+    this.#draw();
   }
 
   get limitNano(): Nano {
@@ -44,6 +56,7 @@ export class Spend implements Spending {
   /** The parent's hold has grown. */
   raise(limitNano: Nano): void {
     this.#limitNano = most(this.#limitNano, limitNano);
+    this.#draw();
   }
 
   get spentNano(): Nano {
@@ -61,14 +74,31 @@ export class Spend implements Spending {
   }
 
   setAside(amount: Nano): boolean {
-    if (amount > this.freeNano) return false;
+    const free = this.freeNano;
+    if (amount > free && this.#overdraft?.has(minus(amount, free)) !== true) return false;
     this.#asideNano = add(this.#asideNano, amount);
+    this.#draw();
     return true;
   }
 
   settle(aside: Nano, spent: Nano): void {
     this.#asideNano = minus(this.#asideNano, aside);
     this.#spentNano = add(this.#spentNano, spent);
+    this.#draw();
+  }
+
+  /** Its work is over: what was drawn beyond the limit is free for others, and a call that answers late draws nothing. */
+  close(): void {
+    this.#overdraft?.move(this.#drawnNano, ZERO);
+    this.#overdraft = null;
+  }
+
+  #draw(): void {
+    if (this.#overdraft === null) return;
+    const used = add(this.#spentNano, this.#asideNano);
+    const beyond = minus(used, least(used, this.#limitNano));
+    this.#overdraft.move(this.#drawnNano, beyond);
+    this.#drawnNano = beyond;
   }
 
   part(): SpendPart {

@@ -72,7 +72,7 @@ const PAGE_ROW = {
   charged_cents: integer,
 };
 const HOP = { provider: text, action: text, ok: boolean, charged_cents: number, latency_ms: number };
-const HOP_MAY = ["skipped", "transaction_id"];
+const HOP_MAY = ["skipped", "found", "transaction_id"];
 const PAGES = {
   url_count: integer,
   row_count: integer,

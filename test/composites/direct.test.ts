@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { manualClock, systemClock } from "../../src/clock.ts";
 import { bounded } from "../../src/composites/bounded.ts";
-import { createDirect, type OpenPage } from "../../src/composites/pages/direct.ts";
-import { createExtractor } from "../../src/composites/pages/extractor.ts";
+import { createDirect, type DirectAnswer, type OpenPage } from "../../src/composites/pages/direct.ts";
+import { createExtractor, type PageReading } from "../../src/composites/pages/extractor.ts";
 import { createHostPace } from "../../src/composites/pages/host-pace.ts";
 import { matchesGlob, pagesOfSite } from "../../src/composites/pages/site-map.ts";
 import { readableChars } from "../../src/composites/pages/yield.ts";
@@ -68,15 +68,18 @@ describe("our own fetch", () => {
     expect(performance.now() - beganMs).toBeLessThan(1_000);
   });
 
-  it("keeps so much of robots.txt files and no more, however many hosts somebody has", async () => {
-    const long = `User-agent: *\n${`Disallow: /${"no".repeat(500)}\n`.repeat(500)}`;
-    const { open, asked } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? long : "hi" }));
+  it.each([
+    ["long rules", `Disallow: /${"no".repeat(500)}\n`.repeat(500), 20],
+    ["many rules", "Disallow: /x\n".repeat(2_000), 45],
+  ])("keeps so much of robots.txt files and no more, however many hosts somebody has: %s", async (_, rules, hosts) => {
+    const robots = `User-agent: *\n${rules}`;
+    const { open, asked } = internet(({ pathname }) => ({ text: pathname === "/robots.txt" ? robots : "hi" }));
     const direct = directOf(open);
     const fetched = (host: string) => direct.fetch(`https://${host}.example/`, READS_HERE, never);
     const count = (host: string) => asked.filter((url) => url === `https://${host}.example/robots.txt`).length;
-    for (let host = 0; host < 20; host++) await fetched(`h${host}`);
-    await fetched("h19");
-    expect(count("h19")).toBe(1);
+    for (let host = 0; host < hosts; host++) await fetched(`h${host}`);
+    await fetched(`h${hosts - 1}`);
+    expect(count(`h${hosts - 1}`)).toBe(1);
     await fetched("h0");
     expect(count("h0")).toBe(2);
   });
@@ -121,6 +124,27 @@ describe("our own fetch", () => {
   });
 });
 
+describe("a robots.txt that an account had no room to read", () => {
+  const full: PageReading = { ...READS_HERE, robots: async () => "busy" };
+  const kindOf = (answer: DirectAnswer) => (answer.kind === "skipped" ? answer.why : answer.kind);
+
+  it("is told as busy, is not kept, and is read for the next account at once", async () => {
+    const { open, asked } = internet(() => ({ text: "" }));
+    const direct = directOf(open);
+    expect(kindOf(await direct.fetch("https://a.example/1", full, never))).toBe("busy");
+    expect(kindOf(await direct.fetch("https://a.example/2", READS_HERE, never))).toBe("answer");
+    expect(asked.filter((url) => url.endsWith("robots.txt"))).toHaveLength(2);
+  });
+
+  it("is read anew for whoever has waited for it", async () => {
+    const { open } = internet(() => ({ text: "" }));
+    const direct = directOf(open);
+    const first = direct.fetch("https://a.example/1", full, never);
+    const second = direct.fetch("https://a.example/2", READS_HERE, never);
+    expect([kindOf(await first), kindOf(await second)]).toEqual(["busy", "answer"]);
+  });
+});
+
 describe("the bounds of a step", () => {
   it("leave what hangs, and tell it to stop", async () => {
     let told = false;
@@ -133,7 +157,13 @@ describe("the bounds of a step", () => {
 
   it("end a page that keeps a thread busy, and the next page has a thread", async () => {
     const extractor = createExtractor({ threads: 1, msMax: 1_000 });
-    const order = { url: "https://a.example/", format: "markdown", mainContent: true } as const;
+    const order = {
+      url: "https://a.example/",
+      format: "markdown",
+      mainContent: true,
+      status: 200,
+      hasRun: false,
+    } as const;
     const reading = extractor.of("ada");
     const [hard, easy] = await Promise.all([
       reading.page("<div><p>some, words of it</p></div>".repeat(24_000), order, never),
@@ -147,7 +177,13 @@ describe("the bounds of a step", () => {
 
   it("of a page do not count while its thread is started, which takes long on a busy machine", async () => {
     const extractor = createExtractor({ threads: 1, msMax: 1_250 });
-    const order = { url: "https://a.example/", format: "text", mainContent: false } as const;
+    const order = {
+      url: "https://a.example/",
+      format: "text",
+      mainContent: false,
+      status: 200,
+      hasRun: false,
+    } as const;
     const extracted = await extractor.of("ada").page("<p>Open at nine.</p>", order, never);
     expect(extracted).toMatchObject({ content: "Open at nine." });
     await extractor.close();
@@ -174,12 +210,12 @@ describe("patterns of addresses", () => {
     expect(matchesGlob(pattern, url)).toBe(is);
   });
 
-  it("keep the first page, whatever they say, and no other host's", () => {
+  it("keep the first page, whatever they say, and no other host's", async () => {
     const site = { url: "https://a.example/start", max_pages: 3, include: ["/blog/"], exclude: [] };
     const ladder = { socialDomains: [], documentEndings: [".pdf"] } as never;
     const found = ["https://b.example/blog/1", "https://a.example/blog/x.pdf", "https://a.example/blog/1#a"];
     const more = ["https://a.example/blog/1", "https://a.example/blog/2", "https://a.example/blog/3"];
-    expect(pagesOfSite(site, [...found, ...more], ladder)).toEqual([
+    expect(await pagesOfSite(site, [...found, ...more], ladder)).toEqual([
       "https://a.example/start",
       "https://a.example/blog/1",
       "https://a.example/blog/2",

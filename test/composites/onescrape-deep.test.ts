@@ -156,6 +156,39 @@ describe("core/onescrape-deep", () => {
     expect(chargedCents).toBe(8);
   });
 
+  describe("counts what its pages are paid, and not what walls cost us:", () => {
+    const six = () => Array.from({ length: 6 }, (_, n) => gateway.at(`/${n}`));
+    beforeEach(() => {
+      gateway.play = (socket) => say(socket, HTML, WALL);
+    });
+
+    it("six pages that the residential rung alone reads are read for 24 cents", async () => {
+      reads = (rung) => rung === "residential";
+      const { chargedCents, rows, result } = await run({ urls: six(), budgetCents: 24 });
+      expect(rows.map(({ provider }) => provider)).toEqual(Array(6).fill("residential"));
+      expect(rows.flatMap(({ hops }) => hops.map(({ skipped }) => skipped))).not.toContain("cost_bound");
+      expect(result).toMatchObject({ read_count: 6, blocked_count: 0, skipped_count: 0, spent_cents: 24 });
+      expect(chargedCents).toBe(24);
+    });
+
+    it("two of them for 10 cents, and the other rows say that the budget is over", async () => {
+      reads = (rung) => rung === "residential";
+      const { status, chargedCents, rows, result } = await run({ urls: six(), budgetCents: 10 });
+      expect([status, chargedCents]).toEqual(["succeeded", 8]);
+      expect(rows.filter(({ content }) => content !== null)).toHaveLength(2);
+      expect(rows.filter(({ error }) => error === "over budget")).toHaveLength(4);
+      expect(result).toMatchObject({ read_count: 2, blocked_count: 0, skipped_count: 4, spent_cents: 8 });
+    });
+
+    it("six pages that the unblocking rung reads are read for 12 cents", async () => {
+      reads = (rung) => rung === "unblock";
+      const { chargedCents, rows, result } = await run({ urls: six(), budgetCents: 12 });
+      expect(rows.map(({ provider }) => provider)).toEqual(Array(6).fill("unblock"));
+      expect(result).toMatchObject({ read_count: 6, blocked_count: 0, skipped_count: 0 });
+      expect(chargedCents).toBe(12);
+    });
+  });
+
   it("reads a site: its map, its own host, what is wanted of it, the first page first", async () => {
     const pages = ["/blog/one", "/blog/two", "/about", "/blog/secret", "/paper.pdf"].map((path) => gateway.at(path));
     const map = [...pages, "http://elsewhere.example/blog/x"].map((url) => `<url><loc>${url}</loc></url>`).join("");

@@ -9,6 +9,7 @@ interface Hop {
   readonly provider: string;
   readonly ok: boolean;
   readonly skipped?: string;
+  readonly found?: string;
   readonly charged_cents: number;
   readonly transaction_id?: string;
 }
@@ -161,6 +162,29 @@ describe("core/onescrape", () => {
     expect(row).toMatchObject({ provider: "firecrawl", title: "T", yield: 1, quality_flags: [], charged_cents: 1 });
     expect(hops).toEqual(["direct false", "exa not_configured", "firecrawl true"]);
     expect(row?.hops[2]?.transaction_id).toMatch(/^tx_\w+\.2$/);
+  });
+
+  it.each([
+    [
+      "a header",
+      '<div id="__next"><div class="skeleton"><header>Shop</header></div></div><script src="/app.js"></script>',
+    ],
+    ["a line that waits", '<div id="root"><p>Loading your dashboard…</p></div><script src="/app.js"></script>'],
+  ])("asks a renderer where scripts were to fill the page: %s", async (_, body) => {
+    pages = (socket) => say(socket, HTML, `<html><head><title>Shop</title></head><body>${body}</body></html>`);
+    vendor.answers({ body: { success: true, data: { markdown: TEXT, metadata: { title: "T", statusCode: 200 } } } });
+    const { row, hops } = await one("/shop");
+    expect(row).toMatchObject({ provider: "firecrawl", yield: 1 });
+    expect(hops).toEqual(["direct false", "exa not_configured", "firecrawl true"]);
+    expect(row?.hops.map(({ found }) => found)).toEqual(["shell", undefined, undefined]);
+  });
+
+  it("takes a short page that mentions a wall, and says of a wall that it is one", async () => {
+    const limits = "<h1>Limits</h1><p>Requests are rate limited to 60 a minute for each key. Ask us for more.</p>";
+    pages = (socket, path) => say(socket, HTML, path === "/limits" ? `<html><body>${limits}</body></html>` : WALL);
+    expect((await one("/limits")).row).toMatchObject({ provider: "direct", quality_flags: [] });
+    vendor.answers({ body: { success: true, data: { markdown: TEXT, metadata: { title: "T", statusCode: 200 } } } });
+    expect((await one("/wall")).row?.hops[0]).toMatchObject({ provider: "direct", ok: false, found: "wall" });
   });
 
   it("is free where no rung has read any page", async () => {

@@ -13,6 +13,7 @@ const never = () => {
   throw new Error("nothing is run here");
 };
 const config = readConfig({});
+const UNPAID_CENTS = Math.round(config.unpaidCostNano / 1e7);
 const parts = { config, records: {}, catalog: { current: never }, actions: never, log: { logger: {} } };
 const { actions } = openComposites(parts as unknown as OpenCompositesParts);
 
@@ -31,12 +32,13 @@ function underWayCents(): number {
     const calls = Math.min(IN_FLIGHT_MAX, Math.floor(WELCOME_CENTS / cents));
     return calls * Math.max(0, (upstreamCentsMax?.(params) ?? 0) - cents);
   });
-  // Models and jobs: what they hold is all that they can cost, and the account has no more; one more route may be paid for a call.
-  return Math.max(2 * WELCOME_CENTS, ...each);
+  // Models: what they hold is all that they can cost, and the account has no more; one more route may be paid for a call. Jobs cost what
+  // they hold, and beyond that what all of an account's may cost together.
+  return Math.max(2 * WELCOME_CENTS, ...each) + UNPAID_CENTS;
 }
 
 it("what a fresh account can cost us a day beyond what it pays is the number that the operators' page says", () => {
-  const cents = Math.round(config.unpaidCostNano / 1e7) + underWayCents();
+  const cents = UNPAID_CENTS + underWayCents();
   const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
   expect(page).toContain(`**${cents} cents**`);
 });

@@ -2,21 +2,58 @@
 import { describe, expect, it } from "vitest";
 import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { ENOUGH, yieldOf } from "../../src/composites/pages/yield.ts";
-import { LABELLED } from "./labelled-pages.ts";
+import { FILLED, MENTIONS, SKELETONS, UNSEEN, WORDY_WALLS } from "./labelled-classes.ts";
+import { LABELLED, type LabelledPage } from "./labelled-pages.ts";
 
 const whole = { visibleChars: 10, scripted: false, walled: false };
 
+/** As our own fetch reads it, or as a vendor that gives its Markdown and says nothing of its code. */
+function yieldFor({ html, status }: LabelledPage, by: "fetch" | "vendor") {
+  const order = { url: "https://example.com/", format: "markdown", mainContent: true } as const;
+  const { content, title, facts } = extractPage({ html, ...order });
+  return by === "fetch"
+    ? yieldOf({ content, title, facts, status })
+    : yieldOf({ content, title, facts: null, status: null });
+}
+
+const named = (pages: readonly LabelledPage[]) => pages.map(({ name }) => name);
+
 describe("the yield of a page", () => {
+  it.each<[string, readonly LabelledPage[]]>([
+    ["skeletons that scripts are to fill are shells", SKELETONS],
+    ["short pages that their servers have filled are pages", FILLED],
+    ["short pages that mention a wall are pages", MENTIONS],
+    ["walls of many words are walls", WORDY_WALLS],
+    ["what the rules had not seen is told as well", UNSEEN],
+  ])("of which %s", (_, pages) => {
+    const wrong = pages.filter((page) =>
+      page.isPage ? yieldFor(page, "fetch").score < ENOUGH : yieldFor(page, "fetch").score > 0,
+    );
+    expect(named(wrong)).toEqual([]);
+  });
+
+  it("is never a wall's where a vendor's Markdown mentions one, and never a page's where it is one", () => {
+    const wrong = [...MENTIONS, ...WORDY_WALLS].filter(
+      (page) => (yieldFor(page, "vendor").instead === "wall") === page.isPage,
+    );
+    expect(named(wrong)).toEqual([]);
+  });
+
+  it("says what stands there instead of a page", () => {
+    const of = (pages: readonly LabelledPage[]) => new Set(pages.map((page) => yieldFor(page, "fetch").instead));
+    expect([of(SKELETONS), of(WORDY_WALLS), of(FILLED)]).toEqual([
+      new Set(["shell"]),
+      new Set(["wall"]),
+      new Set([undefined]),
+    ]);
+    expect(yieldOf({ content: "", title: null, facts: null, status: null }).instead).toBe("nothing");
+    expect(yieldOf({ content: "Gone", title: null, facts: null, status: 410 }).instead).toBe("error_status");
+  });
+
   it("tells walls and shells from pages, in at most two of a hundred wrongly", () => {
-    const wrong = LABELLED.filter(({ html, status, isPage }) => {
-      const { content, title, facts } = extractPage({
-        html,
-        url: "https://example.com/",
-        format: "markdown",
-        mainContent: true,
-      });
-      const { score } = yieldOf({ content, title, facts, status });
-      return isPage ? score < ENOUGH : score > 0;
+    const wrong = LABELLED.filter((page) => {
+      const { score } = yieldFor(page, "fetch");
+      return page.isPage ? score < ENOUGH : score > 0;
     });
     expect(LABELLED.length).toBeGreaterThanOrEqual(280);
     expect(LABELLED.filter(({ isPage }) => isPage).length).toBeGreaterThan(LABELLED.length / 3);
@@ -45,7 +82,11 @@ describe("the yield of a page", () => {
     const page = { content: "Open at 9.", title: null, status: 200 };
     expect(yieldOf({ ...page, facts: whole })).toEqual({ score: ENOUGH, flags: [] });
     expect(yieldOf({ ...page, facts: null })).toEqual({ score: 0.01, flags: ["thin_content"] });
-    expect(yieldOf({ ...page, facts: { ...whole, scripted: true } })).toEqual({ score: 0, flags: ["blocked"] });
+    expect(yieldOf({ ...page, facts: { ...whole, scripted: true } })).toEqual({
+      score: 0,
+      flags: ["blocked"],
+      instead: "shell",
+    });
     expect(yieldOf({ ...page, facts: { ...whole, visibleChars: 1_000 } })).toEqual({
       score: 0.01,
       flags: ["thin_content"],

@@ -12,7 +12,8 @@ import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
-import { extractPage } from "../../src/composites/pages/extract-page.ts";
+import { extractPage, linksIn } from "../../src/composites/pages/extract-page.ts";
+import { judgedText } from "../../src/composites/pages/judged-page.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
 import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
 import { locationsIn } from "../../src/composites/pages/site-locations.ts";
@@ -457,6 +458,33 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const html = `${"data-sitekey ".repeat(size / 10)}${"<div ".repeat(size)}`;
       return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: false });
+    },
+  },
+  {
+    file: "src/composites/pages/extract-page.ts",
+    what: "a mount full of marks of skeletons, and scripts",
+    size: 40_000,
+    of: (size) => {
+      const html = `<div id="root">${`<p class="${"class=".repeat(30)}">`.repeat(size / 40)}</div><script></script>`;
+      return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: false });
+    },
+  },
+  {
+    file: "src/composites/pages/extract-page.ts",
+    what: "links that never end",
+    size: 100_000,
+    of: (size) => {
+      const html = '<a href="/#'.repeat(size);
+      return () => linksIn(html, "https://a.example/");
+    },
+  },
+  {
+    file: "src/composites/pages/judged-page.ts",
+    what: "a text of phrases of walls, between links",
+    size: 400_000,
+    of: (size) => {
+      const bytes = Buffer.from("[verify you are ](x".repeat(size / 20));
+      return () => judgedText({ bytes, contentType: "text/plain" }, 200);
     },
   },
   {

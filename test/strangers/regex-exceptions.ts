@@ -11,14 +11,6 @@ export const EXCEPTIONS: ByFile = {
   "src/composites/pages/wall-words.ts": {
     "/(enable|requires?|turn on|need|without|doesn('|’)t work[a-z ]*) (to enable )?java ?script|java ?script (is |must be |to be )?(disabled|enabled|required|aktivieren|erforderlich)|javascript (aktivieren|erforderlich|activer|necesario|requerido)|(activez|activar|activa|habilite|habilita|attiva(re)?|włącz|aktivera|aktiver|ota) javascript|javascript('?i|'ı)? etkinleştir|(включите|увімкніть|вимкнено|отключен) javascript|(启用|啟用|开启)\\s?java ?script|javascript\\s?(を有効|を有効に|를 활성화|사용)|^(loading|please wait|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)[\\s.…]*$/i":
       PAGES,
-    "/δεν είστε ρομπότ|δεν είμαι ρομπότ|(άρνηση|απαγορεύ\\S+|δεν επιτρέπεται) (η )?πρόσβασ|ότι είστε άνθρωπος|συνδεθείτε για|έλεγχος ασφαλείας/i":
-      PAGES,
-    "/не робот|доступ (запрещ|ограничен|заблокирован|заборонен|обмежен)|что вы (не робот|человек)|що ви (не робот|людина)|(войдите|увійдіть), (чтобы|щоб)|проверка безопасности|перевірка безпеки|подозрительн\\S+ (трафик|активност)/i":
-      PAGES,
-    "/\\bnu (ești|sunteți|sunt) (un )?robot|acces (interzis|refuzat|blocat)|că ești om|autentific\\S+ pentru|verificare de securitate/i":
-      PAGES,
-    "/(you('| a)re|are you|is) (not )?a (robot|bot)\\b|\\bnot a (robot|bot)\\b|(prove|verify|confirm)[a-z ]{0,30} (you('| a)re )?(a )?(human|person)|human verification|security (check|verification)/i":
-      PAGES,
   },
   "src/sandbox/dialects/images.ts": {
     "/\\/models\\/([^/:]*-image[^/:]*):generateContent$/":

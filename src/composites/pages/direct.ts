@@ -7,7 +7,7 @@ import type { PublicAnswer } from "../../upstream/public-fetch.ts";
 import { PAGE_BYTES_MAX, type PageReading } from "./extractor.ts";
 import type { HostPace } from "./host-pace.ts";
 import type { PageBytes } from "./page-tasks.ts";
-import { robotsAsker } from "./robots.ts";
+import { type Robots, robotsAsker } from "./robots.ts";
 
 export const DIRECT_MS_MAX = 8_000;
 const TURN_MS_MAX = 10_000;
@@ -19,7 +19,9 @@ const ROBOTS_KEPT_MS = 3_600_000;
 const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
 /** Characters of the rules of all that are kept together: anybody may have as many hosts as they like. */
-const ROBOTS_KEPT_CHARS_MAX = 2 * 1_048_576;
+const ROBOTS_KEPT_CHARS_MAX = 8 * 1_048_576;
+/** What a rule takes beside its characters, as if it were some more of them. */
+const RULE_CHARS = 100;
 /** What robots.txt files may call us. */
 export const ROBOT_NAME = "Tollgate";
 
@@ -91,7 +93,8 @@ interface Rules {
   untilMs: number;
   /** Of its rules; 0 until they have been read. */
   chars: number;
-  readonly allows: Promise<(url: string) => boolean>;
+  /** Null: the account that asked first had no room in the threads, which says nothing of the host. */
+  readonly allows: Promise<Allows | null>;
 }
 
 /** All bytes, in memory of their own, so that they can be handed to a thread. */
@@ -111,14 +114,20 @@ async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return bytes;
 }
 
+type Allows = (url: string) => boolean;
+
 /** What a robots.txt says, and how long its rules are. */
 interface ReadRules {
-  readonly allows: (url: string) => boolean;
+  readonly allows: Allows;
   readonly chars: number;
 }
 
 const EVERYTHING: ReadRules = { allows: () => true, chars: 0 };
 const NOTHING: ReadRules = { allows: () => false, chars: 0 };
+
+function charsOf(robots: Robots): number {
+  return robots === "nothing" ? 0 : robots.rules.reduce((sum, { pattern }) => sum + pattern.length + RULE_CHARS, 0);
+}
 
 export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions): Direct {
   const known = new Map<string, Rules>();
@@ -135,7 +144,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
   }
 
   /** RFC 9309, 2.3.1: no such file allows everything, and one that cannot be had now forbids it. */
-  async function readRules(origin: string, reading: PageReading): Promise<ReadRules> {
+  async function readRules(origin: string, reading: PageReading): Promise<ReadRules | "busy"> {
     const address = `${origin}/robots.txt`;
     const signal = AbortSignal.timeout(ROBOTS_MS_MAX);
     const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
@@ -146,32 +155,48 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
       const bytes = await bytesOf(answer.body);
       if (answer.status >= 500) return NOTHING;
       if (answer.status >= 400) return EVERYTHING;
-      const robots = await reading.robots(bytes, ROBOT_NAME, signal);
-      if (robots === null || robots === "busy") return NOTHING;
-      const chars = robots === "nothing" ? 0 : robots.rules.reduce((sum, { pattern }) => sum + pattern.length, 0);
-      return { allows: robotsAsker(robots), chars };
+      const patience = AbortSignal.timeout(ROBOTS_MS_MAX);
+      const robots = await reading.robots(bytes, ROBOT_NAME, patience);
+      if (robots === "busy" || (robots === null && patience.aborted)) return "busy";
+      if (robots === null) return NOTHING;
+      return { allows: robotsAsker(robots), chars: charsOf(robots) };
     } catch {
       return NOTHING;
     }
   }
 
-  function rulesOf(origin: string, reading: PageReading): Promise<(url: string) => boolean> {
+  /** Null: there is no room to read it just now. */
+  async function rulesOf(origin: string, reading: PageReading): Promise<Allows | null> {
+    for (;;) {
+      const rules = known.get(origin);
+      if (rules === undefined || rules.untilMs <= clock.elapsedMs()) return freshRules(origin, reading);
+      const allows = await rules.allows;
+      if (allows !== null) return allows;
+      // Whoever asked first had no room of its own: that is not kept, and this account may have some.
+    }
+  }
+
+  function freshRules(origin: string, reading: PageReading): Promise<Allows | null> {
     const nowMs = clock.elapsedMs();
-    const rules = known.get(origin);
-    if (rules !== undefined && rules.untilMs > nowMs) return rules.allows;
     forget(origin);
     if (known.size >= ROBOTS_KEPT_MAX) forgetOldest();
-    const rulesRead = readRules(origin, reading);
-    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, chars: 0, allows: rulesRead.then(({ allows }) => allows) };
-    known.set(origin, fresh);
-    void rulesRead.then((read) => {
+    const allows = readRules(origin, reading).then((read) => {
+      const isKept = known.get(origin) === fresh;
+      if (read === "busy") {
+        if (isKept) forget(origin);
+        return null;
+      }
       if (read === NOTHING) fresh.untilMs = nowMs + NO_ROBOTS_KEPT_MS;
-      if (known.get(origin) !== fresh) return;
-      fresh.chars = read.chars;
-      keptChars += read.chars;
-      while (keptChars > ROBOTS_KEPT_CHARS_MAX) forgetOldest();
+      if (isKept) {
+        fresh.chars = read.chars;
+        keptChars += read.chars;
+        while (keptChars > ROBOTS_KEPT_CHARS_MAX) forgetOldest();
+      }
+      return read.allows;
     });
-    return fresh.allows;
+    const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, chars: 0, allows };
+    known.set(origin, fresh);
+    return allows;
   }
 
   return {
@@ -186,7 +211,10 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
           else releases.push(release);
           hosts.add(target.host);
         }
-        if (why === null && obeysRobots && !(await rulesOf(target.origin, reading))(target.href)) why = "robots";
+        if (why !== null || !obeysRobots) return why === null;
+        const allows = await rulesOf(target.origin, reading);
+        if (allows === null) why = "busy";
+        else if (!allows(target.href)) why = "robots";
         return why === null;
       };
       // Wherever it is sent on to is asked as politely.

@@ -2,7 +2,7 @@
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 import TurndownService from "turndown";
-import { hasMount, hasWallMark } from "./wall-words.ts";
+import { hasMount, hasSkeleton, hasWallMark, isWaiting } from "./wall-words.ts";
 import type { PageFacts } from "./yield.ts";
 
 export interface ExtractOrder {
@@ -17,8 +17,6 @@ export interface Extracted {
   readonly content: string;
   readonly title: string | null;
   readonly facts: PageFacts;
-  /** Its links, absolute, without fragments; the first of them. */
-  readonly links: readonly string[];
 }
 
 /** As much of the DOM as is used here; the types of a browser are no part of this program. */
@@ -39,9 +37,14 @@ type PageDocument = PageElement & { readonly body: PageElement; readonly documen
 
 const NEVER_SEEN = "script,style,noscript,template,svg,iframe,object,embed,link,meta,[hidden]";
 const AROUND = "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],dialog";
+const HEADINGS = "h1,h2,h3,h4,h5,h6";
 /** Longer pages are not taken apart. */
 export const PAGE_CHARS_MAX = 3 * 1_048_576;
 const LINKS_MAX = 2_000;
+/** A longer one is no address that anybody can ask. */
+const LINK_CHARS_MAX = 2_048;
+/** Of all links together: they go back to the event loop. */
+const ALL_LINKS_CHARS_MAX = 262_144;
 const TITLE_CHARS_MAX = 500;
 /** The library gives up on a page of more elements, and takes its time for each. */
 const ELEMENTS_MAX = 50_000;
@@ -87,10 +90,13 @@ function makeLinksAbsolute(document: PageDocument, base: string): void {
 
 function linksOf(document: PageDocument): readonly string[] {
   const links = new Set<string>();
+  let chars = 0;
   for (const element of document.querySelectorAll("a[href]")) {
-    const href = element.getAttribute("href") ?? "";
-    if (/^https?:/.test(href)) links.add(href.replace(/#.*$/s, ""));
-    if (links.size === LINKS_MAX) break;
+    const link = (element.getAttribute("href") ?? "").replace(/#.*$/s, "");
+    if (!/^https?:/.test(link) || link.length > LINK_CHARS_MAX || links.has(link)) continue;
+    chars += link.length;
+    if (links.size === LINKS_MAX || chars > ALL_LINKS_CHARS_MAX) break;
+    links.add(link);
   }
   return [...links];
 }
@@ -105,12 +111,21 @@ function titleOf(document: PageDocument): string | null {
   return title?.slice(0, TITLE_CHARS_MAX) ?? null;
 }
 
-/** Whether a script was to make the body: a place for it with a skeleton in it at most, or a plea for scripts, and little else. */
-function isScripted(tags: readonly string[], document: PageDocument, seen: number): boolean {
+/** Whether there is nothing to read but what stands around, and lines that wait for more. */
+function saysNothing(body: PageElement): boolean {
+  const copy = body.cloneNode(true) as PageElement;
+  for (const element of copy.querySelectorAll(`${AROUND},${HEADINGS}`)) element.remove();
+  const lines = turndown.turndown(copy as unknown as TurndownService.Node).split("\n");
+  return lines.every((line) => line.trim() === "" || isWaiting(line));
+}
+
+/** Whether a script was to make the body: it pleads for scripts, or shows the shape of what is to come, and says little else. */
+function isScripted(tags: readonly string[], document: PageDocument, body: PageElement): boolean {
   const scripts = document.querySelectorAll("script").length;
+  const seen = charsOf(body);
   if (scripts === 0 || seen >= SCRIPT_CHARS_MIN) return false;
   const plea = [...document.querySelectorAll("noscript")].some((one) => /java ?script/i.test(one.textContent ?? ""));
-  return seen === 0 || plea || hasMount(tags);
+  return seen === 0 || plea || ((hasMount(tags) || hasSkeleton(tags)) && saysNothing(body));
 }
 
 /** The main part as HTML; where none can be told, all but what stands around it. */
@@ -160,27 +175,36 @@ function isTakable(tags: readonly string[]): boolean {
 }
 
 /** Throws where the library cannot take the page: too many elements, or nested too deep. */
-export function extractPage({ html, url, format, mainContent }: ExtractOrder): Extracted {
-  const tags = tagsOf(html);
+function documentIn(html: string, tags: readonly string[], url: string): PageDocument {
   if (html.length > PAGE_CHARS_MAX || !isTakable(tags))
     throw new RangeError("the page has too many elements, or nests them too deep");
   const document = documentOf(/<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`);
   const base = absolute(document.querySelector("base[href]")?.getAttribute("href") ?? null, url) ?? url;
   makeLinksAbsolute(document, base);
+  return document;
+}
+
+/** Throws where the page cannot be taken apart. */
+export function extractPage({ html, url, format, mainContent }: ExtractOrder): Extracted {
+  const tags = tagsOf(html);
+  const document = documentIn(html, tags, url);
   const title = titleOf(document);
-  const links = linksOf(document);
   const walled = hasWallMark(html, tags);
   const body = (document.querySelector("body") ?? document.documentElement).cloneNode(true) as PageElement;
   for (const element of body.querySelectorAll(NEVER_SEEN)) element.remove();
-  const wholeChars = charsOf(body);
-  const scripted = isScripted(tags, document, wholeChars);
+  const scripted = isScripted(tags, document, body);
   const whole = mainContent ? (body.cloneNode(true) as PageElement) : body;
   if (mainContent) for (const element of whole.querySelectorAll(AROUND)) element.remove();
   // A page may have all it says in what stands around others.
   const around = charsOf(whole) === 0 ? body : whole;
   const visibleChars = charsOf(around);
   const part = mainContent ? mainPart(document, around, visibleChars) : around;
-  return { content: written(part, format), title, links, facts: { visibleChars, scripted, walled } };
+  return { content: written(part, format), title, facts: { visibleChars, scripted, walled } };
+}
+
+/** The links of a page, absolute, without fragments; the first of them. Throws as the above does. */
+export function linksIn(html: string, url: string): readonly string[] {
+  return linksOf(documentIn(html, tagsOf(html), url));
 }
 
 /** A text without blank lines, and with blanks once. */

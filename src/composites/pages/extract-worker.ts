@@ -1,6 +1,7 @@
 // The thread that reads what strangers wrote: one task at a time, whatever is in it.
 import { parentPort } from "node:worker_threads";
-import { extractPage } from "./extract-page.ts";
+import { linksIn } from "./extract-page.ts";
+import { judgedPage, judgedText } from "./judged-page.ts";
 import { decodedPage, type PageDone, type PageTask } from "./page-tasks.ts";
 import { readRobots } from "./robots.ts";
 import { locationsIn } from "./site-locations.ts";
@@ -9,8 +10,9 @@ import { locationsIn } from "./site-locations.ts";
 function doTask(task: PageTask): PageDone[PageTask["kind"]] {
   if (task.kind === "robots") return readRobots(Buffer.from(task.bytes).toString("utf8"), task.name);
   if (task.kind === "map") return locationsIn(decodedPage(task.page));
-  const html = typeof task.page === "string" ? task.page : decodedPage(task.page);
-  return extractPage({ html, ...task.order });
+  if (task.kind === "links") return linksIn(decodedPage(task.page), task.url);
+  if (task.kind === "text") return judgedText(task.page, task.status);
+  return judgedPage(task.page, task.order);
 }
 
 parentPort?.on("message", (task: PageTask) => {

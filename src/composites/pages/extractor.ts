@@ -1,16 +1,17 @@
 // Reads strangers' pages off the event loop: a few threads, each bounded in memory and in the time of a page; accounts take turns.
 import { Worker } from "node:worker_threads";
-import type { Extracted, ExtractOrder } from "./extract-page.ts";
-import { bytesOf, type PageBytes, type PageDone, type PageTask } from "./page-tasks.ts";
+import type { JudgedPage, PageOrder } from "./judged-page.ts";
+import { bytesOf, type PageBytes, type PageDone, type PageTask, type Read } from "./page-tasks.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
-
-/** Null: it is too long, too deep or too slow to be read. `busy`: there is no room for it just now. */
-export type Read<T> = T | "busy" | null;
+import { isLong, Turns, type Waiting } from "./turns.ts";
 
 /** What the threads do for one account. What is asked for and no longer wanted is dropped. */
 export interface PageReading {
-  page(page: string | PageBytes, order: Omit<ExtractOrder, "html">, signal: AbortSignal): Promise<Read<Extracted>>;
+  page(page: string | PageBytes, order: PageOrder, signal: AbortSignal): Promise<Read<JudgedPage>>;
+  /** A page that is text and nothing else. */
+  text(page: PageBytes, status: number | null, signal: AbortSignal): Promise<Read<JudgedPage>>;
+  links(page: PageBytes, url: string, signal: AbortSignal): Promise<Read<readonly string[]>>;
   robots(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<Read<Robots>>;
   map(page: PageBytes, signal: AbortSignal): Promise<Read<SiteMap>>;
 }
@@ -29,81 +30,17 @@ export interface ExtractorOptions {
 }
 
 export const PAGE_BYTES_MAX = 5 * 1_048_576;
-/** A page of ordinary length. */
-const ORDINARY_BYTES_MAX = 512 * 1024;
 const ORDINARY_PART = 5;
-/** What waits for a thread, of all accounts and of one. */
-const WAITING_BYTES_MAX = 256 * 1_048_576;
-const ACCOUNT_BYTES_MAX = 64 * 1_048_576;
+/** A page as bytes, or of so many characters as are taken apart. */
+const TASK_BYTES_MAX = 6 * 1_048_576;
 const MEMORY_MIB = 256;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
-
-interface Waiting {
-  readonly account: string;
-  readonly task: PageTask;
-  readonly bytes: number;
-  /** Said once: what came of it. */
-  readonly done: (result: Read<PageDone[PageTask["kind"]]>) => void;
-  isOver: boolean;
-}
 
 /** What a thread says: once that it is ready, then what came of each task. */
 interface Answer {
   readonly isReady?: true;
   readonly done?: PageDone[PageTask["kind"]];
-}
-
-/** What waits, by account, in turns. */
-class Turns {
-  readonly #queues = new Map<string, Waiting[]>();
-  readonly #bytes = new Map<string, number>();
-  #allBytes = 0;
-
-  /** False: there is no room for it. */
-  add(waiting: Waiting): boolean {
-    const { account, bytes } = waiting;
-    const own = (this.#bytes.get(account) ?? 0) + bytes;
-    if (own > ACCOUNT_BYTES_MAX || this.#allBytes + bytes > WAITING_BYTES_MAX) return false;
-    const queue = this.#queues.get(account);
-    if (queue === undefined) this.#queues.set(account, [waiting]);
-    else queue.push(waiting);
-    this.#bytes.set(account, own);
-    this.#allBytes += bytes;
-    return true;
-  }
-
-  /** The oldest of the account whose turn it is; that account is the last in line from then on. */
-  next(): Waiting | undefined {
-    const [turn] = this.#queues;
-    if (turn === undefined) return undefined;
-    const [account, queue] = turn;
-    const waiting = queue.shift();
-    this.#queues.delete(account);
-    if (queue.length > 0) this.#queues.set(account, queue);
-    if (waiting !== undefined) this.#gone(waiting);
-    return waiting;
-  }
-
-  drop(waiting: Waiting): void {
-    const queue = this.#queues.get(waiting.account);
-    const at = queue?.indexOf(waiting) ?? -1;
-    if (queue === undefined || at < 0) return;
-    queue.splice(at, 1);
-    if (queue.length === 0) this.#queues.delete(waiting.account);
-    this.#gone(waiting);
-  }
-
-  all(): Waiting[] {
-    return [...this.#queues.values()].flat();
-  }
-
-  #gone({ account, bytes }: Waiting): void {
-    const own = (this.#bytes.get(account) ?? 0) - bytes;
-    if (own > 0) this.#bytes.set(account, own);
-    else this.#bytes.delete(account);
-    this.#allBytes -= bytes;
-  }
 }
 
 /** The threads, and what waits for them. They are started by the first pages, and die with the process. */
@@ -113,6 +50,8 @@ class Pool {
   readonly #turns = new Turns();
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
+  /** Long pages that are being read. */
+  #long = 0;
   #isClosed = false;
 
   constructor({ threads = 2, msMax = 5_000 }: ExtractorOptions) {
@@ -122,7 +61,7 @@ class Pool {
 
   ask(account: string, task: PageTask, signal: AbortSignal): Promise<Read<PageDone[PageTask["kind"]]>> {
     const bytes = bytesOf(task);
-    if (this.#isClosed || signal.aborted || bytes > 2 * PAGE_BYTES_MAX) return Promise.resolve(null);
+    if (this.#isClosed || signal.aborted || bytes > TASK_BYTES_MAX) return Promise.resolve(null);
     return new Promise((resolve) => {
       const dropped = () => {
         this.#turns.drop(waiting);
@@ -175,19 +114,24 @@ class Pool {
 
   #next(): void {
     while (this.#idle.length > 0 || this.#all.size < this.#threads) {
-      const waiting = this.#turns.next();
+      // One thread is never taken by a long page: whoever comes next with an ordinary one waits no longer than for another such.
+      const mayBeLong = this.#long < Math.max(1, this.#threads - 1);
+      const waiting = this.#turns.next(mayBeLong);
       if (waiting === undefined) return;
+      if (isLong(waiting)) this.#long += 1;
       const worker = this.#idle.pop();
-      const msMax = waiting.bytes <= ORDINARY_BYTES_MAX ? this.#msMax / ORDINARY_PART : this.#msMax;
+      const msMax = isLong(waiting) ? this.#msMax : this.#msMax / ORDINARY_PART;
       if (worker === undefined) this.#run(this.#start(), waiting, { firstMsMax: START_MS_MAX, msMax });
       else this.#run(worker, waiting, { firstMsMax: msMax, msMax });
     }
   }
 
   /** `firstMsMax`: until the thread says anything. What nobody waits for any more is read to its end, or to the end of its time. */
-  #run(worker: Worker, { task, done }: Waiting, { firstMsMax, msMax }: { firstMsMax: number; msMax: number }): void {
+  #run(worker: Worker, waiting: Waiting, { firstMsMax, msMax }: { firstMsMax: number; msMax: number }): void {
+    const { task, done } = waiting;
     const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {
       clearTimeout(timer);
+      if (isLong(waiting)) this.#long -= 1;
       worker.off("message", told);
       worker.off("error", broken);
       worker.off("exit", broken);
@@ -229,6 +173,8 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
         pool.ask(account, task, signal) as Promise<Read<PageDone[Kind]>>;
       return {
         page: (page, order, signal) => ask({ kind: "page", page, order }, signal),
+        text: (page, status, signal) => ask({ kind: "text", page, status }, signal),
+        links: (page, url, signal) => ask({ kind: "links", page, url }, signal),
         robots: (bytes, name, signal) => ask({ kind: "robots", bytes, name }, signal),
         map: (page, signal) => ask({ kind: "map", page }, signal),
       };

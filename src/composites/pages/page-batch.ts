@@ -3,8 +3,8 @@ import type { Stopped } from "../../catalog/job-kind.ts";
 import type { RungSpec } from "../../catalog/tier.ts";
 import type { GrowingRow } from "./page-row.ts";
 
-/** Whether there was money for it, and somebody who may spend it. */
-export type AskEnd = "asked" | "over budget" | Stopped;
+/** Whether there was money for it, the payer's and ours, and somebody who may spend it. */
+export type AskEnd = "asked" | "over budget" | "unpaid_costs" | Stopped;
 /** Asks the rung for these rows, and notes in each what came of it. */
 export type AskRung = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<AskEnd>;
 

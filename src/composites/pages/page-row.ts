@@ -2,7 +2,7 @@
 import type { Stopped } from "../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
 import type { RungOutcome, RungPage, SkipReason } from "./read-rung.ts";
-import { ENOUGH, type QualityFlag, yieldOf } from "./yield.ts";
+import { CONTENT_CHARS_MAX, ENOUGH, type Instead, type QualityFlag, type Yield } from "./yield.ts";
 
 export interface Hop {
   readonly provider: string;
@@ -11,6 +11,8 @@ export interface Hop {
   readonly charged_cents: number;
   readonly latency_ms: number;
   readonly skipped?: SkipReason;
+  /** What stood there instead of a page. */
+  readonly found?: Instead;
   /** Of its leg. */
   readonly transaction_id?: string;
 }
@@ -33,11 +35,8 @@ export interface PageRow {
   readonly error?: string;
 }
 
-/** Longer content is cut. */
-const CONTENT_CHARS_MAX = 500_000;
-
 /** Why a row of a job ended before its rungs did. */
-export type RanOut = "over budget" | "timeout" | "cancelled" | Stopped;
+export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | Stopped;
 
 /** What was read best. */
 export interface Best {
@@ -87,7 +86,7 @@ export class GrowingRow {
     const called = id === null ? hop : { ...hop, transaction_id: id };
     if (outcome.kind === "no_page") this.noPage = outcome.why;
     const page = outcome.kind === "read" ? outcome.pages.find(({ url }) => url === this.url) : undefined;
-    const { score, flags } = page === undefined ? { score: 0, flags: [] } : yieldOf(page);
+    const { score, flags, instead } = page?.judged ?? NOT_READ;
     if (outcome.kind === "read") this.#flags = page === undefined ? ["blocked"] : flags;
     const isBetter = page !== undefined && score > (this.#best?.score ?? 0);
     // Of several that have brought something the best is taken, and it alone is paid.
@@ -96,7 +95,8 @@ export class GrowingRow {
       for (const [at, one] of this.#hops.entries()) this.#hops[at] = { ...one, charged_cents: 0 };
       this.#best = { page, rung, id, score, cents };
     }
-    this.#hops.push({ ...called, ok: score > 0, charged_cents: paid });
+    const found = outcome.kind === "read" && instead !== undefined ? { found: instead } : NOTHING;
+    this.#hops.push({ ...called, ok: score > 0, charged_cents: paid, ...found });
     return isBetter;
   }
 
@@ -138,5 +138,6 @@ export class GrowingRow {
 }
 
 const NOTHING = {};
+const NOT_READ: Yield = { score: 0, flags: [], instead: "nothing" };
 const TRUNCATED = { truncated: true } as const;
 const withError = (error: string) => ({ error });

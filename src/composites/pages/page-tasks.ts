@@ -1,5 +1,5 @@
 // What the threads that read strangers' bytes are asked for: a page taken apart, the rules of a robots.txt, the addresses of a site's map.
-import type { Extracted, ExtractOrder } from "./extract-page.ts";
+import type { JudgedPage, PageOrder } from "./judged-page.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
 
@@ -10,13 +10,20 @@ export interface PageBytes {
 }
 
 export type PageTask =
-  | { readonly kind: "page"; readonly page: string | PageBytes; readonly order: Omit<ExtractOrder, "html"> }
+  | { readonly kind: "page"; readonly page: string | PageBytes; readonly order: PageOrder }
+  | { readonly kind: "text"; readonly page: PageBytes; readonly status: number | null }
+  | { readonly kind: "links"; readonly page: PageBytes; readonly url: string }
   | { readonly kind: "robots"; readonly bytes: Uint8Array; readonly name: string }
   | { readonly kind: "map"; readonly page: PageBytes };
 
+/** Null: it is too long, too deep or too slow to be read. `busy`: there is no room for it just now. */
+export type Read<T> = T | "busy" | null;
+
 /** What comes of each task. */
 export interface PageDone {
-  readonly page: Extracted;
+  readonly page: JudgedPage;
+  readonly text: JudgedPage;
+  readonly links: readonly string[];
   readonly robots: Robots;
   readonly map: SiteMap;
 }

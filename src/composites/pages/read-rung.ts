@@ -3,14 +3,14 @@ import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { type DirectLeg, OWN_FETCH } from "./direct.ts";
-import type { Extracted, ExtractOrder } from "./extract-page.ts";
-import type { PageReading, Read } from "./extractor.ts";
-import { decodedPage } from "./page-tasks.ts";
+import type { PageReading } from "./extractor.ts";
+import type { JudgedPage, PageOrder } from "./judged-page.ts";
+import type { Read } from "./page-tasks.ts";
 import { isDocument } from "./page-url.ts";
-import type { ReadPage } from "./yield.ts";
+import { yieldOf } from "./yield.ts";
 
 /** What a rung has read of a page. */
-export interface RungPage extends ReadPage {
+export interface RungPage extends JudgedPage {
   readonly url: string;
   readonly format: "markdown" | "html" | "text";
   readonly finalUrl: string | null;
@@ -41,8 +41,6 @@ export interface RungParts {
   readonly call: InnerCalls["call"];
 }
 
-/** More than a row keeps of a text, in any script. */
-const TEXT_BYTES_MAX = 2 * 1_048_576;
 const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml|$)/;
 const TEXT_TYPES = /^(text\/|application\/(json|xml|[\w.+-]+\+(json|xml)|javascript|yaml|x-ndjson))/;
 
@@ -62,20 +60,15 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
   const type = came.contentType.toLowerCase().trim();
   if (isDocument(type, parts.ladder) || Buffer.from(came.bytes.subarray(0, 5)).toString("latin1") === "%PDF-")
     return { kind: "no_page", action, id, why: "onescrape_document" };
-  if (PAGE_TYPES.test(type)) {
-    const { format, mainContent } = wanted;
-    const extracted = await parts.reading.page(came, { url: finalUrl, format, mainContent }, signal);
-    if (extracted === "busy") return { kind: "skipped", action, why: "busy" };
-    if (extracted === null) return { kind: "failed", action, id, why: "the page cannot be taken apart" };
-    const { links: _, ...read } = extracted;
-    return { kind: "read", action, id, pages: [{ ...read, url, format, finalUrl, status }] };
-  }
-  if (!TEXT_TYPES.test(type)) return { kind: "no_page", action, id, why: "unsupported_type" };
-  // What is beyond the row's bound is never looked at.
-  const content = decodedPage({ ...came, bytes: came.bytes.subarray(0, TEXT_BYTES_MAX) });
-  const facts = { visibleChars: content.length, scripted: false, walled: false };
-  const page = { url, format: "text", content, title: null, finalUrl, status, facts } as const;
-  return { kind: "read", action, id, pages: [page] };
+  const isPage = PAGE_TYPES.test(type);
+  if (!isPage && !TEXT_TYPES.test(type)) return { kind: "no_page", action, id, why: "unsupported_type" };
+  const { format, mainContent } = wanted;
+  const order = { url: finalUrl, format, mainContent, status, hasRun: false };
+  const { reading } = parts;
+  const read = await (isPage ? reading.page(came, order, signal) : reading.text(came, status, signal));
+  if (read === "busy") return { kind: "skipped", action, why: "busy" };
+  if (read === null) return { kind: "failed", action, id, why: "the page cannot be taken apart" };
+  return { kind: "read", action, id, pages: [{ ...read, url, format: isPage ? format : "text", finalUrl }] };
 }
 
 /** What an item of the answer says of one page. */
@@ -84,24 +77,23 @@ async function pageIn(
   url: string,
   answer: RungAnswer,
   { format: asked, mainContent: isMain }: PagesWanted,
-  read: (html: string, order: Omit<ExtractOrder, "html">) => Promise<Read<Extracted>>,
-): Promise<RungPage | null> {
+  read: (html: string, order: PageOrder) => Promise<Read<JudgedPage>>,
+): Promise<Read<RungPage>> {
   const content = textAt(item, answer.contentAt);
   if (content === null) return null;
   const finalUrl = textAt(item, answer.finalUrlAt);
   const title = textAt(item, answer.titleAt);
   const { holds } = answer;
   if (holds === "markdown" || holds === "text") {
-    return { url, content, format: holds, title, finalUrl, facts: null, status: null };
+    const judged = yieldOf({ content, title, facts: null, status: null });
+    return { url, content, format: holds, title, finalUrl, judged };
   }
   // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
   const format = asked === "markdown" ? "text" : "html";
-  const extracted = await read(content, { url, format, mainContent: holds === "page" && isMain });
-  if (extracted === null || extracted === "busy") return null;
-  // Scripts have run by then: what is there is all there is.
-  const facts = { ...extracted.facts, scripted: false };
-  const { content: text } = extracted;
-  return { content: text, facts, url, format, title: title ?? extracted.title, finalUrl, status: null };
+  const order = { url, format, mainContent: holds === "page" && isMain, status: null, hasRun: true } as const;
+  const page = await read(content, order);
+  if (page === null || page === "busy") return page;
+  return { ...page, url, format, title: title ?? page.title, finalUrl };
 }
 
 async function byAction(
@@ -121,10 +113,12 @@ async function byAction(
   const list: unknown = places.listAt === undefined ? [answer.data] : atPointer(answer.data, places.listAt);
   const items: readonly unknown[] = Array.isArray(list) && !answer.isMiss ? list : [];
   const pages: RungPage[] = [];
-  const read = (html: string, order: Omit<ExtractOrder, "html">) => parts.reading.page(html, order, signal);
+  const read = (html: string, order: PageOrder) => parts.reading.page(html, order, signal);
   for (const url of wanted.urls) {
     const item = places.urlAt === undefined ? items[0] : items.find((one) => isOf(textAt(one, places.urlAt), url));
     const page = item === undefined ? null : await pageIn(item, url, places, wanted, read);
+    // That is no wall: the page was there, and there was no room to read it.
+    if (page === "busy") return { kind: "failed", action, id: answer.id, why: "too many pages are being read" };
     if (page !== null) pages.push(page);
   }
   return { kind: "read", action, id: answer.id, pages };

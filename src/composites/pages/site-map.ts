@@ -1,4 +1,5 @@
 // The pages of a site: by the action that lists them, or by our own reading of its sitemap.xml and of the links of the first page.
+import { setImmediate } from "node:timers/promises";
 import type { PageLadderSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { notAPage, readPageUrl } from "./page-url.ts";
@@ -28,13 +29,21 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return true;
 }
 
+/** After so many addresses others have their turn on the event loop: a site names as many as it wants. */
+const ADDRESSES_AT_ONCE = 25;
+
 /** The pages that are read: the one it begins with, then those of the same host that are wanted, each once. */
-export function pagesOfSite(site: Site, found: readonly string[], ladder: PageLadderSpec): readonly string[] {
+export async function pagesOfSite(
+  site: Site,
+  found: readonly string[],
+  ladder: PageLadderSpec,
+): Promise<readonly string[]> {
   const seed = readPageUrl(site.url, () => true);
   if (!(seed instanceof URL)) return [];
   const pages = new Set([seed.href]);
-  for (const text of found) {
+  for (const [at, text] of found.entries()) {
     if (pages.size >= site.max_pages) break;
+    if (at % ADDRESSES_AT_ONCE === ADDRESSES_AT_ONCE - 1) await setImmediate();
     const url = readPageUrl(text, () => true);
     if (!(url instanceof URL) || url.host !== seed.host || notAPage(url, ladder) !== null) continue;
     const { href } = url;
@@ -76,9 +85,8 @@ async function byLinks({ direct, reading }: RungParts, seed: URL, signal: AbortS
   const fetched = await direct?.fetch(seed.href, signal);
   const answer = fetched?.answer;
   if (answer?.kind !== "answer" || answer.status !== 200) return [];
-  const order = { url: answer.finalUrl, format: "text", mainContent: false } as const;
-  const extracted = await reading.page(answer.page, order, signal);
-  return extracted === null || extracted === "busy" ? [] : extracted.links;
+  const links = await reading.links(answer.page, answer.finalUrl, signal);
+  return links === null || links === "busy" ? [] : links;
 }
 
 /** The addresses that are known of a site; none where nobody could say. */

@@ -1,14 +1,19 @@
 // Judges what a rung has brought: a wall, an empty shell, or a page, and how much of one. A pure function of what was read.
-import { SHELL_WORDS, WALL_WORDS } from "./wall-words.ts";
+import { SHELL_WORDS, WALL_PHRASES, WALL_WORDS } from "./wall-words.ts";
 
 /** From here on no further rung is asked. */
 export const ENOUGH = 0.35;
 const FULL_CHARS = 1_000;
 /** Walls say what they say in few words; a long text that has such words is about them. */
 const WALL_CHARS_MAX = 1_200;
-/** In a text as short as this one word tells a wall; in a longer one a word may be what the page is about, and it takes two. */
-const ONE_WORD_CHARS_MAX = 280;
-const WALL_WORDS_MIN = 2;
+/** So much of a wall's text is what walls say; where it says so in several ways, or in its title too, so much less. */
+const WALL_SHARE = 0.12;
+const WALL_SHARE_WITH_MORE = 0.04;
+/** What a page may say that is about something else weighs so much less than what walls alone say. */
+const WORD_WEIGHT = 0.5;
+const TITLE_SHARE = 0.5;
+/** Longer content of a row is cut. */
+export const CONTENT_CHARS_MAX = 500_000;
 /** No more of a content is judged: what begins with so many characters and says nothing is no page for a reader. */
 const JUDGED_CHARS_MAX = 32_768;
 const SHELL_CHARS_MAX = 300;
@@ -37,13 +42,18 @@ export interface ReadPage {
 
 export type QualityFlag = "blocked" | "thin_content";
 
+/** What stands there instead of a page. */
+export type Instead = "wall" | "shell" | "nothing" | "error_status";
+
 export interface Yield {
   /** From 0, a wall or an empty shell, to 1. */
   readonly score: number;
   readonly flags: readonly QualityFlag[];
+  /** Where its score is 0. */
+  readonly instead?: Instead;
 }
 
-const BLOCKED: Yield = { score: 0, flags: ["blocked"] };
+const noPage = (instead: Instead): Yield => ({ score: 0, flags: ["blocked"], instead });
 const PLENTY: Yield = { score: 1, flags: [] };
 /** Each part ends where another could begin, so that no text takes longer than it is long. */
 const LINK_TARGETS = /!?\[([^[\]]*)\]\([^()[\]]*\)/g;
@@ -97,22 +107,45 @@ function judged(content: string): string {
   return text;
 }
 
-/** Whether a short text is a wall by its words: it says little else, its title says so, or it says so in more than one way. */
+/** How many ways of saying something a text knows, and how many of its characters those are. */
+function said(text: string, ways: readonly RegExp[]): { readonly ways: number; readonly chars: number } {
+  const marks = new Uint8Array(text.length);
+  let count = 0;
+  for (const way of ways) {
+    let isSaid = false;
+    for (const { 0: words, index } of text.matchAll(way)) {
+      marks.fill(1, index, index + words.length);
+      isSaid = true;
+    }
+    if (isSaid) count += 1;
+  }
+  return { ways: count, chars: marks.reduce((sum, mark) => sum + mark, 0) };
+}
+
+/**
+ * Whether a short text is a wall by its words. No word decides alone: what walls say is a good part of all that is said, or it is said in
+ * more than one way, or by the title too.
+ */
 function soundsWalled(text: string, title: string): boolean {
-  const matching = WALL_WORDS.filter((words) => words.test(text)).length;
-  if (matching >= WALL_WORDS_MIN || (matching > 0 && text.length < ONE_WORD_CHARS_MAX)) return true;
-  return WALL_WORDS.some((words) => words.test(title));
+  const phrases = said(text, WALL_PHRASES);
+  const words = said(text, WALL_WORDS);
+  const share = (phrases.chars + words.chars * WORD_WEIGHT) / text.length;
+  if (share >= WALL_SHARE) return true;
+  const isTitled = title !== "" && said(title, WALL_PHRASES).chars >= title.length * TITLE_SHARE;
+  const hasMore = isTitled || (phrases.ways > 0 && phrases.ways + words.ways > 1);
+  return hasMore && share >= WALL_SHARE_WITH_MORE;
 }
 
 /** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
 export function yieldOf({ content: whole, title, facts, status }: ReadPage): Yield {
-  if (status !== null && status >= 400) return BLOCKED;
+  if (status !== null && status >= 400) return noPage("error_status");
   const content = judged(whole);
   if (isPlenty(content)) return PLENTY;
   const text = readable(content);
-  if (text.length < WHOLE_CHARS_MIN) return BLOCKED;
-  if (text.length < WALL_CHARS_MAX && (facts?.walled === true || soundsWalled(text, title ?? ""))) return BLOCKED;
-  if (text.length < SHELL_CHARS_MAX && (facts?.scripted === true || SHELL_WORDS.test(text))) return BLOCKED;
+  const isWalled = facts?.walled === true;
+  if (text.length < WHOLE_CHARS_MIN) return noPage(isWalled ? "wall" : facts?.scripted === true ? "shell" : "nothing");
+  if (text.length < WALL_CHARS_MAX && (isWalled || soundsWalled(text, title ?? ""))) return noPage("wall");
+  if (text.length < SHELL_CHARS_MAX && (facts?.scripted === true || SHELL_WORDS.test(text))) return noPage("shell");
   const byLength = Math.min(1, text.length / FULL_CHARS);
   const isWhole = facts !== null && !facts.scripted && text.length >= facts.visibleChars * WHOLE_SHARE;
   const score = isWhole ? Math.max(byLength, ENOUGH) : byLength;

@@ -10,7 +10,7 @@ import { type Identifier, isWebmail } from "./identifier.ts";
 import { type Hop, type Person, readPerson } from "./person-row.ts";
 
 /** Why a person's steps did not go to their end. */
-export type Cut = "over budget" | "timeout" | "cancelled" | "stopped";
+export type Cut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | "stopped";
 
 export interface EnrichDeps {
   readonly calls: Pick<InnerCalls, "call">;
@@ -49,7 +49,7 @@ async function take(
   let cents = 0;
   try {
     const taken = await work();
-    if (taken === null) return cut("over_budget", "over budget");
+    if (taken === null) return cut("unpaid_costs", "unpaid_costs");
     cents = taken.cents;
     person.hop(taken.hop);
     return null;
@@ -62,7 +62,7 @@ async function take(
   }
 }
 
-/** The job may cost us no more than it holds, whatever its steps are charged. */
+/** The job's calls may cost us no more, whatever they are charged. */
 function hasNoRoom(answer: InnerAnswer): boolean {
   return !answer.ok && answer.error.code === "over_budget";
 }

@@ -15,7 +15,14 @@ export interface Hop {
   /** Of the vendor's call. */
   readonly transaction_id?: string;
   /** Why it was not made. */
-  readonly skipped?: "not_configured" | "webmail" | "nothing_missing" | "over_budget" | "timeout" | "cancelled";
+  readonly skipped?:
+    | "not_configured"
+    | "webmail"
+    | "nothing_missing"
+    | "over_budget"
+    | "unpaid_costs"
+    | "timeout"
+    | "cancelled";
 }
 
 type Known = Readonly<Record<PersonField, string | null>>;
@@ -30,7 +37,7 @@ export interface PersonRow extends Known {
   readonly enriched: boolean;
   readonly hops: readonly Hop[];
   readonly charged_cents: number;
-  readonly error?: "over budget" | "timeout" | "cancelled";
+  readonly error?: "over budget" | "unpaid_costs" | "timeout" | "cancelled";
 }
 
 /** Where what a caller wrote is only how they wrote it, a vendor knows it better. */

@@ -1,0 +1,39 @@
+// What the threads make of a page for a row: as much of its content as a row keeps, judged where it is read.
+import { type ExtractOrder, extractPage } from "./extract-page.ts";
+import { decodedPage, type PageBytes } from "./page-tasks.ts";
+import { CONTENT_CHARS_MAX, type Yield, yieldOf } from "./yield.ts";
+
+export interface PageOrder extends Omit<ExtractOrder, "html"> {
+  /** Of the page's own answer; null: not known. */
+  readonly status: number | null;
+  /** Its scripts have run by now: what is there is all there is. */
+  readonly hasRun: boolean;
+}
+
+export interface JudgedPage {
+  readonly content: string;
+  readonly title: string | null;
+  readonly judged: Yield;
+}
+
+/** More than a row keeps of a text, in any script. */
+const TEXT_BYTES_MAX = 2 * 1_048_576;
+
+/** One character more than a row keeps, so that the row can say that it is cut. */
+const kept = (content: string) => content.slice(0, CONTENT_CHARS_MAX + 1);
+
+/** Throws where the page cannot be taken apart. */
+export function judgedPage(page: string | PageBytes, { status, hasRun, ...order }: PageOrder): JudgedPage {
+  const html = typeof page === "string" ? page : decodedPage(page);
+  const { content: whole, title, facts: seen } = extractPage({ html, ...order });
+  const content = kept(whole);
+  const facts = hasRun ? { ...seen, scripted: false } : seen;
+  return { content, title, judged: yieldOf({ content, title, facts, status }) };
+}
+
+/** A page that is text and nothing else. */
+export function judgedText(page: PageBytes, status: number | null): JudgedPage {
+  const content = kept(decodedPage({ ...page, bytes: page.bytes.subarray(0, TEXT_BYTES_MAX) }));
+  const facts = { visibleChars: content.length, scripted: false, walled: false };
+  return { content, title: null, judged: yieldOf({ content, title: null, facts, status }) };
+}
