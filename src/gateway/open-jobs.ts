@@ -166,6 +166,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
     chatPlan: innerChat(chat),
   });
-  const paidTimes = createPaidTimeEnder({ records, clock, upstream, catalog, onBroken });
+  const metering = { ledger, windows, observer, owner };
+  const paidTimes = createPaidTimeEnder({ ...metering, records, clock, upstream, catalog, onBroken });
   return { jobs, paidTimes, kernel, run };
 }
