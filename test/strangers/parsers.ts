@@ -11,6 +11,7 @@ import { readText, sentText } from "../../src/chat/prompt-text.ts";
 import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
+import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
 import { extractPage, linksIn } from "../../src/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/composites/pages/judged-page.ts";
@@ -530,6 +531,19 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const content = `${" #".repeat(size)}${"[](".repeat(size)}`;
       return () => yieldOf({ content, title: null, facts: null, status: 200 });
+    },
+  },
+  {
+    file: "src/chat/units/mp4-seconds.ts",
+    what: "boxes of nothing, before and within the tables",
+    size: 40_000,
+    of: (size) => {
+      const nothing = Buffer.concat(many(size, () => Buffer.from([0, 0, 0, 8, ...Buffer.from("free")])));
+      const head = Buffer.alloc(8);
+      head.writeUInt32BE(nothing.length + 8);
+      head.write("moov", 4);
+      const bytes = Buffer.concat([Buffer.from("\0\0\0\x08ftyp", "latin1"), nothing, head, nothing]);
+      return () => packetSecondsMax(bytes, blocksOf(bytes));
     },
   },
   {
