@@ -160,7 +160,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     actionCatalog: actionCatalog.actionCatalog,
     upstream,
     records,
-    paidTimes: createPaidTimes({ records, clock }),
+    paidTimes: createPaidTimes({ records, clock, ledger, windows }),
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),

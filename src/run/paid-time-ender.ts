@@ -6,6 +6,7 @@ import type { AttemptFailure } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 import { countTaken, METER_MS, type MeterDeps } from "./paid-time-meter.ts";
+import { leavePlace } from "./paid-time-places.ts";
 import {
   type Entry,
   endPaidTime,
@@ -151,6 +152,7 @@ class Ender implements PaidTimeEnder {
     const ending: PaidTime = { ...time, state: "ending", toldAtMs: nowMs };
     if (!(await putPaidTime(records, ending, version))) return false;
     await this.#tell(ending);
+    await leavePlace(ending, this.#options);
     await endPaidTime(records, { time: ending, version: version + 1 });
     await strike(records, entry);
     return true;

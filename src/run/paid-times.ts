@@ -13,6 +13,7 @@ import { idsAt } from "../upstream/missing-from.ts";
 import { labelOf } from "../upstream/run-script.ts";
 import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
 import { METER_MS } from "./paid-time-meter.ts";
+import { leavePlace, type PlacesDeps, takePlace } from "./paid-time-places.ts";
 import {
   endPaidTime,
   enter,
@@ -29,7 +30,7 @@ const MINUTE_MS = 60_000;
 const LATE_MS = 30_000;
 const TRIES_MAX = 5;
 
-export interface PaidTimesDeps {
+export interface PaidTimesDeps extends PlacesDeps {
   readonly records: Records;
   readonly clock: Pick<Clock, "epochMs">;
 }
@@ -92,7 +93,8 @@ function refused(error: GatewayError): VendorFailure {
   return new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told: error, mayHaveRun: false });
 }
 
-export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
+export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
+  const { records, clock } = deps;
   const nowMs = () => Math.floor(clock.epochMs());
 
   function find(offer: ActionOffer, id: unknown, payer: Payer): Promise<StoredPaidTime | null> {
@@ -114,6 +116,11 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
         lostAtMs = nowMs() + actionMsMax(offer) + LATE_MS;
         const asked = { ...none, id: null, beganAtMs: nowMs(), endsAtMs: lostAtMs };
         await putPaidTime(records, asked, null);
+        if (meter === null || !isAccountPayer(payer)) return;
+        const refusal = await takePlace(offer, payer, label, deps);
+        if (refusal === null) return;
+        await strike(records, asked);
+        throw refused(refusal);
       },
       async after(answer) {
         const kind = offer.adapter.spec.prepaid?.kind;
@@ -163,6 +170,7 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
           if (stored === null) return answer;
           const { time } = stored;
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
+          await leavePlace(time, deps);
           // Whoever extends it at the same time has paid for time that is no more: it is over for both.
           const over = await endPaidTime(records, stored);
           await strike(records, over);

@@ -176,6 +176,8 @@ export class VendorClient {
       this.#taken ||= exchange.accepted;
       return answer;
     } finally {
+      // A vendor that has begun to answer has done its work, whatever becomes of the answer on its way.
+      this.#taken ||= exchange.answered;
       // One that was stopped is kept, so that it can still say whether it was accepted.
       if (!this.#over) this.#running.delete(exchange);
     }

@@ -77,6 +77,11 @@ export class VendorExchange implements ExchangeListener {
     return (this.#redirects > 0 || this.#exchange?.sent === true) && this.#status < 400;
   }
 
+  /** An answer has begun that is no refusal. */
+  get answered(): boolean {
+    return this.#status >= 200 && this.#status < 300;
+  }
+
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;

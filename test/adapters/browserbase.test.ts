@@ -176,6 +176,7 @@ describe("when its time is over", () => {
   const clock = manualClock(Date.UTC(2026, 10, 22, 12));
   const payer: AccountPayer = { id: "acct:ada", accountId: "ada", keyId: "ada.key", sandbox: false };
   const unpaid: number[] = [];
+  const windows = createWindows(nanoFromCents(200));
   const upstream = createUpstream(systemClock);
   const broken: string[] = [];
   let records: Records;
@@ -204,7 +205,7 @@ describe("when its time is over", () => {
     enders = () =>
       createPaidTimeEnder({
         ...{ records, clock, upstream, catalog: () => catalog, ledger, owner: "here" },
-        windows: createWindows(nanoFromCents(200)),
+        windows,
         observer: { unpaid: (_, upstreamNano) => unpaid.push(upstreamNano) },
         onBroken: (error) => broken.push(String(error)),
       });
@@ -232,7 +233,7 @@ describe("when its time is over", () => {
   ): Promise<Record<string, unknown> | undefined> {
     const callId = `tx_${++calls}`;
     const offer = offers(name);
-    const around = createPaidTimes({ records, clock }).around(offer, params, { payer: from, callId });
+    const around = createPaidTimes({ records, clock, ledger, windows }).around(offer, params, { payer: from, callId });
     const order = { soldId: offer.id, params, row: null, requestId: callId, callId, around };
     const candidate = upstream.actionCandidate(offer, { ...order, restore: (j) => j, preamble: null, sandbox: null });
     return new Promise((resolve) => {
@@ -331,8 +332,12 @@ describe("when its time is over", () => {
       if (session === undefined) throw new Error("no session");
       return session;
     }
-    /** A day of its own, so that what was counted before bounds nothing. */
-    beforeEach(() => clock.advance(24 * 3_600_000));
+    /** A day of its own, so that what was counted before bounds nothing; and what ran before has ended. */
+    beforeEach(async () => {
+      minutes(6 * 60);
+      await enders().look(true);
+      minutes(18 * 60);
+    });
 
     it("what they carry is unpaid cost of its account, counted each minute, once", async () => {
       const session = await proxied(10);
@@ -418,6 +423,26 @@ describe("when its time is over", () => {
       minutes(1.1);
       await enders().look(true);
       expect(await unpaidCents()).toBe(12);
+    });
+
+    it("ten run at once and no eleventh; one that has ended, or whose answer was lost, gives its place back", async () => {
+      const first = await proxied(60);
+      for (let at = 0; at < 8; at++) await proxied(60);
+      vendor.fault = { method: "POST", does: "drop after" };
+      const again = { estimatedMinutes: 60, proxies: { country: "DE" } };
+      expect(await ask("create_session", again)).toBeUndefined();
+      const asked = vendor.asked.length;
+      expect(await ask("create_session", again)).toBeUndefined();
+      expect(vendor.asked).toHaveLength(asked);
+      await ask("release_session", { session_id: first.id });
+      expect(await ask("create_session", again)).toBeDefined();
+      expect(await ask("create_session", again)).toBeUndefined();
+      minutes(2);
+      await enders().look(true);
+      expect(await ask("create_session", again)).toBeDefined();
+      minutes(61);
+      await enders().look(true);
+      expect(await ledger.totals()).toMatchObject({ holdsOpen: 0 });
     });
 
     it("a vendor that is away is asked again for what it has taken, for an hour after the end", async () => {

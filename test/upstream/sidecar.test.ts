@@ -67,6 +67,32 @@ describe("a sidecar", () => {
     expect(await failureOf(ask(sidecar, "/huge"))).toMatchObject({ kind: "provider_connection_failed" });
   });
 
+  it.each(["no JSON", "null", "[]", '{"id":"1","status":200}', '{"id":1}'])("that says %j is ended", async (line) => {
+    const sidecar = open();
+    expect(await failureOf(ask(sidecar, "/garble", JSON.stringify(line)))).toMatchObject({
+      kind: "provider_connection_failed",
+    });
+  });
+
+  it("that reads no more is asked no more: what nobody waits for any more fills no memory", async () => {
+    const sidecar = open();
+    await ask(sidecar);
+    onTestFinished(() => void (sidecar.pid === undefined || process.kill(sidecar.pid, "SIGKILL")));
+    const late = new VendorFailure(failureOfKind("provider_timeout", "late"));
+    const blocked = sidecar.ask("/block", "null");
+    const failures = [failureOf(blocked.answer)];
+    const body = JSON.stringify("x".repeat(1_000_000));
+    let asked = 0;
+    for (let kind = ""; kind !== "provider_busy" && asked < 200; asked++) {
+      const { answer, cancel } = sidecar.ask("/echo", body);
+      cancel(late);
+      kind = ((await failureOf(answer)) as { kind: string }).kind;
+    }
+    expect(asked).toBeLessThan(25);
+    blocked.cancel(late);
+    expect(await Promise.all(failures)).toEqual([late.failure]);
+  });
+
   it("takes no more than so many requests at once", async () => {
     const sidecar = open();
     const late = new VendorFailure(failureOfKind("provider_timeout", "late"));

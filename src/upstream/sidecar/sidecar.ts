@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../clock.ts";
+import { isRecord } from "../../json.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
@@ -10,6 +11,8 @@ import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.
 const PROGRAM = fileURLToPath(new URL("./serve-lines.ts", import.meta.url));
 const IN_FLIGHT_MAX = 128;
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
+/** A process that reads its requests no more is asked nothing more: what is written to it waits in our memory. */
+const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const HEAP_MIB = 256;
 const IDLE_MS = 5 * 60_000;
 /** After it has died it is not started again for so long, doubled each time, until it has answered. */
@@ -41,6 +44,22 @@ function unasked(message: string, kind: "provider_connection_failed" | "provider
   return new VendorFailure({ ...failureOfKind(kind, message), mayHaveRun: false });
 }
 
+function isFull({ waiting, child }: Running): boolean {
+  return waiting.size >= IN_FLIGHT_MAX || (child.stdin?.writableLength ?? 0) > UNREAD_BYTES_MAX;
+}
+
+/** An answer; null: the line is none. */
+function answerIn(line: string): FromSidecar | null {
+  try {
+    const said: unknown = JSON.parse(line);
+    return isRecord(said) && typeof said.id === "number" && typeof said.status === "number"
+      ? { id: said.id, status: said.status, body: said.body }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
 export class Sidecar {
   readonly #options: SidecarOptions;
   #running: Running | null = null;
@@ -66,7 +85,7 @@ export class Sidecar {
     const { promise, resolve, reject } = Promise.withResolvers<VendorAnswer>();
     const id = ++this.#lastId;
     const running = this.#running ?? this.#start();
-    if (running instanceof VendorFailure || running.waiting.size >= IN_FLIGHT_MAX) {
+    if (running instanceof VendorFailure || isFull(running)) {
       const busy = unasked("too many requests at once", "provider_busy");
       reject(running instanceof VendorFailure ? running : busy);
       return { answer: promise, cancel() {} };
@@ -132,7 +151,13 @@ export class Sidecar {
   }
 
   #hear(running: Running, line: string): void {
-    const { id, status, body } = JSON.parse(line) as FromSidecar;
+    const said = answerIn(line);
+    // A process that writes something else there is not believed in anything, nor in what comes after it.
+    if (said === null) {
+      running.child.kill("SIGKILL");
+      return this.#died(running);
+    }
+    const { id, status, body } = said;
     const waiting = running.waiting.get(id);
     running.waiting.delete(id);
     this.#deaths = 0;
