@@ -34,7 +34,7 @@ function reasonOf(reason: string | null | undefined): string {
 }
 
 export function httpFacilitator(url: string): Facilitator {
-  const base = url.replace(/\/+$/, "");
+  const base = url.endsWith("/") ? url.slice(0, -1) : url;
 
   /** Null: it did not answer, or not with what it should. */
   async function ask<T>(path: string, payment: Payment, asked: unknown, schema: z.ZodType<T>, msMax: number) {
