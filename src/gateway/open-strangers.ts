@@ -1,6 +1,7 @@
 // Callers without a key: where the settings name an address, they pay there for each call (x402).
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import type { EndpointSpec } from "../endpoint.ts";
 import type { Leases } from "../kernel/ledger-funds.ts";
 import { nano } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
@@ -12,6 +13,7 @@ import { createDoor, type Door } from "../x402/door.ts";
 import { httpFacilitator } from "../x402/facilitator.ts";
 import { NETWORKS } from "../x402/networks.ts";
 import { createReconciler, type Reconciler } from "../x402/settle-receipt.ts";
+import { topUpEndpoint } from "../x402/top-up.ts";
 import type { OpenActions } from "./open-actions.ts";
 
 /** All addresses together may cost so many times what each may. */
@@ -30,6 +32,8 @@ export interface StrangersParts {
 
 export interface Strangers {
   readonly door: Door;
+  /** By which an account fills itself. */
+  readonly topUp: EndpointSpec;
   /** Finds out what became of payments that were tried. */
   readonly reconciler: Reconciler;
 }
@@ -50,16 +54,17 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
     facilitator: httpFacilitator(facilitatorUrl),
     chain: rpcUrl === null ? null : rpcChain(rpcUrl),
   };
-  const door = createDoor({
+  const selling = {
     ...settling,
     leases,
     observer,
     unpaid: each > 0 ? { each, all: nano(each * ADDRESSES_AT_BOUND) } : null,
     terms: { payTo, network: NETWORKS[config.x402Network] },
     publicUrl,
-    describe: (asked) => describe(actionCatalog, asked),
-  });
-  return { door, reconciler: createReconciler(settling, (error) => onBroken(error, "x402")) };
+    describe: (asked: string) => describe(actionCatalog, asked),
+  };
+  const [door, topUp] = [createDoor(selling), topUpEndpoint(selling)];
+  return { door, topUp, reconciler: createReconciler(settling, (error) => onBroken(error, "x402")) };
 }
 
 /** What is sold, and what its body and its answer look like, as the extension `bazaar` tells it. */

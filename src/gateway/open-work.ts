@@ -1,4 +1,5 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import type { EndpointSpec } from "../endpoint.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createWindows } from "../kernel/windows.ts";
@@ -28,6 +29,8 @@ export interface Work {
   readonly callers: OpenCallers;
   readonly jobs: Jobs;
   readonly run: RunDeps;
+  /** By which an account fills itself on chain; null: it cannot. */
+  readonly topUp: EndpointSpec | null;
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -76,6 +79,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     callers,
     jobs,
     run,
+    topUp: strangers?.topUp ?? null,
     deps: { ...kernel, ...callers.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();

@@ -53,9 +53,9 @@ export function unpaidWindows(
 
 type Paid = Pick<Receipt, "id" | "amountNano"> & { readonly transaction: string };
 
-/** Books what has come in, once, however often it is told. */
-async function takeIn(ledger: Money, { id, amountNano, transaction }: Paid): Promise<void> {
-  const { outcome } = await ledger.topUp(HOUSE, `${id}_in`, amountNano, `x402 ${transaction}`);
+/** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
+export async function takeIn(ledger: Money, { id, amountNano, transaction }: Paid, account = HOUSE): Promise<void> {
+  const { outcome } = await ledger.topUp(account, `${id}_in`, amountNano, `x402 ${transaction}`);
   if (outcome !== "credited" && outcome !== "exists")
     throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
 }

@@ -1,14 +1,16 @@
 // The door for callers without a key: it tells the price, takes a payment in its place, and knows the payer by the address that signed.
+import type { Accounts } from "../account-rows.ts";
 import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Paying } from "../kernel/key-pays.ts";
 import { ZERO } from "../money.ts";
 import type { OpenPlan, Payer, Plan } from "../plan.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1, type Terms } from "./challenge.ts";
-import { type PaymentDeps, PaymentFunds } from "./payment-funds.ts";
+import { type FundsDeps, PaymentFunds } from "./payment-funds.ts";
 import { misfit, readPayment } from "./read-payment.ts";
 
-export interface DoorParts extends PaymentDeps {
+export interface DoorParts extends FundsDeps {
+  readonly ledger: FundsDeps["ledger"] & Pick<Accounts, "account">;
   readonly terms: Terms;
   readonly publicUrl: () => string;
   /** What is sold under the name that a plan asks for. */
@@ -38,7 +40,7 @@ export function createDoor(parts: DoorParts): Door {
       if (reason !== null) return refused(reason);
       const asked = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
       const payer: Payer = { id: `x402:${payment.from}`, sandbox: false };
-      const funds = new PaymentFunds(parts, { payment, requirements, asked, requestId: request.id, refused });
+      const funds = new PaymentFunds(parts, { payment, asked, requestId: request.id, refused });
       return { payer, funds };
     },
   };

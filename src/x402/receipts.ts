@@ -15,6 +15,8 @@ export interface Receipt {
   readonly id: string;
   readonly payment: Payment;
   readonly amountNano: Nano;
+  /** The account that it fills; absent: it pays for a call. */
+  readonly account?: string;
   /** What the facilitator was asked with. */
   readonly asked: unknown;
   /** `open`: it was tried, and may have been made; `refused`: it was not made, and can be tried again. */

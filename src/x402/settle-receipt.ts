@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
 import { ZERO } from "../money.ts";
 import type { Records } from "../records/records.ts";
-import { chargeLate, HOUSE, lateId } from "./books.ts";
+import { chargeLate, HOUSE, lateId, takeIn } from "./books.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { openReceipts, putReceipt, type Receipt, type StoredReceipt } from "./receipts.ts";
@@ -67,12 +67,16 @@ export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Pr
     return "refused";
   }
   const { transaction } = made;
-  // A process that died behind its posting has charged it.
-  const own = await deps.ledger.transaction(HOUSE, receipt.id);
-  if (own === null || own.amountNano === ZERO)
-    await chargeLate(deps.ledger, { ...receipt, transaction }, lateRequest(receipt, deps));
+  if (receipt.account !== undefined) await takeIn(deps.ledger, { ...receipt, transaction }, receipt.account);
+  else await chargeCall({ ...receipt, transaction }, deps);
   await putReceipt(deps.records, { ...receipt, state: "settled", transaction }, null);
   return "settled";
+}
+
+async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
+  // A process that died behind its posting has charged it.
+  const own = await deps.ledger.transaction(HOUSE, receipt.id);
+  if (own === null || own.amountNano === ZERO) await chargeLate(deps.ledger, receipt, lateRequest(receipt, deps));
 }
 
 function lateRequest({ id, amountNano }: Receipt, { owner, leaseMs, clock }: SettleDeps): ReserveRequest {

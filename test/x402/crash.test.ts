@@ -15,7 +15,7 @@ import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import { httpFacilitator } from "../../src/x402/facilitator.ts";
 import { NETWORKS } from "../../src/x402/networks.ts";
-import { type PaymentDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
+import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 import { openReceipts } from "../../src/x402/receipts.ts";
 import { createReconciler } from "../../src/x402/settle-receipt.ts";
@@ -81,7 +81,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     expect(findings).toEqual([]);
   });
 
-  function deps(more: Partial<{ ledger: Ledger; records: Records; hasChain: boolean }> = {}): PaymentDeps {
+  function deps(more: Partial<{ ledger: Ledger; records: Records; hasChain: boolean }> = {}): FundsDeps {
     const { ledger = stores.ledger, records = stores.records, hasChain = true } = more;
     return {
       ledger,
@@ -101,7 +101,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const payment = readPayment(new Map([["payment-signature", header]]), NETWORKS.base);
     if (payment === null || payment instanceof Error) throw new Error("no payment");
     const refused = (reason: string) => new Error(reason) as never;
-    return new PaymentFunds(parts, { payment, requirements: PRICE, asked: PRICE, requestId: "req_1", refused });
+    return new PaymentFunds(parts, { payment, asked: PRICE, requestId: "req_1", refused });
   }
 
   async function held(funds: PaymentFunds) {
