@@ -16,6 +16,7 @@ import type { Foundation } from "./open-foundation.ts";
 import { jobActions, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
 import { openGatewaySessions } from "./open-sessions.ts";
+import { openStrangers } from "./open-strangers.ts";
 import type { GatewayOptions } from "./options.ts";
 import { chatDeps } from "./public-endpoints.ts";
 import { createPublicUrl, type PublicUrl } from "./public-url.ts";
@@ -37,7 +38,7 @@ export interface Work {
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
-  const { role, stranger = null } = options;
+  const { role } = options;
   const onBroken = logInternalErrors(broken);
   const url = createPublicUrl(foundation.config);
   const madeJobs = later<Jobs>("jobs");
@@ -66,6 +67,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
   });
   const { ledger } = stores;
+  const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
+  const stranger = options.stranger ?? strangers?.door ?? null;
   const paying = { ledger, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -78,11 +81,13 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await jobs.start();
       sessions.start();
       paidTimes.start();
+      strangers?.reconciler.start();
     },
     async close() {
       await jobs.stop();
       await sessions.stop();
       await paidTimes.stop();
+      await strangers?.reconciler.stop();
       await composites.close();
       actionCatalog.close();
       await leases.stop();

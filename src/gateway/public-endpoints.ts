@@ -128,7 +128,13 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
     ...modelEndpoints(parts, models),
     ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),
-    ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),
+    ...webEndpoints({
+      ...daily,
+      catalog: catalog.current,
+      search: actionCatalog.search,
+      site,
+      payTo: config.x402PayTo,
+    }),
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
   ];
   checkRetirements(endpoints);

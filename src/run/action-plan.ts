@@ -176,6 +176,11 @@ function quoteNanoOf({ action, params, row }: CheckedCall, { maxCostNano }: Acti
   return price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
 }
 
+/** Whether its params alone say what it costs, if it costs anything: no count of its answer, and no work that goes on. */
+function isExact({ facts: { price }, local }: CatalogAction): boolean {
+  return price.counted === undefined && price.needsMaxCost !== true && local?.launches === undefined;
+}
+
 /** A call that has been checked, with its price, for whichever payer it turns out to have. */
 export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunDeps): OpenPlan {
   const { action } = call;
@@ -185,6 +190,7 @@ export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunD
     streamed: order.eventBytes !== undefined,
     quote: quoteOf(quoteNanoOf(call, order), () => ZERO),
     whilePaused: isFree(action.facts.price),
+    exactPrice: isExact(action),
     tags: order.tags ?? [],
     async forPayer(payer) {
       const made = await actionPlan(call, payer, order, deps);

@@ -43,6 +43,8 @@ import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
 import { readBetas } from "../../src/wires/messages/betas.ts";
 import { MessagesEncoder } from "../../src/wires/messages/encoder.ts";
+import { NETWORKS } from "../../src/x402/networks.ts";
+import { readPayment } from "../../src/x402/read-payment.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
 export interface Parser {
@@ -531,6 +533,27 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const content = `${" #".repeat(size)}${"[](".repeat(size)}`;
       return () => yieldOf({ content, title: null, facts: null, status: 200 });
+    },
+  },
+  {
+    file: "src/x402/read-payment.ts",
+    what: "a payment of a long signature",
+    size: 2_000,
+    of: (size) => {
+      const zero = (bytes: number) => `0x${"0".repeat(2 * bytes)}`;
+      const authorization = {
+        from: zero(20),
+        to: zero(20),
+        value: "1",
+        validAfter: "0",
+        validBefore: "1",
+        nonce: zero(32),
+      };
+      const accepted = { scheme: "exact", network: "x", amount: "1", asset: "x", payTo: "x" };
+      const payment = { x402Version: 2, accepted, payload: { signature: zero(size), authorization } };
+      const header = Buffer.from(JSON.stringify(payment)).toString("base64");
+      const headers = new Map([["payment-signature", header]]);
+      return () => readPayment(headers, NETWORKS.base);
     },
   },
   {
