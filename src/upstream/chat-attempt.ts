@@ -14,11 +14,6 @@ import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 import { emptyAnswer, failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
-/**
- * A connection that a vendor closes so soon, and without a byte of an answer, is a refusal that it has no word for: it takes nothing for
- * it, and an outage in which it does so to everybody counts as nobody's cost. Later it may have worked, and a caller may be why it took so long.
- */
-const CLOSED_MS_MAX = 5_000;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
 const GOODBYE_MS_MAX = 5_000;
 
@@ -54,8 +49,6 @@ class ChatAttempt implements Attempt, ExchangeListener {
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
   #isError = false;
-  #isClosed = false;
-  readonly #beganMs: number;
   #status = 0;
   #retryAfterMs: number | null = null;
   #over = false;
@@ -63,7 +56,6 @@ class ChatAttempt implements Attempt, ExchangeListener {
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
-    this.#beganMs = options.clock.elapsedMs();
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
       gapMsMax: () => (this.#stream?.finished ? GOODBYE_MS_MAX : options.gapMsMax),
@@ -99,7 +91,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   accepted(): boolean {
-    return this.#exchange.sent && !this.#isError && !this.#isClosed;
+    return this.#exchange.taken && !this.#isError;
   }
 
   reading(): Reading {
@@ -149,9 +141,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   failed(failure: AttemptFailure): void {
-    const isLost = failure.kind === "provider_connection_failed";
-    const cut = isLost && this.#status !== 0;
-    this.#isClosed = isLost && !cut && this.#options.clock.elapsedMs() - this.#beganMs < CLOSED_MS_MAX;
+    const cut = failure.kind === "provider_connection_failed" && this.#status !== 0;
     if (cut && this.#stream?.finished) return this.#stream.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }

@@ -175,9 +175,12 @@ export class VendorClient {
       this.status = answer.status;
       this.#taken ||= exchange.accepted;
       return answer;
+    } catch (error) {
+      // What a vendor has taken up it may have done, whatever became of its answer on the way.
+      const wasAsked = error instanceof VendorFailure && error.failure.mayHaveRun !== false;
+      this.#taken ||= wasAsked && exchange.accepted;
+      throw error;
     } finally {
-      // A vendor that has begun to answer has done its work, whatever becomes of the answer on its way.
-      this.#taken ||= exchange.answered;
       // One that was stopped is kept, so that it can still say whether it was accepted.
       if (!this.#over) this.#running.delete(exchange);
     }

@@ -31,9 +31,6 @@ export class SidecarExchange {
     this.#cancel?.(cancelled());
   }
 
-  /** Its answers come whole or not at all. */
-  readonly answered = false;
-
   /** It has the whole request as soon as it is asked. */
   get accepted(): boolean {
     return this.#cancel !== null;
