@@ -14,7 +14,8 @@ export type Verdict = { readonly valid: true } | { readonly valid: false; readon
 /** `unknown`: it may have been made, and may be made yet. */
 export type Settlement =
   | { readonly settled: true; readonly transaction: string }
-  | { readonly settled: false; readonly reason: string }
+  /** `mayBe`: it names a transaction all the same. */
+  | { readonly settled: false; readonly reason: string; readonly mayBe: boolean }
   | "unknown";
 
 export interface Facilitator {
@@ -70,8 +71,8 @@ export function httpFacilitator(url: string): Facilitator {
     async settle(payment, asked) {
       const answer = await ask("/settle", payment, asked, settled, SETTLE_MS_MAX);
       if (answer === null || (!answer.success && answer.errorReason === "settlement_pending")) return "unknown";
-      if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason) };
       const { transaction } = answer;
+      if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason), mayBe: Boolean(transaction) };
       // A success without a transfer is none.
       return transaction && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? { settled: true, transaction } : "unknown";
     },

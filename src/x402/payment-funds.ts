@@ -15,7 +15,7 @@ import { inHeader, type Requirements } from "./challenge.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { nameOf, type Payment } from "./read-payment.ts";
 import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
-import { settleReceipt } from "./settle-receipt.ts";
+import { makePayment, settleReceipt } from "./settle-receipt.ts";
 
 /** Calls of one address at once, and of all of them. */
 const IN_FLIGHT_MAX = 8;
@@ -88,7 +88,7 @@ export class PaymentFunds implements Funds {
   }
 
   async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge | GatewayError> {
-    const { ledger, leases, records, leaseMs, clock, facilitator, observer } = this.#deps;
+    const { ledger, leases, records, leaseMs, clock, observer } = this.#deps;
     const { payment, asked, refused } = this.#parts;
     const hold: HoldRef = { accountId: HOUSE, holdId: id };
     const post: PostRequest = {
@@ -122,28 +122,23 @@ export class PaymentFunds implements Funds {
         sinceMs,
       };
       await putReceipt(records, receipt, null);
-      const made = await facilitator.settle(payment, asked);
-      if (made !== "unknown" && made.settled && (await this.#isOnChain())) {
-        await chargeOpen(ledger, { ...receipt, transaction: made.transaction }, post, leaseMs);
-        await putReceipt(records, { ...receipt, state: "settled", transaction: made.transaction }, null);
+      const made = await makePayment(receipt, this.#deps);
+      if (made !== "unknown" && "transaction" in made) {
+        const { transaction } = made;
+        await chargeOpen(ledger, { ...receipt, transaction }, post, leaseMs);
+        await putReceipt(records, { ...receipt, state: "settled", transaction }, null);
         observer.unpaid(cost.chargeNano, costOf(legs));
-        return chargeOf(id, cost.chargeNano, receiptHeaders(payment, made.transaction));
+        return chargeOf(id, cost.chargeNano, receiptHeaders(payment, transaction));
       }
       // The work is done and not paid: the answer stays kept under the authorization, for whoever sends it again.
       await ledger.post({ ...post, amountNano: ZERO });
       observer.unpaid(ZERO, costOf(legs));
-      if (made === "unknown" || made.settled) return PENDING;
+      if (made === "unknown") return PENDING;
       await putReceipt(records, { ...receipt, state: "refused" }, null);
-      return refused(made.reason);
+      return refused(made.refused);
     } finally {
       leases.release(hold);
     }
-  }
-
-  /** A facilitator may say so and be wrong. */
-  async #isOnChain(): Promise<boolean> {
-    const { chain } = this.#deps;
-    return chain === null || (await chain.ended(this.#parts.payment)).state === "used";
   }
 
   async release({ id }: Held, { reason, keyFate, legs }: Release): Promise<void> {

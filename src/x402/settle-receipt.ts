@@ -21,31 +21,52 @@ export interface SettleDeps {
 /** `open`: nobody can say yet. `refused`: it was not made. */
 export type ReceiptState = Receipt["state"];
 
-/** The transaction on chain; null: it was not made; "unknown": it may have been. */
-async function transactionOf({ receipt }: StoredReceipt, deps: SettleDeps): Promise<string | null | "unknown"> {
-  const { payment, asked, state } = receipt;
-  const ended = deps.chain === null ? null : await deps.chain.ended(payment);
-  if (ended?.state === "used") return ended.transaction;
-  if (ended?.state === "canceled") return null;
-  if (ended?.state === "unknown") return "unknown";
-  const isOver = payment.validBefore * 1_000 <= deps.clock.epochMs();
-  if (ended?.state === "open" && isOver) return null;
-  const made = await deps.facilitator.settle(payment, asked);
-  if (made === "unknown") return "unknown";
-  if (made.settled) return made.transaction;
-  // Without a chain to ask, one that may have been made before and is refused now may be refused because it was made.
-  return ended === null && state === "open" ? "unknown" : null;
+/** What came of a try: the transaction on chain, why there is none, or that nobody can say. */
+export type Made = { readonly transaction: string } | { readonly refused: string } | "unknown";
+
+/** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */
+export async function makePayment(
+  { payment, asked }: Pick<Receipt, "payment" | "asked">,
+  { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
+): Promise<Made> {
+  const made = await facilitator.settle(payment, asked);
+  if (chain === null) {
+    if (made === "unknown") return made;
+    if (made.settled) return { transaction: made.transaction };
+    return made.mayBe ? "unknown" : { refused: made.reason };
+  }
+  const ended = await chain.ended(payment);
+  if (ended.state === "used") return { transaction: ended.transaction };
+  if (ended.state === "canceled") return { refused: "it was canceled" };
+  const isRefused = ended.state === "open" && made !== "unknown" && !made.settled && !made.mayBe;
+  return isRefused ? { refused: made.reason } : "unknown";
+}
+
+/** The same for one that was tried before, and may have been made then. */
+async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<Made> {
+  const { payment, state } = receipt;
+  if (deps.chain !== null) {
+    const ended = await deps.chain.ended(payment);
+    if (ended.state === "used") return { transaction: ended.transaction };
+    if (ended.state === "unknown") return "unknown";
+    const isOver = payment.validBefore * 1_000 <= deps.clock.epochMs();
+    if (ended.state === "canceled" || isOver) return { refused: "its time is over" };
+  }
+  const made = await makePayment(receipt, deps);
+  // Without a chain to ask, what is refused now may be refused because it was made.
+  return deps.chain === null && state === "open" && made !== "unknown" && "refused" in made ? "unknown" : made;
 }
 
 /** Settles a call that has ended, and charges it. Two who do so at once book it once. */
 export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Promise<ReceiptState> {
   const { receipt, version } = stored;
-  const transaction = await transactionOf(stored, deps);
-  if (transaction === "unknown") return "open";
-  if (transaction === null) {
+  const made = await makeAgain(stored, deps);
+  if (made === "unknown") return "open";
+  if ("refused" in made) {
     await putReceipt(deps.records, { ...receipt, state: "refused" }, version);
     return "refused";
   }
+  const { transaction } = made;
   // A process that died behind its posting has charged it.
   const own = await deps.ledger.transaction(HOUSE, receipt.id);
   if (own === null || own.amountNano === ZERO)

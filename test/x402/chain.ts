@@ -21,7 +21,14 @@ export interface Authorization {
 }
 
 /** What the facilitator does with the next settlements. */
-export type Mood = "well" | "away" | "500" | "moves and is not heard" | "refuses" | "says so and moves nothing";
+export type Mood =
+  | "well"
+  | "away"
+  | "500"
+  | "moves and is not heard"
+  | "refuses"
+  | "says so and moves nothing"
+  | "moves and says that it failed";
 
 const secrets = new Map<string, Buffer>();
 const signatureOf = (by: string, authorization: Authorization, domain: unknown) =>
@@ -52,6 +59,8 @@ export class TestChain {
   readonly balances = new Map<string, bigint>();
   readonly used = new Map<string, string>();
   mood: Mood = "well";
+  /** Its node answers nobody. */
+  isNodeAway = false;
   verifies = 0;
   settles = 0;
   readonly #server: http.Server;
@@ -102,6 +111,7 @@ export class TestChain {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await jsonOf(request)) as Record<string, unknown>;
     const send = (value: unknown) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
+    if (request.url === "/rpc" && this.isNodeAway) return void response.destroy();
     if (request.url === "/rpc") return void send({ jsonrpc: "2.0", id: body.id, result: this.#node(body) });
     if (this.mood === "away") return void response.destroy();
     if (this.mood === "500") return void response.writeHead(500).end("<html>");
@@ -126,6 +136,13 @@ export class TestChain {
       });
     if (this.mood !== "says so and moves nothing") this.#move(authorization, transaction);
     if (this.mood === "moves and is not heard") return void response.destroy();
+    if (this.mood === "moves and says that it failed")
+      return void send({
+        success: false,
+        errorReason: "invalid_exact_evm_transfer_event_mismatch",
+        transaction,
+        network: caip2,
+      });
     send({ success: true, transaction, network: caip2, payer: authorization.from });
   }
 

@@ -73,6 +73,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   beforeEach(() => {
     clock = manualClock(Date.now());
     chain.mood = "well";
+    chain.isNodeAway = false;
     wallet = chain.wallet(DOLLAR);
   });
   afterEach(async () => {
@@ -157,10 +158,12 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
 
   it("a payment that was made and not heard of is found on the chain, by whoever looks", async () => {
     chain.mood = "moves and is not heard";
+    chain.isNodeAway = true;
     const funds = fundsOf(wallet.pay(PRICE));
     const got = await held(funds);
     expect(await funds.capture(got, capture)).toMatchObject({ code: "settlement_pending" });
     chain.mood = "away";
+    chain.isNodeAway = false;
     await Promise.all([look(), look()]);
     expect(await openReceipts(stores.records)).toEqual([]);
     expect((await stores.ledger.transaction("x402", `${got.id}_paid`))?.amountNano).toBe(CENT_NANO);

@@ -29,6 +29,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   chain.mood = "well";
+  chain.isNodeAway = false;
   gateway.vendor.asked.length = 0;
   gateway.vendor.answers({ body: { results: ["found"] } });
 });
@@ -221,14 +222,24 @@ describe("a facilitator", () => {
     expect((await ask(payment)).status).toBe(200);
   });
 
-  it("that moves the money and is not heard: no second payment is asked for, and the same one gets its answer", async () => {
+  it("that moves the money and is not heard: the chain says so, and the call is answered", async () => {
     const wallet = chain.wallet(DOLLAR);
     const payment = signed(wallet.pay(await asked()));
     chain.mood = "moves and is not heard";
+    expect((await ask(payment)).status).toBe(200);
+    expect(chain.balance(wallet.address)).toBe(DOLLAR - CENT);
+  });
+
+  it("that moves the money and is not heard, nor the chain: no second payment is asked for, and the same one gets its answer", async () => {
+    const wallet = chain.wallet(DOLLAR);
+    const payment = signed(wallet.pay(await asked()));
+    chain.mood = "moves and is not heard";
+    chain.isNodeAway = true;
     const { status, headers, json } = await ask(payment);
     expect([status, json.error, headers.get("payment-required")]).toEqual([503, "settlement_pending", null]);
     expect(json.data).toBeUndefined();
     chain.mood = "well";
+    chain.isNodeAway = false;
     const again = await ask(payment);
     expect([again.status, again.json.data]).toEqual([200, { results: ["found"] }]);
     expect(decoded(again.headers.get("payment-response")).transaction).toBe([...chain.used.values()].at(-1));
@@ -246,6 +257,15 @@ describe("a facilitator", () => {
     chain.mood = "well";
     expect((await ask(payment)).json.data).toEqual({ results: ["found"] });
     expect(gateway.vendor.asked).toHaveLength(1);
+    expect(chain.balance(wallet.address)).toBe(DOLLAR - CENT);
+  });
+
+  it("that has moved the money and says that it failed is not believed: the call is paid", async () => {
+    const wallet = chain.wallet(DOLLAR);
+    const payment = signed(wallet.pay(await asked()));
+    chain.mood = "moves and says that it failed";
+    const { status, json } = await ask(payment);
+    expect([status, json.data]).toEqual([200, { results: ["found"] }]);
     expect(chain.balance(wallet.address)).toBe(DOLLAR - CENT);
   });
 
