@@ -4,6 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../support/gateway.ts";
 import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
 
+/** How a vendor leaves a call, and what that has cost us. */
+const ENDS: [string, (response: ServerResponse) => void, number][] = [
+  ["does not answer in time may have done its work", () => {}, 5_000_000],
+  ["breaks off its answer has done it", (to) => void to.writeHead(200).write("{", () => to.destroy()), 5_000_000],
+  ["closes the connection at once has not", (to) => void to.socket?.destroy(), 0],
+  ["says that it fails has not", (to) => void to.writeHead(503).end("{}"), 0],
+];
+
 describe("an account whose pages nobody can read", () => {
   it("is refused further ones once our own fetches come to more than it may have, with no vendor at all", async () => {
     const gateway = await startAcmeGateway({ UNPAID_COST_CENTS: "1" }, { internet: { resolve: async () => [] } });
@@ -68,12 +76,7 @@ describe("an account whose free misses cost us more than it may have", () => {
     expect((await misses(ada)).free).toBeGreaterThan(free);
   });
 
-  it.each<[string, (response: ServerResponse) => void, number]>([
-    ["does not answer in time may have done its work", () => {}, 5_000_000],
-    ["breaks off its answer has done it", (to) => void to.writeHead(200).write("{", () => to.destroy()), 5_000_000],
-    ["closes the connection at once has not", (to) => void to.socket?.destroy(), 0],
-    ["says that it fails has not", (to) => void to.writeHead(503).end("{}"), 0],
-  ])("a vendor that %s", async (_, answer, nano) => {
+  it.each(ENDS)("a vendor that %s", async (_, answer, nano) => {
     const ada = await gateway.live({ creditCents: 100 });
     gateway.vendor.answers(answer);
     const { status, json } = await gateway.run(ada, "acme/steps", { q: "slow" });
