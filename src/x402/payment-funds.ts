@@ -61,7 +61,7 @@ export class PaymentFunds implements Funds {
 
   /** Claims the authorization, in the ledger and so for all processes, and has it looked at. Nothing is taken yet. */
   async reserve(plan: Plan, id: string): Promise<Held | Repeated | GatewayError> {
-    const { ledger, leases, facilitator, clock } = this.#deps;
+    const { ledger, leases, facilitator, clock, records } = this.#deps;
     const { payment, asked, refused } = this.#parts;
     const request = this.#request(plan, id);
     const outcome = await ledger.reserve(request);
@@ -70,16 +70,19 @@ export class PaymentFunds implements Funds {
       throw new Error(`a hold of nothing was refused: ${outcome.outcome}`);
     if (outcome.outcome !== "held") return refusal(outcome, clock.epochMs());
     leases.keep(request);
-    const verdict = await facilitator.verify(payment, asked);
-    if (verdict !== "away" && verdict.valid) return { id, amountNano: plan.quote.nano };
+    // A process that died behind the settlement of a call has left its claim free, and its payment made.
+    const tried = await receiptOf(records, payment);
+    const verdict = tried === null ? await facilitator.verify(payment, asked) : null;
+    if (verdict !== null && verdict !== "away" && verdict.valid) return { id, amountNano: plan.quote.nano };
     leases.release(request);
     await ledger.void(request, "its payment is not good");
+    if (verdict === null) return this.#again(tried?.receipt.id ?? id);
     return verdict === "away" ? AWAY : refused(verdict.reason);
   }
 
   /** The same authorization once more: its call has ended, and whether it is paid may still be open. */
   async #again(id: string): Promise<Repeated | GatewayError> {
-    const stored = await receiptOf(this.#deps.records, id);
+    const stored = await receiptOf(this.#deps.records, this.#parts.payment);
     // What was free has taken nothing.
     if (stored === null || stored.receipt.state === "settled") return { replayOf: id };
     const settled = await settleReceipt(stored, this.#deps);
@@ -160,14 +163,14 @@ export class PaymentFunds implements Funds {
   async charged(id: string): Promise<Charge | null> {
     const { ledger, records } = this.#deps;
     const [stored, own, late] = await Promise.all([
-      receiptOf(records, id),
+      receiptOf(records, this.#parts.payment),
       ledger.transaction(HOUSE, id),
       ledger.transaction(HOUSE, lateId(id)),
     ]);
-    if (own === null) return null;
+    if (own === null && late === null) return null;
     const transaction = stored?.receipt.transaction ?? null;
     const headers = stored === null || transaction === null ? {} : receiptHeaders(stored.receipt.payment, transaction);
-    return chargeOf(id, (late ?? own).amountNano, headers);
+    return chargeOf(id, (late ?? own)?.amountNano ?? ZERO, headers);
   }
 
   #request(plan: Plan, id: string): ReserveRequest {

@@ -1,7 +1,8 @@
 // What is kept of payments that are being made, so that whoever goes on after a crash knows that money may have moved.
+import { hash } from "node:crypto";
 import type { Nano } from "../money.ts";
 import type { Records } from "../records/records.ts";
-import type { Payment } from "./read-payment.ts";
+import { nameOf, type Payment } from "./read-payment.ts";
 
 const KIND = "x402-payment";
 /** Those of which it is not known yet whether they were made. */
@@ -28,8 +29,12 @@ export interface StoredReceipt {
   readonly version: number;
 }
 
-export async function receiptOf(records: Records, id: string): Promise<StoredReceipt | null> {
-  const stored = await records.get(KIND, id);
+/** By its authorization, so that whoever comes with it again finds what was tried with it, in whichever call. */
+const idOf = (payment: Payment): string => hash("sha256", nameOf(payment));
+
+/** What was tried with an authorization; null: nothing yet. */
+export async function receiptOf(records: Records, payment: Payment): Promise<StoredReceipt | null> {
+  const stored = await records.get(KIND, idOf(payment));
   return stored === null ? null : { receipt: JSON.parse(stored.value) as Receipt, version: stored.version };
 }
 
@@ -38,7 +43,7 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
   const isOpen = receipt.state === "open";
   const put = await records.put({
     kind: KIND,
-    id: receipt.id,
+    id: idOf(receipt.payment),
     payer: isOpen ? OPEN : null,
     value: JSON.stringify(receipt),
     ttlMs: isOpen ? null : SETTLED_KEPT_MS,

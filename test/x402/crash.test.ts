@@ -142,6 +142,11 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
         .catch((error: unknown) => error);
       // Its hold ends with its lease, as that of any process which has died.
       if (ended instanceof Error) await stores.ledger.void({ accountId: "x402", holdId: got.id }, "its process died");
+      // Whoever comes with it again is told of the call that it was for, and asked for no other payment.
+      const again = await fundsOf(header).reserve(plan, `tx_${++calls}_${store}`);
+      const isPaid = chain.balance(wallet.address) < DOLLAR;
+      if (isPaid) expect([step, again]).toEqual([step, { replayOf: got.id }]);
+      if ("amountNano" in again) await fundsOf(header).release(again, { reason: "left", keyFate: "free", legs: [] });
       await look();
       expect([step, await openReceipts(stores.records)]).toEqual([step, []]);
       const paid = DOLLAR - chain.balance(wallet.address);
