@@ -52,9 +52,14 @@ function bad(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
 }
 
+/** Whether the vendor takes more than its time for a machine that is asked for with these params. */
+export function takesMoreWith(use: PrepaidUse | undefined, params: Params): boolean {
+  return use?.does === "begins" && use.takesMoreWith !== undefined && params[use.takesMoreWith] !== undefined;
+}
+
 /** What is to be read of a machine for which the vendor takes more than its time; null: it takes no more. */
 function meterOf({ spec: { prepaid: use } }: ActionOffer, params: Params, payer: Payer): Meter | null {
-  if (use?.does !== "begins" || use.takesMoreWith === undefined || params[use.takesMoreWith] === undefined) return null;
+  if (!takesMoreWith(use, params)) return null;
   // A sandbox takes nothing of us.
   return isAccountPayer(payer) && !payer.sandbox
     ? { keyId: payer.keyId, countedNano: ZERO, steps: 0, pendingNano: null }

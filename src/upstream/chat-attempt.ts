@@ -91,7 +91,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   accepted(): boolean {
-    return this.#exchange.sent && !this.#isError;
+    return this.#exchange.taken && !this.#isError;
   }
 
   reading(): Reading {

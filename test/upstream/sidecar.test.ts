@@ -107,6 +107,22 @@ describe("a sidecar", () => {
     await eventually(() => (readFileSync(join(folder, "w127"), "utf8") === "ended" ? true : undefined), "its end");
   });
 
+  it("leaves room for others, however many requests one has under way", async () => {
+    const sidecar = open();
+    const late = new VendorFailure(failureOfKind("provider_timeout", "late"));
+    const eve = sidecar.of("acct:eve");
+    const waiting = Array.from({ length: 32 }, (_, at) => eve.ask("/wait", JSON.stringify(join(folder, `e${at}`))));
+    const failures = waiting.map(({ answer }) => failureOf(answer));
+    expect(await failureOf(eve.ask("/echo", "null").answer)).toMatchObject({
+      kind: "provider_busy",
+      mayHaveRun: false,
+    });
+    expect((await sidecar.of("acct:ada").ask("/echo", "null").answer).status).toBe(200);
+    for (const { cancel } of waiting) cancel(late);
+    await Promise.all(failures);
+    expect((await eve.ask("/echo", "null").answer).status).toBe(200);
+  });
+
   it("is ended when nobody has asked for a while, and started again by who does", async () => {
     const sidecar = open({ idleMs: 1 });
     await ask(sidecar);

@@ -18,6 +18,7 @@ beforeAll(async () => {
     X402_RPC_URL: `${chain.url}/rpc`,
     ADDRESS_REQUESTS_PER_MINUTE: "100000",
     OPENAI_API_KEY: "sk-of-nobody",
+    BROWSERBASE_API_KEY: "key-of-nobody",
   });
 });
 afterAll(async () => {
@@ -291,6 +292,14 @@ describe("what is not sold so", () => {
     const { status, headers, text } = await ask({}, body, path);
     expect(status).toBe(402);
     expect(text).toContain("x402_not_sellable");
+    expect(headers.get("payment-required")).toBeNull();
+  });
+
+  it("a browser is sold without an account, and one with proxies is not: their traffic has nobody to count for", async () => {
+    const path = "/api/run/browserbase/create_session";
+    expect((await asked({ estimatedMinutes: 5 }, path)).amount).toBe(String(CENT));
+    const { status, headers, json } = await ask({}, { estimatedMinutes: 5, proxies: { country: "DE" } }, path);
+    expect([status, json.error]).toEqual([402, "x402_not_sellable"]);
     expect(headers.get("payment-required")).toBeNull();
   });
 

@@ -10,6 +10,8 @@ import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.
 
 const PROGRAM = fileURLToPath(new URL("./serve-lines.ts", import.meta.url));
 const IN_FLIGHT_MAX = 128;
+/** Of one payer: what one waits for leaves room for others. */
+const OF_ONE_MAX = 32;
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 /** A process that reads its requests no more is asked nothing more: what is written to it waits in our memory. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
@@ -30,6 +32,8 @@ export interface SidecarOptions {
 }
 
 interface Waiting {
+  /** Null: the gateway itself asks. */
+  readonly who: string | null;
   resolve(answer: VendorAnswer): void;
   reject(failure: VendorFailure): void;
 }
@@ -44,8 +48,10 @@ function unasked(message: string, kind: "provider_connection_failed" | "provider
   return new VendorFailure({ ...failureOfKind(kind, message), mayHaveRun: false });
 }
 
-function isFull({ waiting, child }: Running): boolean {
-  return waiting.size >= IN_FLIGHT_MAX || (child.stdin?.writableLength ?? 0) > UNREAD_BYTES_MAX;
+function isFull({ waiting, child }: Running, who: string | null): boolean {
+  if (waiting.size >= IN_FLIGHT_MAX || (child.stdin?.writableLength ?? 0) > UNREAD_BYTES_MAX) return true;
+  if (who === null || waiting.size < OF_ONE_MAX) return false;
+  return [...waiting.values()].filter((one) => one.who === who).length >= OF_ONE_MAX;
 }
 
 /** An answer; null: the line is none. */
@@ -60,7 +66,19 @@ function answerIn(line: string): FromSidecar | null {
   }
 }
 
-export class Sidecar {
+export interface Asked {
+  readonly answer: Promise<VendorAnswer>;
+  /** Nobody waits for its answer any more, which rejects it. */
+  cancel(failure: VendorFailure): void;
+}
+
+/** A sidecar as one payer's calls ask it. */
+export interface AskedSidecar {
+  /** Sends a request; `body` is JSON. */
+  ask(path: string, body: string): Asked;
+}
+
+export class Sidecar implements AskedSidecar {
   readonly #options: SidecarOptions;
   #running: Running | null = null;
   #idle: NodeJS.Timeout | undefined;
@@ -80,18 +98,22 @@ export class Sidecar {
     return this.#running?.child.pid;
   }
 
-  /** Sends a request; `cancel` says that nobody waits for its answer any more, which rejects it. `body` is JSON. */
-  ask(path: string, body: string): { readonly answer: Promise<VendorAnswer>; cancel(failure: VendorFailure): void } {
+  /** As the calls of a payer ask it. */
+  of(who: string): AskedSidecar {
+    return { ask: (path, body) => this.ask(path, body, who) };
+  }
+
+  ask(path: string, body: string, who: string | null = null): Asked {
     const { promise, resolve, reject } = Promise.withResolvers<VendorAnswer>();
     const id = ++this.#lastId;
     const running = this.#running ?? this.#start();
-    if (running instanceof VendorFailure || isFull(running)) {
+    if (running instanceof VendorFailure || isFull(running, who)) {
       const busy = unasked("too many requests at once", "provider_busy");
       reject(running instanceof VendorFailure ? running : busy);
       return { answer: promise, cancel() {} };
     }
     clearTimeout(this.#idle);
-    running.waiting.set(id, { resolve, reject });
+    running.waiting.set(id, { who, resolve, reject });
     running.child.stdin?.write(`{"id":${id},"path":${JSON.stringify(path)},"body":${body}}\n`);
     return {
       answer: promise,
