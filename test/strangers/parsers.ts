@@ -12,8 +12,9 @@ import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
-import { extractPage, linksIn } from "../../src/composites/pages/extract-page.ts";
+import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/composites/pages/judged-page.ts";
+import { linksIn } from "../../src/composites/pages/page-addresses.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
 import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
 import { locationsIn } from "../../src/composites/pages/site-locations.ts";
@@ -470,7 +471,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/extract-page.ts",
+    file: "src/composites/pages/page-addresses.ts",
     what: "links that never end",
     size: 100_000,
     of: (size) => {
