@@ -6,7 +6,7 @@ export const AROUND = "nav,header,footer,aside,[role=navigation],[role=banner],[
 const CONTROLS =
   "button,select,textarea,input,a.headerlink,a.anchor,a.anchorjs-link,.skip-link,.sr-only-focusable,[role=tablist],[role=search],.linenos,.lineno,.line-numbers-rows,.gutter,.copy-button,.mw-editsection";
 
-/** As words of a class or an id: what sites call such boxes. */
+/** As words of a class, an id or a label: what sites call such boxes. */
 const NAMED =
   /(?:^|[\s_-])(?:cookies?|cookiebot\w{0,20}|cookieconsent|consent|gdpr|ccpa|onetrust|newsletters?|mailing-?list|mailinglist|subscribe-(?:box|form)|signup-(?:box|form)|related|relatedposts|yarpp|recommend(?:ed|ations?)|recirc|recirculation|also-(?:like|bought|viewed)|upsells?|cross-?sells?|outbrain|taboola|share|sharing|sharedaddy|addtoany|social|social-?links?|ads?|adsbygoogle|advert\w{0,10}|google_ads\w{0,20}|sponsored|sponsor|promo|breadcrumbs?|sidebar|widget-area|navbar|navigation|site-header|site-footer|footer|masthead|menu|popup|modal|toast|pagination|pager|post-controls|votecell|vote|toc|skip-to-content|dialog)(?:$|[\s_-])/i;
 /** Words that a box of the text itself may have in its name too. */
@@ -30,8 +30,9 @@ const LEVELS_MAX = 6;
 /** What pages are built of: no box. */
 const FRAME = "html,body,main,article,[role=main],td,h1";
 
+/** What its author calls an element, for styles or for readers who listen. */
 const nameOf = (element: PageElement) =>
-  `${element.getAttribute("class") ?? ""} ${element.getAttribute("id") ?? ""}`.slice(0, 500);
+  ["class", "id", "aria-label"].map((name) => (element.getAttribute(name) ?? "").slice(0, 300)).join(" ");
 
 /** Takes out of `body` all that is no part of its text. */
 export function removeClutter(body: PageElement): void {
@@ -47,7 +48,7 @@ export function removeClutter(body: PageElement): void {
   for (const plea of pleasIn(body, charsOf)) if (isBox(plea)) plea.remove();
   for (const element of body.querySelectorAll(CONTROLS)) element.remove();
   for (const element of body.querySelectorAll(AROUND)) if (isAround(element)) element.remove();
-  for (const element of body.querySelectorAll("[class],[id]")) {
+  for (const element of body.querySelectorAll("[class],[id],[aria-label]")) {
     const name = nameOf(element);
     if (NAMED.test(name) && !ITS_OWN.test(name) && isBox(element) && element.closest("pre,code") === null)
       element.remove();
