@@ -1,13 +1,16 @@
 // Browserbase: browsers in the cloud, paid by the minute before they run. A caller drives one at its connectUrl; we carry none of that.
 // The wire is that of its specification of 2026-07-18, which has no call that extends a session: each is created for the longest that
-// there is, and ended by us when what was paid is over. Its price is $0.12 an hour (from the notes of 2026-07 on the vendor).
+// there is, and ended by us when what was paid is over. Its price is $0.12 an hour (from the notes of 2026-07 on the vendor); a gigabyte
+// through its proxies is $12, as its pages said of the dearest plan in 2026-07 (not held against a bill).
 import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
 
 const MINUTES_MAX = 360;
 const CENTS_A_MINUTE = 0.2;
+const PROXY_CENTS_A_GIGABYTE = 1_200;
 
 const session = z.object({
   id: z.string().min(1),
+  proxyBytes: z.number().min(0).optional(),
   status: z.enum(["PENDING", "RUNNING", "ERROR", "TIMED_OUT", "COMPLETED"]),
 });
 const created = session.extend({ connectUrl: z.string().startsWith("ws") });
@@ -44,6 +47,10 @@ const prepaid: PrepaidSpec = {
     for (const { id, userMetadata } of found.parse(json))
       if (userMetadata?.tollgate === label) await release({ ask }, id);
   },
+  async takenCents({ ask }, id) {
+    const { json } = await ask({ method: "GET", path: "/v1/sessions/{id}", send: "none" }, { values: { id } });
+    return ((session.parse(json).proxyBytes ?? 0) / 1e9) * PROXY_CENTS_A_GIGABYTE;
+  },
 };
 
 const price = {
@@ -72,8 +79,6 @@ export default defineAdapter({
   name: "Browserbase",
   docs: "https://docs.browserbase.com/reference/api/create-a-session",
   origin: "https://api.browserbase.com",
-  // What goes through the vendor's proxies is counted to us by the gigabyte, and minutes do not bound it: the operator says whether to bear that.
-  settings: { proxies: { env: ["BROWSERBASE_PROXIES"], fallback: "0" } },
   auth: keyHeader("x-bb-api-key"),
   prepaid,
   actions: {
@@ -92,16 +97,14 @@ export default defineAdapter({
         proxies: z
           .strictObject({ country: z.string().regex(/^[A-Z]{2}$/, "must be two capital letters") })
           .optional()
-          .describe("Its pages see an address of this country, where the operator sells that (BROWSERBASE_PROXIES=1)"),
+          .describe("Its pages see an address of this country"),
       }),
       price: { ...price, quoteCents: (params) => centsFor(params) },
       upstreamCents: (params) => centsFor(params),
       mayCostMore:
-        "The vendor counts a proxy's traffic by the gigabyte; what a session with proxies costs beyond its minutes is not in the price.",
-      prepaid: { does: "begins", minutes: "estimatedMinutes" },
-      async run({ ask, params, label, key, settings, end }) {
-        if (params.proxies !== undefined && settings.proxies !== "1")
-          end("caller_invalid", { message: "proxies: are not sold here, leave them out" });
+        "The vendor counts a proxy's traffic by the gigabyte; it is our cost, which ends the session where its account's is at its bound.",
+      prepaid: { does: "begins", minutes: "estimatedMinutes", takesMoreWith: "proxies" },
+      async run({ ask, params, label, key, end }) {
         const { json } = await ask(
           {
             method: "POST",

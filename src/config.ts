@@ -223,6 +223,30 @@ export const SETTINGS = {
     cents(),
     "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
   ),
+  x402PayTo: optional(
+    "X402_PAY_TO",
+    z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address of 40 hexadecimal digits after 0x"),
+    "The address that callers without a key pay to (x402); without it they need a key",
+  ),
+  x402Network: setting(
+    "X402_NETWORK",
+    "base",
+    z.enum(["base", "base-sepolia"], "must be base or base-sepolia"),
+    "The network of X402_PAY_TO",
+  ),
+  x402FacilitatorUrl: optional(
+    "X402_FACILITATOR_URL",
+    webAddress(),
+    "Who looks at payments and makes them; needed with X402_PAY_TO",
+  ),
+  // Addresses of nodes often bear a key.
+  x402RpcUrl: secret(
+    optional(
+      "X402_RPC_URL",
+      webAddress(),
+      "A node of the network, which says whether a payment was made where its facilitator does not",
+    ),
+  ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
   bodiesBytesMax: setting(
@@ -283,10 +307,10 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|PROXIES|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
 const PLAIN =
-  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|PROXIES|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";
@@ -337,6 +361,8 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.workers > 1 && config.redisUrl === null) {
     throw new ConfigError("REDIS_URL: is needed with WORKERS above 1: a file can have one process only");
   }
+  if (config.x402PayTo !== null && config.x402FacilitatorUrl === null)
+    throw new ConfigError("X402_FACILITATOR_URL: is needed with X402_PAY_TO");
   if (config.filesS3Endpoint !== null) {
     const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
     const missing = rest.find(({ name }) => !env[name]);

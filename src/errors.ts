@@ -86,6 +86,18 @@ export const ERRORS = {
         "Send `Authorization: Bearer ...` with the admin token: ADMIN_TOKEN, or what lies in admin.token of DATA_DIR. A caller's key (tg_sk_...) does not open this.",
     },
   },
+  payment_required: {
+    status: 402,
+    retry: false,
+    message: "{detail}",
+    hint: "Pay what the PAYMENT-REQUIRED header asks for (x402) and send the same request with PAYMENT-SIGNATURE, or send a key. Nothing was charged.",
+  },
+  x402_not_sellable: {
+    status: 402,
+    retry: false,
+    message: "What {asked} costs does not follow from its params alone, so it is not sold without an account.",
+    hint: "Send `Authorization: Bearer tg_sk_...` with a key; GET /api/run/{service}/{action} tells how an action is priced.",
+  },
   insufficient_balance: {
     status: 402,
     retry: false,
@@ -363,6 +375,18 @@ export const ERRORS = {
     message: "No provider of {detail} is available here.",
     hint: "Choose another model or action, or ask the operator to configure a provider for it. Nothing was charged.",
   },
+  settlement_pending: {
+    status: 503,
+    retry: true,
+    message: "Whether your payment has been made is not known yet. The answer is kept for it.",
+    hint: "Send the very same request with the very same payment again: it gets the answer, and is never paid twice.",
+  },
+  payments_unavailable: {
+    status: 503,
+    retry: true,
+    message: "Payments cannot be looked at just now. Nothing was done, and nothing was charged.",
+    hint: "Send the same request again in a few seconds, or send a key.",
+  },
   ledger_unavailable: {
     status: 503,
     retry: true,
@@ -410,6 +434,8 @@ export interface ErrorOptions {
   /** Replaces the table's `retry`, where only running calls are in the way. */
   readonly retry?: boolean;
   readonly retryAfterSeconds?: number;
+  /** Fields of the body beside its own, where a wire has room for them: what the first version of x402 says there. */
+  readonly body?: Readonly<Record<string, unknown>>;
   /** Of the answer, by their names in lower case: a challenge that says how to pay or how to sign in. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The window that is full, where it is another than the one in which every request is counted. */

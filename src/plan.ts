@@ -141,6 +141,8 @@ export interface Charge {
   readonly absorbReason: string | null;
   /** What the payer has left after it; null where that is not known. */
   readonly balanceNano: Nano | null;
+  /** What the payer is told of it in headers, such as a receipt. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A call, ready for the kernel. What varies between endpoints, vendors and models is data here. */
@@ -158,6 +160,8 @@ export interface Plan {
   readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
+  /** What it costs is its quote, or nothing: that can be told before it runs. */
+  readonly exactPrice?: boolean;
   /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */
@@ -195,7 +199,8 @@ export interface Plan {
  * A plan whose price is known while its payer is not: what it does for its payer (checking whose an id is, linking files, keeping the
  * answer) is made once the kernel knows who that is. So a stranger can be told the price before paying, and is never taken for another.
  */
-export interface OpenPlan extends Pick<Plan, "operation" | "asked" | "streamed" | "whilePaused" | "quote" | "tags"> {
+export interface OpenPlan
+  extends Pick<Plan, "operation" | "asked" | "streamed" | "whilePaused" | "quote" | "tags" | "exactPrice"> {
   forPayer(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError>;
 }
 

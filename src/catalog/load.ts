@@ -57,10 +57,23 @@ function versionOf(content: Buffer | string): string {
  * Imports a file as it is on the disk now: its content is part of the address, so a changed file is read again and an
  * unchanged one is not.
  */
+/** What a file waits for at its top may never come. */
+const IMPORT_MS_MAX = 10_000;
+
+/** Throws where the file is no module, throws itself, or does not come to its end in time. */
 async function importFile(file: CatalogFile): Promise<unknown> {
   const version = versionOf(await readFile(file.path));
-  const loaded: { readonly default?: unknown } = await import(`${pathToFileURL(file.path).href}?v=${version}`);
-  return loaded.default;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error(`it has not come to its end within ${IMPORT_MS_MAX / 1_000} seconds`)),
+    IMPORT_MS_MAX,
+  );
+  const importing = import(`${pathToFileURL(file.path).href}?v=${version}`) as Promise<{ readonly default?: unknown }>;
+  try {
+    return (await Promise.race([importing, late.promise])).default;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** While `work` runs, `#adapter` and `#tier` mean ours for the files of the folder, which is in no package of ours. */

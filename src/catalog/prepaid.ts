@@ -9,12 +9,19 @@ export interface PrepaidSpec {
   readonly minutesMax: number;
   /** Ends whatever a call has begun under this label whose answer never came. Nothing is there: it is ended. */
   endLabelled(context: Pick<ScriptContext, "ask" | "end">, label: string): Promise<void>;
+  /** What the vendor has taken of us for one beside its minutes so far, in cents: asked each minute while it runs, and once it has ended. */
+  takenCents?(context: Pick<ScriptContext, "ask" | "end">, id: string): Promise<number>;
 }
 
 /** What an action has to do with it. Its answer gets `paidMinutes`, what is left, and `expiresAt`. */
 export type PrepaidUse =
   /** `minutes` is the param that says how many. What is made goes to the vendor under the `label` of its script. */
-  | { readonly does: "begins"; readonly minutes: string }
+  | {
+      readonly does: "begins";
+      readonly minutes: string;
+      /** The param with which the vendor takes more than the minutes, which bound nothing of it: it is our cost, `takenCents` tells it. */
+      readonly takesMoreWith?: string;
+    }
   /** `id` is the param that says of which. */
   | { readonly does: "extends"; readonly id: string; readonly minutes: string }
   | { readonly does: "tells"; readonly id: string }

@@ -147,13 +147,18 @@ const answer = z.discriminatedUnion("kind", [
 ]);
 
 const prepaidUse = z.discriminatedUnion("does", [
-  z.strictObject({ does: z.literal("begins"), minutes: words }),
+  z.strictObject({ does: z.literal("begins"), minutes: words, takesMoreWith: words.optional() }),
   z.strictObject({ does: z.literal("extends"), id: words, minutes: words }),
   z.strictObject({ does: z.literal("tells"), id: words }),
   z.strictObject({ does: z.literal("ends"), id: words }),
 ]);
 
-export const prepaidSchema = z.strictObject({ kind: words, minutesMax: count, endLabelled: fn });
+export const prepaidSchema = z.strictObject({
+  kind: words,
+  minutesMax: count,
+  endLabelled: fn,
+  takenCents: fn.optional(),
+});
 
 /** What says more about a request, and has no meaning where a script makes them all. */
 const OF_REQUESTS = ["steps", "answer", "table"] as const;

@@ -160,12 +160,13 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     actionCatalog: actionCatalog.actionCatalog,
     upstream,
     records,
-    paidTimes: createPaidTimes({ records, clock }),
+    paidTimes: createPaidTimes({ records, clock, ledger, windows }),
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
     chatPlan: innerChat(chat),
   });
-  const paidTimes = createPaidTimeEnder({ records, clock, upstream, catalog, onBroken });
+  const metering = { ledger, windows, observer, owner };
+  const paidTimes = createPaidTimeEnder({ ...metering, records, clock, upstream, catalog, onBroken });
   return { jobs, paidTimes, kernel, run };
 }

@@ -5,7 +5,6 @@ import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
 import type { DiskRoom } from "../storage/disk-guard.ts";
 import type { Stores } from "../stores.ts";
-import type { Upstream } from "../upstream/upstream.ts";
 import type { TellBroken } from "./store-outage.ts";
 
 export interface OpenObserverParts {
@@ -14,7 +13,6 @@ export interface OpenObserverParts {
   readonly isKnown: (name: string) => boolean;
   readonly otelName: (provider: string) => string;
   readonly stores: Stores;
-  readonly upstream: Upstream;
   /** The books are common to all processes: one of them looks. */
   readonly looksAtBooks: boolean;
   readonly disk: () => Promise<DiskRoom>;
@@ -23,7 +21,7 @@ export interface OpenObserverParts {
 }
 
 export function openObserver(parts: OpenObserverParts): Observer {
-  const { log, isKnown, otelName, stores, upstream, looksAtBooks, disk, failedCalls, broken } = parts;
+  const { log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, broken } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({
     clock: systemClock,
@@ -36,7 +34,6 @@ export function openObserver(parts: OpenObserverParts): Observer {
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),
     disk,
-    restingRoutes: () => upstream.health.resting(),
     ...(spool === null ? {} : { spool }),
     ...(archiveBehindMs === null ? {} : { archiveBehindMs }),
   });

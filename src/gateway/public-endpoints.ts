@@ -47,6 +47,7 @@ export interface PublicEndpointsParts {
   readonly observer: Observer;
   readonly run: RunDeps;
   readonly unsold: Unsold;
+  readonly topUp: EndpointSpec | null;
   readonly publicUrl: () => string;
 }
 
@@ -107,9 +108,11 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
   return [...chatEndpoints(deps, answers, counts), ...responsesEndpoints({ ...deps, kept }, counts)];
 }
 
-function ownAccountEndpoints({ config, stores, callers, unsold }: PublicEndpointsParts): readonly EndpointSpec[] {
+function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
+  const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const own = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
+  const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
   const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
@@ -128,7 +131,13 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
     ...modelEndpoints(parts, models),
     ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),
-    ...webEndpoints({ ...daily, catalog: catalog.current, search: actionCatalog.search, site, payTo: null }),
+    ...webEndpoints({
+      ...daily,
+      catalog: catalog.current,
+      search: actionCatalog.search,
+      site,
+      payTo: config.x402PayTo,
+    }),
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
   ];
   checkRetirements(endpoints);

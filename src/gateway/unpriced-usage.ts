@@ -4,10 +4,10 @@ import type { Observer } from "../observe/observer.ts";
 import type { UnpricedUsage } from "../upstream/upstream.ts";
 
 /** The caller was charged for tokens by the list; what the vendor takes beside them is ours to bear, and to look at. */
-export function tellUnpriced({ logger }: Log, observer: () => Observer): (told: UnpricedUsage) => void {
+export function tellUnpriced({ logger }: Log, observer: Observer): (told: UnpricedUsage) => void {
   const known = new Set<string>();
   return ({ adapter: { id, isSandbox }, counter }) => {
-    observer().unpriced(id, counter, isSandbox === true);
+    observer.unpriced(id, counter, isSandbox === true);
     const what = `${id} ${counter}`;
     if (known.has(what)) return;
     known.add(what);

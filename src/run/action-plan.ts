@@ -16,6 +16,7 @@ import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
 import { withLinks } from "./linked-files.ts";
 import { localCandidate } from "./local-candidate.ts";
+import { takesMoreWith } from "./paid-times.ts";
 import type { CheckedCall } from "./read-call.ts";
 import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
 import { foreignId, keepIssued } from "./vendor-ids.ts";
@@ -176,6 +177,13 @@ function quoteNanoOf({ action, params, row }: CheckedCall, { maxCostNano }: Acti
   return price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
 }
 
+/** Whether its params alone say what it costs, us too, if it costs anything: no count of its answer, and no work that goes on. */
+function isExact({ action: { facts, local, sold }, params }: CheckedCall): boolean {
+  const { price } = facts;
+  const takesMore = sold?.offers.some(({ spec: { prepaid } }) => takesMoreWith(prepaid, params)) ?? false;
+  return price.counted === undefined && price.needsMaxCost !== true && local?.launches === undefined && !takesMore;
+}
+
 /** A call that has been checked, with its price, for whichever payer it turns out to have. */
 export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunDeps): OpenPlan {
   const { action } = call;
@@ -185,6 +193,7 @@ export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunD
     streamed: order.eventBytes !== undefined,
     quote: quoteOf(quoteNanoOf(call, order), () => ZERO),
     whilePaused: isFree(action.facts.price),
+    exactPrice: isExact(call),
     tags: order.tags ?? [],
     async forPayer(payer) {
       const made = await actionPlan(call, payer, order, deps);

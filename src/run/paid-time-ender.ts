@@ -1,18 +1,23 @@
 // Ends machines whose paid time is over, and those whose makers' answers were lost: by the calendar, in whichever process looks first.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer, Catalog } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import type { Records } from "../records/records.ts";
+import { nanoFromCents } from "../money.ts";
 import type { AttemptFailure } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { VendorFailure } from "../upstream/vendor-failure.ts";
+import { countTaken, METER_MS, type MeterDeps } from "./paid-time-meter.ts";
+import { leavePlace } from "./paid-time-places.ts";
 import {
   type Entry,
+  endPaidTime,
+  enter,
   entriesOn,
   findPaidTime,
   PAGE_MS,
   type PaidTime,
   pageOf,
   putPaidTime,
+  type StoredPaidTime,
   strike,
 } from "./paid-time-records.ts";
 
@@ -23,14 +28,14 @@ const BACK_EVERY_MS = 10 * 60_000;
 /** A vendor that has been told is not told again sooner, by any process. */
 const TELL_AGAIN_MS = 30_000;
 const ASK_MS_MAX = 30_000;
+/** For so long after the end it is tried to read what was taken. */
+const READ_MS_MAX = 3_600_000;
 const AT_ONCE = 8;
 /** With these a vendor says that there is no such machine, or none any more. */
 const GONE = [404, 410];
 
-export interface PaidTimeEnderOptions {
-  readonly records: Records;
-  readonly clock: Clock;
-  readonly upstream: Pick<Upstream, "actionCandidate">;
+export interface PaidTimeEnderOptions extends MeterDeps {
+  readonly upstream: Pick<Upstream, "actionCandidate" | "vendorScript">;
   readonly catalog: () => Catalog;
   readonly onBroken: (error: unknown, label: string) => void;
 }
@@ -117,7 +122,8 @@ class Ender implements PaidTimeEnder {
       const due = (await entriesOn(this.#options.records, page)).filter(({ endsAtMs }) => endsAtMs <= nowMs);
       for (let at = 0; at < due.length && !this.#isStopped; at += AT_ONCE) {
         const some = due.slice(at, at + AT_ONCE);
-        const done = await Promise.all(some.map((entry) => this.#end(entry).catch(this.#broken(entry.label))));
+        const look = (entry: Entry) => (entry.isMeter === true ? this.#read(entry) : this.#end(entry));
+        const done = await Promise.all(some.map((entry) => look(entry).catch(this.#broken(entry.label))));
         if (done.includes(false)) this.#open.add(page);
       }
     }
@@ -146,9 +152,61 @@ class Ender implements PaidTimeEnder {
     const ending: PaidTime = { ...time, state: "ending", toldAtMs: nowMs };
     if (!(await putPaidTime(records, ending, version))) return false;
     await this.#tell(ending);
-    await putPaidTime(records, { ...ending, state: "ended" }, null);
+    await leavePlace(ending, this.#options);
+    await endPaidTime(records, { time: ending, version: version + 1 });
     await strike(records, entry);
     return true;
+  }
+
+  /**
+   * Counts what the vendor has taken beside the time, and again in a minute, until it has been read once after the end. A machine whose
+   * account may cost us no more today has no time left. True: whatever is still to be done stands further on in the calendar.
+   */
+  async #read(entry: Entry): Promise<boolean> {
+    const { records, clock } = this.#options;
+    const stored = await findPaidTime(records, entry.label);
+    if (stored === null || stored.time.meter === undefined || stored.time.id === null) {
+      await strike(records, entry);
+      return true;
+    }
+    const hasEnded = stored.time.state === "ended";
+    // At the same minutes for every process, so that one entry stands there and not one for each that has looked.
+    const passed = Math.max(1, Math.ceil((clock.epochMs() - entry.endsAtMs) / METER_MS));
+    const again = { ...entry, endsAtMs: entry.endsAtMs + passed * METER_MS };
+    const metered = await this.#count(stored).catch((error: unknown) => {
+      if (error instanceof VendorFailure && GONE.includes(error.failure.status)) return "counted" as const;
+      this.#options.onBroken(error, entry.label);
+      return "later" as const;
+    });
+    if (metered === "at_bound" && !hasEnded) await this.#cutShort(entry.label);
+    const isGivenUp = hasEnded && clock.epochMs() > stored.time.endsAtMs + READ_MS_MAX;
+    if (!isGivenUp && (!hasEnded || metered === "later")) await enter(records, again);
+    await strike(records, entry);
+    return true;
+  }
+
+  async #count(stored: StoredPaidTime) {
+    const { upstream, catalog } = this.#options;
+    const { label, adapter: id, payer } = stored.time;
+    const adapter = catalog().adapters(payer).get(id);
+    const takenCents = adapter?.spec.prepaid?.takenCents;
+    if (adapter === undefined || takenCents === undefined) return "later";
+    const order = { name: "meter", requestId: `req_meter_${label}`, msMax: ASK_MS_MAX, sandboxFault: null };
+    const signal = new AbortController().signal;
+    const cents = await upstream.vendorScript((context) => takenCents(context, String(stored.time.id)), {
+      ...order,
+      adapter,
+      signal,
+    });
+    return countTaken(stored, nanoFromCents(cents), this.#options);
+  }
+
+  async #cutShort(label: string): Promise<void> {
+    const { records, clock } = this.#options;
+    const stored = await findPaidTime(records, label);
+    if (stored === null || stored.time.state === "ended") return;
+    const { time, version } = stored;
+    await putPaidTime(records, { ...time, endsAtMs: Math.floor(clock.epochMs()) }, version);
   }
 
   /** Rejects where the vendor has not said that it has ended. */

@@ -1,5 +1,6 @@
 // What is kept of time that was paid before it passes: one record for each machine, and a calendar of when each is to be ended.
 import { hash } from "node:crypto";
+import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 
@@ -28,6 +29,19 @@ export interface PaidTime {
   readonly state: "running" | "ending" | "ended";
   /** When the vendor was last told to end it. */
   readonly toldAtMs: number;
+  /** Absent: the vendor takes nothing of us for it beside its time. */
+  readonly meter?: Meter;
+}
+
+/** What the vendor takes of us for a machine beside its time. */
+export interface Meter {
+  /** Whose call began it. */
+  readonly keyId: string;
+  /** What has been counted as unpaid, in so many steps. */
+  readonly countedNano: Nano;
+  readonly steps: number;
+  /** What will have been counted when the step under way is done; null: none is. */
+  readonly pendingNano: Nano | null;
 }
 
 export interface StoredPaidTime {
@@ -39,6 +53,8 @@ export interface StoredPaidTime {
 export interface Entry {
   readonly label: string;
   readonly endsAtMs: number;
+  /** It says when the machine's meter is read, not when it is ended. */
+  readonly isMeter?: true;
 }
 
 /** The number of a page. */
@@ -49,8 +65,8 @@ function idOf({ adapter, payer }: Pick<PaidTime, "adapter" | "payer">, id: strin
   return hash("sha256", JSON.stringify([payer.id, adapter, id]));
 }
 
-function entryId({ label, endsAtMs }: Entry): string {
-  return `${label} ${endsAtMs}`;
+function entryId({ label, endsAtMs, isMeter }: Entry): string {
+  return `${label} ${endsAtMs}${isMeter === true ? " meter" : ""}`;
 }
 
 export async function findPaidTime(records: Records, label: string): Promise<StoredPaidTime | null> {
@@ -75,12 +91,32 @@ export async function paidTimeOf(
 export async function putPaidTime(records: Records, time: PaidTime, version: number | null): Promise<boolean> {
   const { label, id, endsAtMs } = time;
   const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
-  const entry: Entry = { label, endsAtMs };
-  const payer = listOf(pageOf(endsAtMs));
-  await records.put({ ...kept, kind: CALENDAR, id: entryId(entry), payer, value: JSON.stringify(entry) });
+  await enter(records, { label, endsAtMs });
   if (id !== null) await records.put({ ...kept, kind: BY_ID, id: idOf(time, id), value: label });
   const put = await records.put({ ...kept, kind: KIND, id: label, value: JSON.stringify(time), ifVersion: version });
   return put !== null;
+}
+
+const TRIES_MAX = 5;
+
+/** Keeps that it has ended, with whatever else has been kept of it meanwhile. */
+export async function endPaidTime(records: Records, stored: StoredPaidTime): Promise<PaidTime> {
+  let last = stored;
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const over: PaidTime = { ...last.time, state: "ended" };
+    if (await putPaidTime(records, over, last.version)) return over;
+    last = (await findPaidTime(records, over.label)) ?? last;
+  }
+  const over: PaidTime = { ...last.time, state: "ended" };
+  await putPaidTime(records, over, null);
+  return over;
+}
+
+/** Writes an entry into the calendar. */
+export async function enter(records: Records, entry: Entry): Promise<void> {
+  const payer = listOf(pageOf(entry.endsAtMs));
+  const kept = { payer, ttlMs: KEPT_MS, ifVersion: null };
+  await records.put({ ...kept, kind: CALENDAR, id: entryId(entry), value: JSON.stringify(entry) });
 }
 
 /** What stands on a page of the calendar. */

@@ -4,21 +4,33 @@ import type { ActionOffer } from "../catalog/catalog.ts";
 import type { PrepaidUse } from "../catalog/prepaid.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { Payer } from "../plan.ts";
+import { ZERO } from "../money.ts";
+import { isAccountPayer, type Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Around } from "../upstream/action-attempt.ts";
 import { actionMsMax } from "../upstream/action-candidate.ts";
 import { idsAt } from "../upstream/missing-from.ts";
 import { labelOf } from "../upstream/run-script.ts";
 import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
-import { type PaidTime, paidTimeOf, putPaidTime, type StoredPaidTime, strike } from "./paid-time-records.ts";
+import { METER_MS } from "./paid-time-meter.ts";
+import { leavePlace, type PlacesDeps, takePlace } from "./paid-time-places.ts";
+import {
+  endPaidTime,
+  enter,
+  type Meter,
+  type PaidTime,
+  paidTimeOf,
+  putPaidTime,
+  type StoredPaidTime,
+  strike,
+} from "./paid-time-records.ts";
 
 const MINUTE_MS = 60_000;
 /** How long after its time a call may still be answered. */
 const LATE_MS = 30_000;
 const TRIES_MAX = 5;
 
-export interface PaidTimesDeps {
+export interface PaidTimesDeps extends PlacesDeps {
   readonly records: Records;
   readonly clock: Pick<Clock, "epochMs">;
 }
@@ -38,6 +50,20 @@ export interface PaidTimes {
 
 function bad(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+}
+
+/** Whether the vendor takes more than its time for a machine that is asked for with these params. */
+export function takesMoreWith(use: PrepaidUse | undefined, params: Params): boolean {
+  return use?.does === "begins" && use.takesMoreWith !== undefined && params[use.takesMoreWith] !== undefined;
+}
+
+/** What is to be read of a machine for which the vendor takes more than its time; null: it takes no more. */
+function meterOf({ spec: { prepaid: use } }: ActionOffer, params: Params, payer: Payer): Meter | null {
+  if (!takesMoreWith(use, params)) return null;
+  // A sandbox takes nothing of us.
+  return isAccountPayer(payer) && !payer.sandbox
+    ? { keyId: payer.keyId, countedNano: ZERO, steps: 0, pendingNano: null }
+    : null;
 }
 
 function minutesIn(use: PrepaidUse, params: Params): number {
@@ -72,7 +98,8 @@ function refused(error: GatewayError): VendorFailure {
   return new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told: error, mayHaveRun: false });
 }
 
-export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
+export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
+  const { records, clock } = deps;
   const nowMs = () => Math.floor(clock.epochMs());
 
   function find(offer: ActionOffer, id: unknown, payer: Payer): Promise<StoredPaidTime | null> {
@@ -80,16 +107,25 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
   }
 
   /** Before the vendor is asked for a machine it stands in the calendar: an answer that is lost leaves nothing running for long. */
-  function beginning(offer: ActionOffer, minutes: number, { payer, callId }: Caller): Around {
+  function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller): Around {
+    const use = offer.spec.prepaid;
+    const minutes = use === undefined ? 0 : minutesIn(use, params);
     const label = labelOf(callId);
     const owner = { id: payer.id, sandbox: payer.sandbox };
-    const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", toldAtMs: 0 } as const;
+    const meter = meterOf(offer, params, payer);
+    const metered = meter === null ? {} : { meter };
+    const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", toldAtMs: 0, ...metered } as const;
     let lostAtMs = 0;
     return {
       async before() {
         lostAtMs = nowMs() + actionMsMax(offer) + LATE_MS;
         const asked = { ...none, id: null, beganAtMs: nowMs(), endsAtMs: lostAtMs };
         await putPaidTime(records, asked, null);
+        if (meter === null || !isAccountPayer(payer)) return;
+        const refusal = await takePlace(offer, payer, label, deps);
+        if (refusal === null) return;
+        await strike(records, asked);
+        throw refused(refusal);
       },
       async after(answer) {
         const kind = offer.adapter.spec.prepaid?.kind;
@@ -98,6 +134,7 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
         const beganAtMs = nowMs();
         const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
         await putPaidTime(records, time, null);
+        if (meter !== null) await enter(records, { label, endsAtMs: beganAtMs + METER_MS, isMeter: true });
         if (lostAtMs !== time.endsAtMs) await strike(records, { label, endsAtMs: lostAtMs });
         return told(answer, time, beganAtMs);
       },
@@ -129,19 +166,19 @@ export function createPaidTimes({ records, clock }: PaidTimesDeps): PaidTimes {
     around(offer, params, caller) {
       const use = offer.spec.prepaid;
       if (use === undefined) return null;
-      if (use.does === "begins") return beginning(offer, minutesIn(use, params), caller);
+      if (use.does === "begins") return beginning(offer, params, caller);
       return {
         async before() {},
         async after(answer) {
           if (use.does === "extends") return told(answer, await extend(offer, params, caller.payer), nowMs());
           const stored = await find(offer, params[use.id], caller.payer);
           if (stored === null) return answer;
-          const { time, version } = stored;
+          const { time } = stored;
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
+          await leavePlace(time, deps);
           // Whoever extends it at the same time has paid for time that is no more: it is over for both.
-          const over: PaidTime = { ...time, state: "ended" };
-          if (!(await putPaidTime(records, over, version))) await putPaidTime(records, over, null);
-          await strike(records, time);
+          const over = await endPaidTime(records, stored);
+          await strike(records, over);
           return told(answer, over, nowMs());
         },
       };

@@ -14,7 +14,7 @@ import { readCall } from "./read-call.ts";
 export function runPlan({ request, audience }: PlanCall, deps: RunDeps): FramedOpenPlan | GatewayError {
   const call = readCall({ request, audience }, deps.actionCatalog);
   if (call instanceof GatewayError) return call;
-  const idempotency = idempotencyOf(request, call.body);
+  const idempotency = idempotencyOf(request, call.body, audience.payer === null);
   if (idempotency instanceof GatewayError) return idempotency;
   const tags = callTags(request);
   if (tags instanceof GatewayError) return tags;

@@ -77,6 +77,7 @@ export function candidatesOf(
         row,
         requestId: order.requestId,
         callId: order.id,
+        payerId: payer.id,
         around: order.around(one.offer, one.params),
         restore: one.hidden.restore,
         preamble: readsAll ? null : order.preamble,

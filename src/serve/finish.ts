@@ -36,6 +36,7 @@ export function finish(
   const { final, cost, charge } = ended;
   if (final === null || cost === null || charge === null) throw new Error("an answer has its last part and its price");
   const last = frame.last(final, cost, charge, ended.legs);
+  if (!reader.begun) for (const [name, value] of Object.entries(charge.headers ?? {})) reply.header(name, value);
   record.status = 200;
   record.bytesOut += Buffer.byteLength(last);
   if (final.kind === "stream") {

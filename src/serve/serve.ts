@@ -93,12 +93,13 @@ async function answer(
 /** From here on the answer's memory is counted as the caller's. Not null: too many of its answers wait for their clients already. */
 function answerFor(
   caller: Caller | null,
-  { address }: GatewayRequest,
+  request: GatewayRequest,
   { auth, watch }: Endpoint,
   { reply }: Answering,
   { answers }: ServeDeps,
 ): GatewayError | null {
-  const owner = caller === null ? addressWindowKey(address) : caller.payer.id;
+  // The address is asked of the system when it is read, which calls with a key do without.
+  const owner = caller === null ? addressWindowKey(request.address) : caller.payer.id;
   reply.belongTo(owner);
   return auth === "admin" || watch === true ? null : answers.refusal(owner);
 }

@@ -11,7 +11,7 @@ import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from 
 import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, runSteps } from "./run-steps.ts";
-import type { Sidecar } from "./sidecar/sidecar.ts";
+import type { AskedSidecar } from "./sidecar/sidecar.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
@@ -56,7 +56,7 @@ export interface ActionAttemptOptions {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
-  readonly sidecar: Sidecar | null;
+  readonly sidecar: AskedSidecar | null;
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 

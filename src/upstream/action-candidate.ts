@@ -25,6 +25,8 @@ export interface ActionOrder {
   readonly requestId: string;
   /** The transaction. Default: the request's id. */
   readonly callId?: string;
+  /** Who waits for it. Absent: the gateway itself. */
+  readonly payerId?: string;
   /** Puts the caller's own ids back into JSON of the vendor's. */
   readonly restore: (json: string) => string;
   /** What goes out before an answer that is passed on as it comes; null: every answer has to be read. */
@@ -96,7 +98,10 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          sidecar: sidecarOf(adapter, key),
+          sidecar:
+            order.payerId === undefined
+              ? sidecarOf(adapter, key)
+              : (sidecarOf(adapter, key)?.of(order.payerId) ?? null),
           acquire: (request) => limiter.acquire(limiterKey, rate, request),
           build(request, { at, soFar, values }) {
             const call =

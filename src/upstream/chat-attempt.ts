@@ -91,7 +91,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   accepted(): boolean {
-    return this.#exchange.sent && !this.#isError;
+    return this.#exchange.taken && !this.#isError;
   }
 
   reading(): Reading {
@@ -172,8 +172,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
     const answer = lane.answer(json);
     if ("kind" in answer) {
       // What the vendor has used it takes its price for, whatever it has answered.
-      const usage = lane.usage?.(json) ?? null;
-      if (usage !== null) this.#unary = { body: {}, usage, text: "", upstreamCostNano: null };
+      const told = lane.told?.(json) ?? null;
+      if (told !== null) this.#unary = { body: {}, ...told, text: "", upstreamCostNano: null };
       return this.#fail(answer);
     }
     this.#unary = answer;

@@ -40,6 +40,12 @@ function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure 
   return { kind, status: 0, message, retryAfterMs: null };
 }
 
+/**
+ * A connection that a vendor closes so soon, and without a byte of an answer, is a refusal without words: it takes nothing for it, and an
+ * outage in which it does so to everybody counts as nobody's cost. Later it may have worked, and a caller may be why it took so long.
+ */
+const CLOSED_MS_MAX = 5_000;
+
 /** A running request. It is its own undici handler, so that a chunk costs one call. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
@@ -55,8 +61,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #answering = false;
   #paused = false;
   #lastMs = 0;
-  /** The request has been written whole to the socket. */
-  sent = false;
+  #sentMs = 0;
+  #hasHead = false;
+  /** The request has been written whole to the socket, and the vendor has not closed that at once. */
+  taken = false;
 
   constructor(listener: ExchangeListener, clocks: ExchangeClocks, clock: Clock) {
     this.#listener = listener;
@@ -132,12 +140,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestSent(): void {
-    this.sent = true;
+    this.taken = true;
+    this.#sentMs = this.#clock.elapsedMs();
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     // Fifteen views of the first bytes, which undici keeps for whoever asks until the answer ends.
     controller.rawHeaders = null;
+    this.#hasHead = true;
     if (!this.#over && status >= 200) this.#listener.head(status, headers);
   }
 
@@ -171,6 +181,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
     // Without a controller no socket ever took the request up: not a byte of it has been sent.
     const mayHaveRun = this.#controller !== null;
+    const isAtOnce = !this.#hasHead && this.#clock.elapsedMs() - this.#sentMs < CLOSED_MS_MAX;
+    if (isAtOnce && !this.#over) this.taken = false;
     this.#fail({ ...failure("provider_connection_failed", error.message), mayHaveRun });
   }
 

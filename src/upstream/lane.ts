@@ -1,7 +1,7 @@
 // The way between a caller's wire and a vendor's: bytes pass where both are the same by name, else all goes by neutral events.
 import { isRecord } from "../json.ts";
 import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../neutral.ts";
-import type { TokenUsage } from "../route.ts";
+import type { Counts, TokenUsage } from "../route.ts";
 import type {
   ChatContext,
   Dialect,
@@ -16,6 +16,12 @@ import type { HeldStream } from "./held-stream.ts";
 import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
 import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";
 
+/** What a vendor says that it has used: tokens, or the counts of what it sells by units. */
+export interface Told {
+  readonly usage: TokenUsage | null;
+  readonly counts?: Counts | null;
+}
+
 /** All that an attempt asks of a vendor's wire. */
 export interface Lane {
   /** The links that the vendor cannot open: what stands there is handed to `request`. */
@@ -24,7 +30,7 @@ export interface Lane {
   reader(out: HeldStream): StreamReader;
   answer(json: unknown): UnaryAnswer;
   /** What a body says was used that is no good answer; absent: that cannot be known. */
-  usage?(json: unknown): TokenUsage | null;
+  told?(json: unknown): Told | null;
   error(body: unknown): VendorError;
   /** An answer that is neither JSON nor events is passed on as it comes. */
   readonly passesBytes?: boolean;
@@ -95,13 +101,16 @@ function translatingLane(
       const whole = { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
       return empty === undefined ? whole : { ...whole, empty };
     },
-    usage: usageBy(dialect, context),
+    told: toldBy(dialect, context),
     error: (body) => dialect.error(body),
   };
 }
 
-function usageBy(dialect: Dialect, context: ChatContext): NonNullable<Lane["usage"]> {
-  return (json) => (isRecord(json) ? dialect.usage(json, context) : null);
+function toldBy(dialect: Dialect, context: ChatContext): NonNullable<Lane["told"]> {
+  return (json) => {
+    const usage = isRecord(json) ? dialect.usage(json, context) : null;
+    return usage === null ? null : { usage };
+  };
 }
 
 function tooMany(links: readonly MediaLink[]): string {
@@ -121,7 +130,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
   }
   const why = passing.unsupported?.(asked.body, context) ?? null;
   if (why !== null) return why;
-  const lane = { ...passingLane(passing, asked, context), usage: usageBy(dialect, context) };
+  const lane = { ...passingLane(passing, asked, context), told: toldBy(dialect, context) };
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
   if (context.wire.answersInParts !== true) return lane;
   return { ...translatingLane(dialect, side, context, lane.links ?? []), request: lane.request };

@@ -1,4 +1,6 @@
 // The way between a caller and a vendor's model that is sold by units: its dialect's request, answer and events, as an attempt reads them.
+import { isRecord } from "../json.ts";
+import type { Counts } from "../route.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
@@ -24,10 +26,13 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     const read = dialect.event?.(json, asked, context) ?? null;
     if (read === null) return true;
     if ("failed" in read) {
+      const told = toldIn(dialect, json, { asked, context });
+      if (told !== null) out.counts(told);
       out.fail(read.failed);
       return true;
     }
-    if (read.counts !== undefined) out.counts(read.counts);
+    const counts = counted(read.counts);
+    if (counts !== null) out.counts(counts);
     if (read.kind === "usage") return true;
     bore ||= read.kind === "content" || read.bears === true;
     if (read.kind === "finish" && !bore) {
@@ -52,6 +57,20 @@ function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
 }
 
+/** Where all that is counted is nothing the vendor has not said what it used. What is free counts no units at all. */
+function counted(counts: Counts | null | undefined): Counts | null {
+  const all = Object.values(counts ?? {});
+  return counts == null || (all.length > 0 && all.every((count) => count === 0)) ? null : counts;
+}
+
+function toldIn(
+  dialect: UnitDialect,
+  json: unknown,
+  { asked, context }: { readonly asked: UnitAsked; readonly context: UnitContext },
+): Counts | null {
+  return isRecord(json) ? counted(dialect.told?.(json, asked, context)) : null;
+}
+
 /** The lane of one offer's dialect. */
 export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitContext): Lane {
   return {
@@ -61,7 +80,11 @@ export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitCo
       const read = dialect.answer(json, asked, context);
       return "kind" in read
         ? read
-        : { body: read.body, usage: null, upstreamCostNano: null, text: read.text ?? "", counts: read.counts };
+        : { body: read.body, usage: null, upstreamCostNano: null, text: read.text ?? "", counts: counted(read.counts) };
+    },
+    told(json) {
+      const counts = toldIn(dialect, json, { asked, context });
+      return counts === null ? null : { usage: null, counts };
     },
     error: (body) => dialect.error(body),
     passesBytes: dialect.passesBytes === true && !asked.stream,

@@ -16,7 +16,7 @@ import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
-import { embeddings } from "./dialects/embeddings.ts";
+import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
 import { generateContent } from "./dialects/generate-content.ts";
 import { messages } from "./dialects/messages.ts";
 import { responses } from "./dialects/responses.ts";
@@ -297,7 +297,7 @@ export function createUpstream(
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
       return candidateOf(offer, order, {
-        lane: passingLane(embeddings, { body: order.body }, context),
+        lane: { ...passingLane(embeddings, { body: order.body }, context), told: toldOfEmbeddings(context) },
         wire: {},
         readOnMsMax: 0,
       });

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
 import type { VendorAnswer } from "./read-answer.ts";
-import type { Sidecar } from "./sidecar/sidecar.ts";
+import type { AskedSidecar } from "./sidecar/sidecar.ts";
 import { SidecarExchange } from "./sidecar/sidecar-exchange.ts";
 import type { Splice } from "./splice.ts";
 import { VendorExchange } from "./vendor-exchange.ts";
@@ -39,7 +39,7 @@ export interface VendorClientOptions {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
-  readonly sidecar?: Sidecar | null;
+  readonly sidecar?: AskedSidecar | null;
 }
 
 /** What can be stopped: a wait for a permit, or an exchange. */
@@ -175,6 +175,11 @@ export class VendorClient {
       this.status = answer.status;
       this.#taken ||= exchange.accepted;
       return answer;
+    } catch (error) {
+      // What a vendor has taken up it may have done, whatever became of its answer on the way.
+      const wasAsked = error instanceof VendorFailure && error.failure.mayHaveRun !== false;
+      this.#taken ||= wasAsked && exchange.accepted;
+      throw error;
     } finally {
       // One that was stopped is kept, so that it can still say whether it was accepted.
       if (!this.#over) this.#running.delete(exchange);

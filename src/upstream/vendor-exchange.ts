@@ -74,7 +74,7 @@ export class VendorExchange implements ExchangeListener {
 
   /** Written whole, and not refused so far. */
   get accepted(): boolean {
-    return (this.#redirects > 0 || this.#exchange?.sent === true) && this.#status < 400;
+    return (this.#redirects > 0 || this.#exchange?.taken === true) && this.#status < 400;
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {

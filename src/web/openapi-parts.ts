@@ -77,8 +77,8 @@ function references(prefix: string, table: typeof FAILED) {
 /** The answers of every call of an action. */
 export const RESPONSES = { "200": { $ref: "#/components/responses/Success" }, ...references("", FAILED) };
 
-/** Codes that an error can have. The last is of those who pay without a key. */
-const CODES = [...Object.keys(ERRORS), "x402_not_sellable"];
+/** Codes that an error can have. */
+const CODES = Object.keys(ERRORS);
 
 export const COMPONENTS = {
   securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A key, tg_sk_..." } },

@@ -7,8 +7,20 @@ import { fingerprint } from "./fingerprint.ts";
 
 const PARAM = "Idempotency-Key";
 
-/** The key, bare or quoted (draft-ietf-httpapi-idempotency-key-header-07), with the fingerprint of the canonical body. */
-export function idempotencyOf(request: GatewayRequest, body: unknown): Plan["idempotency"] | GatewayError {
+/** A payment is one key for the call that it pays: whoever sends both again gets the same answer. */
+const PAYMENTS = ["payment-signature", "x-payment"] as const;
+
+/**
+ * The key, bare or quoted (draft-ietf-httpapi-idempotency-key-header-07), with the fingerprint of the canonical body. `isStranger`: its
+ * sender has no key, and so may pay with the request itself.
+ */
+export function idempotencyOf(
+  request: GatewayRequest,
+  body: unknown,
+  isStranger = false,
+): Plan["idempotency"] | GatewayError {
+  const isPaid = isStranger && PAYMENTS.some((name) => request.headers.has(name));
+  if (isPaid) return { key: "payment", fingerprint: fingerprint(request.path, body) };
   const key = request.headers.get("idempotency-key");
   if (key === undefined) return null;
   const bare = key.replace(/^"(.*)"$/, "$1");

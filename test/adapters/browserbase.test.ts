@@ -5,7 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { manualClock, systemClock } from "../../src/clock.ts";
-import type { Payer } from "../../src/plan.ts";
+import { createWindows, UNPAID_SCOPE } from "../../src/kernel/windows.ts";
+import type { Ledger } from "../../src/ledger/model/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
+import { nanoFromCents } from "../../src/money.ts";
+import type { AccountPayer } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import type { FinalPart } from "../../src/route.ts";
@@ -13,6 +17,7 @@ import { createPaidTimeEnder } from "../../src/run/paid-time-ender.ts";
 import { createPaidTimes } from "../../src/run/paid-times.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
+import { newAccount, newKey } from "../ledger/requests.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { type FakeBrowserbase, startBrowserbase } from "../support/browserbase.ts";
@@ -66,7 +71,6 @@ describe("through a gateway", () => {
     gateway = await startAcmeGateway({
       BROWSERBASE_API_KEY: "bb-key",
       BROWSERBASE_BASE_URL: vendor.url,
-      BROWSERBASE_PROXIES: "1",
     });
     [ada, eve] = [await gateway.live(), await gateway.live()];
   });
@@ -82,21 +86,6 @@ describe("through a gateway", () => {
     const all = await gateway.transactions(account);
     return all.reduce((sum, { charged_nano_usd }) => sum + Number(charged_nano_usd), 0);
   };
-
-  it("goes through proxies only where the operator bears what they carry", async () => {
-    const plain = await startAcmeGateway({ BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url });
-    const account = await plain.live();
-    const asked = vendor.asked.length;
-    const params = { proxies: { country: "DE" } };
-    const { status, json } = await plain.run(account, "browserbase/create_session", params);
-    expect({ status, message: json.message, cents: json.charged_cents }).toEqual({
-      status: 400,
-      message: expect.stringContaining("proxies"),
-      cents: 0,
-    });
-    expect(vendor.asked.length).toBe(asked);
-    await plain.stop();
-  });
 
   it("is created for what was paid, extended, looked at and released; each minute is a fifth of a cent", async () => {
     const before = await nanoOf(ada);
@@ -185,10 +174,13 @@ describe("through a gateway", () => {
 describe("when its time is over", () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-browsers-"));
   const clock = manualClock(Date.UTC(2026, 10, 22, 12));
-  const payer: Payer = { id: "acct:ada", sandbox: false };
+  const payer: AccountPayer = { id: "acct:ada", accountId: "ada", keyId: "ada.key", sandbox: false };
+  const unpaid: number[] = [];
+  const windows = createWindows(nanoFromCents(200));
   const upstream = createUpstream(systemClock);
   const broken: string[] = [];
   let records: Records;
+  let ledger: Ledger;
   let offers: (name: string) => ActionOffer;
   let close: () => Promise<void>;
   beforeAll(async () => {
@@ -201,15 +193,20 @@ describe("when its time is over", () => {
     };
     const thread = await openSqliteThread({
       file: join(folder, "tollgate.db"),
-      units: { records: RECORDS_UNIT },
+      units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
+      sharing: "readers",
       clock,
       disk: { freeBytesMin: 0, ballastBytes: 0 },
       onFatal: (error) => broken.push(String(error)),
     });
     records = sqliteRecords(thread);
+    ledger = sqliteLedger(thread);
+    await ledger.openAccount(newAccount(payer.accountId, 100));
     enders = () =>
       createPaidTimeEnder({
-        ...{ records, clock, upstream, catalog: () => catalog },
+        ...{ records, clock, upstream, catalog: () => catalog, ledger, owner: "here" },
+        windows,
+        observer: { unpaid: (_, upstreamNano) => unpaid.push(upstreamNano) },
         onBroken: (error) => broken.push(String(error)),
       });
     close = () => thread.close();
@@ -221,6 +218,7 @@ describe("when its time is over", () => {
   });
   beforeEach(() => {
     broken.length = 0;
+    unpaid.length = 0;
   });
 
   /** A gateway that has just been started over what was kept. */
@@ -228,10 +226,14 @@ describe("when its time is over", () => {
   let calls = 0;
 
   /** One attempt at an action; undefined where it failed. */
-  function ask(name: string, params: Record<string, unknown>): Promise<Record<string, unknown> | undefined> {
+  function ask(
+    name: string,
+    params: Record<string, unknown>,
+    from = payer,
+  ): Promise<Record<string, unknown> | undefined> {
     const callId = `tx_${++calls}`;
     const offer = offers(name);
-    const around = createPaidTimes({ records, clock }).around(offer, params, { payer, callId });
+    const around = createPaidTimes({ records, clock, ledger, windows }).around(offer, params, { payer: from, callId });
     const order = { soldId: offer.id, params, row: null, requestId: callId, callId, around };
     const candidate = upstream.actionCandidate(offer, { ...order, restore: (j) => j, preamble: null, sandbox: null });
     return new Promise((resolve) => {
@@ -316,6 +318,147 @@ describe("when its time is over", () => {
     }
     await ender.look(false);
     expect([vendor.alive(), broken]).toEqual([[], []]);
+  });
+
+  describe("where it goes through proxies", () => {
+    const GIGABYTE = 1e9;
+    const cents = (nano: number) => nano / 10_000_000;
+    const unpaidCents = async () => cents((await ledger.spentToday("ada", [UNPAID_SCOPE]))[0] ?? 0);
+    /** One that has carried nothing yet. */
+    async function proxied(estimatedMinutes: number, from = payer): Promise<Record<string, unknown>> {
+      const params = { estimatedMinutes, proxies: { country: "DE" } };
+      const { sessionId } = (await ask("create_session", params, from)) ?? {};
+      const session = vendor.sessions.get(String(sessionId));
+      if (session === undefined) throw new Error("no session");
+      return session;
+    }
+    /** A day of its own, so that what was counted before bounds nothing; and what ran before has ended. */
+    beforeEach(async () => {
+      minutes(6 * 60);
+      await enders().look(true);
+      minutes(18 * 60);
+    });
+
+    it("what they carry is unpaid cost of its account, counted each minute, once", async () => {
+      const session = await proxied(10);
+      session.proxyBytes = 0.05 * GIGABYTE;
+      minutes(1.1);
+      const [one, other] = [enders(), enders()];
+      await Promise.all([one.look(true), other.look(true)]);
+      expect(await unpaidCents()).toBe(60);
+      minutes(1);
+      await one.look(false);
+      expect(await unpaidCents()).toBe(60);
+      session.proxyBytes = 0.06 * GIGABYTE;
+      minutes(1);
+      await Promise.all([other.look(false), one.look(false)]);
+      await other.look(false);
+      expect(await unpaidCents()).toBe(72);
+      expect(unpaid.map(cents)).toEqual([60, 12]);
+      expect(broken).toEqual([]);
+    });
+
+    it("what they carried last is counted once it has ended", async () => {
+      const session = await proxied(1);
+      minutes(1.1);
+      await enders().look(true);
+      expect(vendor.alive()).toEqual([]);
+      session.proxyBytes = 0.01 * GIGABYTE;
+      minutes(1);
+      await enders().look(false);
+      expect(await unpaidCents()).toBe(12);
+      vendor.asked.length = 0;
+      minutes(5);
+      await enders().look(true);
+      expect(vendor.asked).toEqual([]);
+    });
+
+    it("it is counted where its caller has ended it", async () => {
+      const session = await proxied(60);
+      session.proxyBytes = 0.02 * GIGABYTE;
+      await ask("release_session", { session_id: session.id });
+      minutes(1.1);
+      await enders().look(true);
+      expect(await unpaidCents()).toBe(24);
+    });
+
+    it("it is ended where its account may cost us no more today, however many minutes are paid", async () => {
+      const session = await proxied(300);
+      session.proxyBytes = GIGABYTE;
+      minutes(1.1);
+      const ender = enders();
+      await ender.look(true);
+      expect(vendor.alive()).toHaveLength(1);
+      session.proxyBytes = 1.1 * GIGABYTE;
+      minutes(1);
+      await ender.look(false);
+      minutes(0.1);
+      await ender.look(false);
+      expect(vendor.alive()).toEqual([]);
+      expect(await unpaidCents()).toBe(1_320);
+    });
+
+    it("a process that dies between what it keeps and what it counts leaves it to the next, who counts it once", async () => {
+      const session = await proxied(10);
+      session.proxyBytes = 0.05 * GIGABYTE;
+      minutes(1.1);
+      const { void: whole } = ledger;
+      ledger = { ...ledger, void: () => Promise.reject(new Error("it died")) };
+      await enders().look(true);
+      expect(broken.splice(0)).toHaveLength(1);
+      ledger = { ...ledger, void: whole };
+      minutes(1);
+      await enders().look(true);
+      minutes(1);
+      await enders().look(true);
+      expect(await unpaidCents()).toBe(60);
+      expect(await ledger.doctor()).toMatchObject({ findings: [] });
+    });
+
+    it("it is counted where its key was revoked meanwhile", async () => {
+      await ledger.createKey("ada", newKey("ada.agent"));
+      const session = await proxied(5, { ...payer, keyId: "ada.agent" });
+      await ledger.deleteKey("ada", "ada.agent");
+      session.proxyBytes = 0.01 * GIGABYTE;
+      minutes(1.1);
+      await enders().look(true);
+      expect(await unpaidCents()).toBe(12);
+    });
+
+    it("ten run at once and no eleventh; one that has ended, or whose answer was lost, gives its place back", async () => {
+      const first = await proxied(60);
+      for (let at = 0; at < 8; at++) await proxied(60);
+      vendor.fault = { method: "POST", does: "drop after" };
+      const again = { estimatedMinutes: 60, proxies: { country: "DE" } };
+      expect(await ask("create_session", again)).toBeUndefined();
+      const asked = vendor.asked.length;
+      expect(await ask("create_session", again)).toBeUndefined();
+      expect(vendor.asked).toHaveLength(asked);
+      await ask("release_session", { session_id: first.id });
+      expect(await ask("create_session", again)).toBeDefined();
+      expect(await ask("create_session", again)).toBeUndefined();
+      minutes(2);
+      await enders().look(true);
+      expect(await ask("create_session", again)).toBeDefined();
+      minutes(61);
+      await enders().look(true);
+      expect(await ledger.totals()).toMatchObject({ holdsOpen: 0 });
+    });
+
+    it("a vendor that is away is asked again for what it has taken, for an hour after the end", async () => {
+      const session = await proxied(1);
+      minutes(1.1);
+      const ender = enders();
+      await ender.look(true);
+      session.proxyBytes = 0.01 * GIGABYTE;
+      vendor.fault = { method: "GET", does: 500 };
+      minutes(1);
+      await ender.look(false);
+      expect(await unpaidCents()).toBe(0);
+      minutes(1);
+      await ender.look(false);
+      expect(await unpaidCents()).toBe(12);
+    });
   });
 
   it("one that the vendor does not know any more is over", async () => {

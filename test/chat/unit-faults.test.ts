@@ -120,6 +120,17 @@ it("is charged for the images that came, not for those that were asked for", asy
   expect(record).toMatchObject({ held_nano_usd: 120_000_000, charged_nano_usd: 40_000_000 });
 });
 
+it("an outage in which vendors close every connection locks no honest account out", async () => {
+  const honest = await gateway.account({ kind: "personal", creditCents: 1_000 });
+  for (const vendor of [first, second]) vendor.answers((response) => response.socket?.destroy());
+  for (let call = 0; call < 30; call++) {
+    const asked = honest.client.images.generate({ model: "lab/sees", prompt: "x", n: 10 }, { maxRetries: 0 });
+    await expect(asked).rejects.toMatchObject({ status: 502, code: "upstream_error" });
+  }
+  const { json } = await gateway.admin("GET", `/admin/v1/accounts/${honest.accountId}`);
+  expect(json.unpaid).toMatchObject({ today_nano_usd: 0 });
+});
+
 it("a vendor's refusal of a prompt is told as one, and costs nothing", async () => {
   const body = {
     error: { message: "Your request was rejected by the safety system.", code: "content_policy_violation" },

@@ -74,6 +74,22 @@ it("a completion without usage has its text for a count of our own", () => {
   expect(answer).toMatchObject({ text: "one two three", counts: null });
 });
 
+describe("an answer that does not say what it used", () => {
+  const image = { data: [{ b64_json: "aaaa" }] };
+  const lane = unitLane(openaiImages, { ...ASKED, stream: false }, CONTEXT);
+
+  it("but counts nothing of everything has not said it: what was asked for is counted", () => {
+    expect(lane.answer({ ...image, usage: { input_tokens: 0, output_tokens: 0 } })).toMatchObject({ counts: null });
+  });
+
+  it("is no answer either, and what it says of its use is known all the same", () => {
+    const used = { usage: { input_tokens: 5, output_tokens: 7 } };
+    expect(lane.answer({ data: [], ...used })).toMatchObject({ kind: "provider_malformed" });
+    expect(lane.told?.({ data: [], ...used })).toMatchObject({ counts: { textIn: 5, imageOut: 7 } });
+    expect(lane.told?.({ data: [], usage: { input_tokens: 0 } })).toBeNull();
+  });
+});
+
 describe("a WAV file is bounded by the sound that is in it", () => {
   const chunk = (name: string, data: Buffer): Buffer => {
     const head = Buffer.alloc(8);

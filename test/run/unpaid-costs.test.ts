@@ -1,7 +1,16 @@
 // What an account's calls may cost us in a day above what they were charged: misses for which a vendor takes its price all the same.
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../support/gateway.ts";
 import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+
+/** How a vendor leaves a call, and what that has cost us. */
+const ENDS: [string, (response: ServerResponse) => void, number][] = [
+  ["does not answer in time may have done its work", () => {}, 5_000_000],
+  ["breaks off its answer has done it", (to) => void to.writeHead(200).write("{", () => to.destroy()), 5_000_000],
+  ["closes the connection at once has not", (to) => void to.socket?.destroy(), 0],
+  ["says that it fails has not", (to) => void to.writeHead(503).end("{}"), 0],
+];
 
 describe("an account whose pages nobody can read", () => {
   it("is refused further ones once our own fetches come to more than it may have, with no vendor at all", async () => {
@@ -65,6 +74,15 @@ describe("an account whose free misses cost us more than it may have", () => {
     answers({ bought: true });
     expect((await gateway.run(ada, "acme/buy", { sku: "x" })).status).toBe(200);
     expect((await misses(ada)).free).toBeGreaterThan(free);
+  });
+
+  it.each(ENDS)("a vendor that %s", async (_, answer, nano) => {
+    const ada = await gateway.live({ creditCents: 100 });
+    gateway.vendor.answers(answer);
+    const { status, json } = await gateway.run(ada, "acme/steps", { q: "slow" });
+    expect([status, json.charged_cents]).toEqual([500, 0]);
+    const row = await gateway.admin("GET", `/admin/v1/accounts/${ada.accountId}`);
+    expect(row.json.unpaid).toMatchObject({ today_nano_usd: nano });
   });
 
   it("is seen by the operator, with its bound, and counted in the metrics", async () => {

@@ -18,6 +18,7 @@ import type { AccountPayer, KeptHoldSpec } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { openSessions, type Sessions } from "../../src/sessions/sessions.ts";
+import type { DiskBounds } from "../../src/storage/disk-guard.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import { callsOf } from "../jobs/stage.ts";
@@ -132,14 +133,19 @@ interface Waiting {
   readonly wake: () => void;
 }
 
-export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = START_MS): Promise<SessionStage> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-sessions-"));
+/** `disk`: where its stores lie, and what is kept free there; default: a folder of its own, and nothing. */
+export async function sessionStage(
+  more: Partial<SessionSpec> = {},
+  startMs = START_MS,
+  disk: { readonly folder: string; readonly bounds: DiskBounds } | null = null,
+): Promise<SessionStage> {
+  const folder = disk?.folder ?? mkdtempSync(join(tmpdir(), "tollgate-sessions-"));
   const clock = manualClock(startMs);
   const thread = await openSqliteThread({
     file: join(folder, "tollgate.db"),
     units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
     clock,
-    disk: NO_BOUNDS,
+    disk: disk?.bounds ?? NO_BOUNDS,
     sharing: "readers",
     onFatal: (error) => console.error("the store broke:", error),
   });
@@ -304,7 +310,7 @@ export async function sessionStage(more: Partial<SessionSpec> = {}, startMs = ST
     async dispose() {
       for (const one of processes) await one.die();
       await thread.close();
-      rmSync(folder, { recursive: true, force: true });
+      if (disk === null) rmSync(folder, { recursive: true, force: true });
     },
   };
   return stage;

@@ -94,4 +94,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/messages/blocks.ts": ONE_MESSAGE,
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
+  "src/x402/facilitator.ts": ONE_MESSAGE,
+  "src/x402/receipts.ts": OWN,
 };

@@ -11,6 +11,7 @@ import { readText, sentText } from "../../src/chat/prompt-text.ts";
 import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
+import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
 import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/composites/pages/judged-page.ts";
@@ -44,6 +45,8 @@ import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
 import { readBetas } from "../../src/wires/messages/betas.ts";
 import { MessagesEncoder } from "../../src/wires/messages/encoder.ts";
+import { NETWORKS } from "../../src/x402/networks.ts";
+import { readPayment } from "../../src/x402/read-payment.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
 export interface Parser {
@@ -577,6 +580,40 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const content = `${" #".repeat(size)}${"[](".repeat(size)}`;
       return () => yieldOf({ content, title: null, facts: null, status: 200 });
+    },
+  },
+  {
+    file: "src/x402/read-payment.ts",
+    what: "a payment of a long signature",
+    size: 2_000,
+    of: (size) => {
+      const zero = (bytes: number) => `0x${"0".repeat(2 * bytes)}`;
+      const authorization = {
+        from: zero(20),
+        to: zero(20),
+        value: "1",
+        validAfter: "0",
+        validBefore: "1",
+        nonce: zero(32),
+      };
+      const accepted = { scheme: "exact", network: "x", amount: "1", asset: "x", payTo: "x" };
+      const payment = { x402Version: 2, accepted, payload: { signature: zero(size), authorization } };
+      const header = Buffer.from(JSON.stringify(payment)).toString("base64");
+      const headers = new Map([["payment-signature", header]]);
+      return () => readPayment(headers, NETWORKS.base);
+    },
+  },
+  {
+    file: "src/chat/units/mp4-seconds.ts",
+    what: "boxes of nothing, before and within the tables",
+    size: 40_000,
+    of: (size) => {
+      const nothing = Buffer.concat(many(size, () => Buffer.from([0, 0, 0, 8, ...Buffer.from("free")])));
+      const head = Buffer.alloc(8);
+      head.writeUInt32BE(nothing.length + 8);
+      head.write("moov", 4);
+      const bytes = Buffer.concat([Buffer.from("\0\0\0\x08ftyp", "latin1"), nothing, head, nothing]);
+      return () => packetSecondsMax(bytes, blocksOf(bytes));
     },
   },
   {

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import OpenAI from "openai";
 import { prepareEnvironment, readConfig } from "../../src/config.ts";
-import { type Gateway, type GatewayOptions, startGateway } from "../../src/gateway.ts";
+import type { GatewayOptions } from "../../src/gateway/options.ts";
+import { type Gateway, startGateway } from "../../src/gateway.ts";
 import { PATIENT_MS } from "./patience.ts";
 
 export interface TestAccount {

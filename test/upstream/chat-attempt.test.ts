@@ -123,3 +123,26 @@ it("a request is accepted once it has been written whole, until it is refused or
     await vendor.close();
   }
 });
+
+it.each([
+  ["at once has taken nothing", 0, false],
+  ["after a while may have worked for it", 6_000, true],
+])("a vendor that closes the connection without a word %s", async (_, afterMs, taken) => {
+  const vendor = await startVendor();
+  let passedMs = 0;
+  const upstream = createUpstream({ ...systemClock, elapsedMs: () => systemClock.elapsedMs() + passedMs });
+  const failed = Promise.withResolvers<AttemptFailure>();
+  try {
+    vendor.answers((response) => {
+      passedMs = afterMs;
+      response.socket?.destroy();
+    });
+    const route = chatCandidate(upstream, { origin: vendor.url });
+    const attempt = route.open({ content() {}, done() {}, failed: failed.resolve }, 60_000) as Attempt;
+    expect((await failed.promise).kind).toBe("provider_connection_failed");
+    expect(attempt.accepted()).toBe(taken);
+  } finally {
+    await upstream.close();
+    await vendor.close();
+  }
+});

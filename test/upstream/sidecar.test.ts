@@ -67,6 +67,32 @@ describe("a sidecar", () => {
     expect(await failureOf(ask(sidecar, "/huge"))).toMatchObject({ kind: "provider_connection_failed" });
   });
 
+  it.each(["no JSON", "null", "[]", '{"id":"1","status":200}', '{"id":1}'])("that says %j is ended", async (line) => {
+    const sidecar = open();
+    expect(await failureOf(ask(sidecar, "/garble", JSON.stringify(line)))).toMatchObject({
+      kind: "provider_connection_failed",
+    });
+  });
+
+  it("that reads no more is asked no more: what nobody waits for any more fills no memory", async () => {
+    const sidecar = open();
+    await ask(sidecar);
+    onTestFinished(() => void (sidecar.pid === undefined || process.kill(sidecar.pid, "SIGKILL")));
+    const late = new VendorFailure(failureOfKind("provider_timeout", "late"));
+    const blocked = sidecar.ask("/block", "null");
+    const failures = [failureOf(blocked.answer)];
+    const body = JSON.stringify("x".repeat(1_000_000));
+    let asked = 0;
+    for (let kind = ""; kind !== "provider_busy" && asked < 200; asked++) {
+      const { answer, cancel } = sidecar.ask("/echo", body);
+      cancel(late);
+      kind = ((await failureOf(answer)) as { kind: string }).kind;
+    }
+    expect(asked).toBeLessThan(25);
+    blocked.cancel(late);
+    expect(await Promise.all(failures)).toEqual([late.failure]);
+  });
+
   it("takes no more than so many requests at once", async () => {
     const sidecar = open();
     const late = new VendorFailure(failureOfKind("provider_timeout", "late"));
@@ -79,6 +105,22 @@ describe("a sidecar", () => {
     expect((await Promise.all(failures)).every((failure) => failure === late.failure)).toBe(true);
     expect((await ask(sidecar)).status).toBe(200);
     await eventually(() => (readFileSync(join(folder, "w127"), "utf8") === "ended" ? true : undefined), "its end");
+  });
+
+  it("leaves room for others, however many requests one has under way", async () => {
+    const sidecar = open();
+    const late = new VendorFailure(failureOfKind("provider_timeout", "late"));
+    const eve = sidecar.of("acct:eve");
+    const waiting = Array.from({ length: 32 }, (_, at) => eve.ask("/wait", JSON.stringify(join(folder, `e${at}`))));
+    const failures = waiting.map(({ answer }) => failureOf(answer));
+    expect(await failureOf(eve.ask("/echo", "null").answer)).toMatchObject({
+      kind: "provider_busy",
+      mayHaveRun: false,
+    });
+    expect((await sidecar.of("acct:ada").ask("/echo", "null").answer).status).toBe(200);
+    for (const { cancel } of waiting) cancel(late);
+    await Promise.all(failures);
+    expect((await eve.ask("/echo", "null").answer).status).toBe(200);
   });
 
   it("is ended when nobody has asked for a while, and started again by who does", async () => {

@@ -1,11 +1,9 @@
 // Containers whose packets are walked to know how long they sound: Ogg (RFC 3533) and WebM. What their heads say of the time is not
 // believed, for a packet of one byte can be 120 ms of Opus (RFC 6716, section 3.1).
 
-/** Asks for so many bytes, and is given as many, or fewer at the end; a negative number leaves that many out. */
-type Walk = Generator<number, number, Uint8Array>;
+import { mp4Seconds } from "./mp4-seconds.ts";
+import { hidden, type Walk, walked } from "./sound-walk.ts";
 
-/** Of a container whose walk has come to something that it does not know: no less than what could be hidden in it. */
-export const HIDDEN_BYTES_PER_SECOND = 16;
 /** Of a packet of a codec that is not known. */
 const UNKNOWN_PACKET_MS = 1_000;
 const OPUS_HERTZ = 48_000;
@@ -99,16 +97,6 @@ function* oggSeconds(): Walk {
   }
 }
 
-/** The seconds that the rest of a file could hide. */
-function* hidden(already: number): Walk {
-  let bytes = already;
-  for (;;) {
-    const piece = yield 4_096;
-    bytes += piece.length;
-    if (piece.length === 0) return bytes / HIDDEN_BYTES_PER_SECOND;
-  }
-}
-
 /** Elements of WebM that are walked into. Segment, Cluster, BlockGroup, Info, Tracks, TrackEntry. */
 const WEBM_INSIDE = new Set([0x18538067, 0x1f43b675, 0xa0, 0x1549a966, 0x1654ae6b, 0xae]);
 const [BLOCK, SIMPLE_BLOCK, TRACK, TRACK_NUMBER, CODEC, SCALE, CLUSTER_TIME, DURATION] = [
@@ -178,44 +166,15 @@ function* webmSeconds(): Walk {
   }
 }
 
-/** Gives a walk its bytes, whatever pieces they come in. */
-async function walked(walk: Walk, pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  let wanted = walk.next();
-  let rest: Uint8Array = new Uint8Array(0);
-  let skip = 0;
-  const feed = (atEnd: boolean): void => {
-    while (!wanted.done) {
-      const count = wanted.value;
-      if (count < 0) {
-        skip = -count;
-        wanted = walk.next(new Uint8Array(0));
-      }
-      const past = Math.min(skip, rest.length);
-      rest = rest.subarray(past);
-      skip -= past;
-      if (wanted.done === true || wanted.value < 0) continue;
-      if (!atEnd && (skip > 0 || rest.length < wanted.value)) return;
-      const given = rest.subarray(0, wanted.value);
-      rest = rest.subarray(given.length);
-      wanted = walk.next(given);
-    }
-  };
-  for await (const piece of pieces) {
-    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    feed(false);
-    if (wanted.done === true) return wanted.value;
-  }
-  feed(true);
-  return wanted.done === true ? wanted.value : 0;
-}
-
-const WALKS: readonly { readonly begins: readonly number[]; walk(): Walk }[] = [
-  { begins: [0x4f, 0x67, 0x67, 0x53], walk: oggSeconds },
-  { begins: [0x1a, 0x45, 0xdf, 0xa3], walk: webmSeconds },
+/** By what a file says of itself at a place near its beginning. */
+const WALKS: readonly { readonly at: number; readonly says: string; walk(): Walk }[] = [
+  { at: 0, says: "OggS", walk: oggSeconds },
+  { at: 0, says: "\x1a\x45\xdf\xa3", walk: webmSeconds },
+  { at: 4, says: "ftyp", walk: mp4Seconds },
 ];
 
-/** The most seconds that an Ogg or a WebM file sounds; null: it is neither. */
+/** The most seconds that an Ogg, a WebM or an MP4 file sounds; null: it is none of these. */
 export async function packetSecondsMax(head: Uint8Array, pieces: AsyncIterable<Uint8Array>): Promise<number | null> {
-  const found = WALKS.find(({ begins }) => begins.every((byte, at) => head[at] === byte));
+  const found = WALKS.find(({ at, says }) => textAt(head, at, at + 4) === says);
   return found === undefined ? null : walked(found.walk(), pieces);
 }

@@ -1,10 +1,9 @@
 // The most seconds that a sound file can last, found out before anybody is asked to listen to it.
 import type { UploadedFile } from "../../upstream/form-body.ts";
 import { flacSecondsMax, isFlac } from "./flac-seconds.ts";
-import { HIDDEN_BYTES_PER_SECOND, packetSecondsMax } from "./sound-packets.ts";
+import { packetSecondsMax } from "./sound-packets.ts";
+import { HIDDEN_BYTES_PER_SECOND } from "./sound-walk.ts";
 
-/** MP4 at the lowest that its coders offer; its samples are not walked yet. */
-const MP4_BYTES_PER_SECOND_MIN = 750;
 /** MPEG layer III at its lowest, for bytes between frames. */
 const MP3_BYTES_PER_SECOND_MIN = 1_000;
 const HEAD_BYTES = 4_096;
@@ -34,12 +33,13 @@ function mp3Frame(header: number): { readonly bytes: number; readonly seconds: n
   };
 }
 
-/** Walks frame by frame; what is none counts as the least that could be hidden in it. */
+/** Walks frame by frame; what is none counts as the least that could be hidden in it: of layer III where most of it is that, else of anything. */
 class Mp3Clock {
   seconds = 0;
   #header = 0;
   #known = 0;
   #skip = 0;
+  #framed = 0;
   #strange = 0;
 
   constructor(skip: number) {
@@ -62,6 +62,7 @@ class Mp3Clock {
         this.#known = 3;
       } else {
         this.seconds += frame.seconds;
+        this.#framed += frame.bytes;
         this.#skip = Math.max(0, frame.bytes - 4);
         this.#known = 0;
       }
@@ -69,7 +70,8 @@ class Mp3Clock {
   }
 
   get secondsMax(): number {
-    return this.seconds + this.#strange / MP3_BYTES_PER_SECOND_MIN;
+    const isMp3 = this.#framed >= this.#strange;
+    return this.seconds + this.#strange / (isMp3 ? MP3_BYTES_PER_SECOND_MIN : HIDDEN_BYTES_PER_SECOND);
   }
 }
 
@@ -107,6 +109,8 @@ function wavRate(head: Buffer): number | null {
   return isPlain && rate >= 1 ? rate : null;
 }
 
+const isMp4 = (start: Buffer): boolean => start.toString("latin1", 4, 8) === "ftyp";
+
 /** The bytes of a file without so many at its beginning. */
 async function* behind(file: UploadedFile, skip: number): AsyncIterable<Uint8Array> {
   let left = skip;
@@ -130,7 +134,7 @@ async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 /**
  * Never less than what a vendor can find in it, whatever its head pretends. `isStrict`: the account's calls have cost more than they held
- * too often, so that what is not walked counts as all that could be hidden in it.
+ * too often, so that what is walked by its tables alone counts as all that could be hidden in it.
  */
 export async function soundSecondsMax(file: UploadedFile, isStrict = false): Promise<number> {
   const head = await headOf(file.bytes());
@@ -140,12 +144,13 @@ export async function soundSecondsMax(file: UploadedFile, isStrict = false): Pro
   const skip = id3Bytes(head);
   const start = skip === 0 ? head : await headOf(behind(file, skip));
   if (isFlac(start)) return Math.ceil(await flacSecondsMax(start, behind(file, skip)));
+  const hiddenSeconds = Math.ceil(file.size / HIDDEN_BYTES_PER_SECOND);
+  if (isStrict && isMp4(start)) return hiddenSeconds;
   const packets = await packetSecondsMax(start, behind(file, skip));
   if (packets !== null) return Math.ceil(packets);
-  const isMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
   // What cannot be read here a vendor may read: as much is counted as can be hidden in it.
-  const isMp4 = !isStrict && start.toString("latin1", 4, 8) === "ftyp";
-  if (!isMp3) return Math.ceil(file.size / (isMp4 ? MP4_BYTES_PER_SECOND_MIN : HIDDEN_BYTES_PER_SECOND));
+  const mayBeMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
+  if (!mayBeMp3) return hiddenSeconds;
   const clock = new Mp3Clock(skip);
   for await (const block of file.bytes()) clock.take(block);
   return Math.ceil(clock.secondsMax);

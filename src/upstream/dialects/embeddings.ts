@@ -1,5 +1,6 @@
 // OpenAI's embeddings wire, read with the same means as a chat answer: whole, with usage.
 import { isRecord, type Json } from "../../json.ts";
+import type { TokenUsage } from "../../route.ts";
 import { classify } from "../classify.ts";
 import { readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
@@ -15,6 +16,14 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   }
   const { usage: _usage, ...body } = json;
   return { ...readUsage(json, context), body: { ...body, model: context.servedSlug }, text: "" };
+}
+
+/** What an answer without embeddings says that it used all the same; null: it does not say. */
+export function toldOfEmbeddings(context: ChatContext): (json: unknown) => { readonly usage: TokenUsage } | null {
+  return (json) => {
+    const { usage } = readUsage(json, context);
+    return usage === null ? null : { usage };
+  };
 }
 
 export const embeddings: Passing = {

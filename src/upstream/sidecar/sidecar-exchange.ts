@@ -2,14 +2,14 @@
 import type { WireRequest } from "../build-request.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { cancelled, failureOfKind, VendorFailure } from "../vendor-failure.ts";
-import type { Sidecar } from "./sidecar.ts";
+import type { AskedSidecar } from "./sidecar.ts";
 
 export class SidecarExchange {
-  readonly #sidecar: Sidecar;
+  readonly #sidecar: AskedSidecar;
   readonly #msMax: number;
   #cancel: ((failure: VendorFailure) => void) | null = null;
 
-  constructor(sidecar: Sidecar, msMax: number) {
+  constructor(sidecar: AskedSidecar, msMax: number) {
     this.#sidecar = sidecar;
     this.#msMax = msMax;
   }

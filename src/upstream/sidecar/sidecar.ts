@@ -3,13 +3,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../clock.ts";
+import { isRecord } from "../../json.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
 
 const PROGRAM = fileURLToPath(new URL("./serve-lines.ts", import.meta.url));
 const IN_FLIGHT_MAX = 128;
+/** Of one payer: what one waits for leaves room for others. */
+const OF_ONE_MAX = 32;
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
+/** A process that reads its requests no more is asked nothing more: what is written to it waits in our memory. */
+const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const HEAP_MIB = 256;
 const IDLE_MS = 5 * 60_000;
 /** After it has died it is not started again for so long, doubled each time, until it has answered. */
@@ -27,6 +32,8 @@ export interface SidecarOptions {
 }
 
 interface Waiting {
+  /** Null: the gateway itself asks. */
+  readonly who: string | null;
   resolve(answer: VendorAnswer): void;
   reject(failure: VendorFailure): void;
 }
@@ -41,7 +48,37 @@ function unasked(message: string, kind: "provider_connection_failed" | "provider
   return new VendorFailure({ ...failureOfKind(kind, message), mayHaveRun: false });
 }
 
-export class Sidecar {
+function isFull({ waiting, child }: Running, who: string | null): boolean {
+  if (waiting.size >= IN_FLIGHT_MAX || (child.stdin?.writableLength ?? 0) > UNREAD_BYTES_MAX) return true;
+  if (who === null || waiting.size < OF_ONE_MAX) return false;
+  return [...waiting.values()].filter((one) => one.who === who).length >= OF_ONE_MAX;
+}
+
+/** An answer; null: the line is none. */
+function answerIn(line: string): FromSidecar | null {
+  try {
+    const said: unknown = JSON.parse(line);
+    return isRecord(said) && typeof said.id === "number" && typeof said.status === "number"
+      ? { id: said.id, status: said.status, body: said.body }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+export interface Asked {
+  readonly answer: Promise<VendorAnswer>;
+  /** Nobody waits for its answer any more, which rejects it. */
+  cancel(failure: VendorFailure): void;
+}
+
+/** A sidecar as one payer's calls ask it. */
+export interface AskedSidecar {
+  /** Sends a request; `body` is JSON. */
+  ask(path: string, body: string): Asked;
+}
+
+export class Sidecar implements AskedSidecar {
   readonly #options: SidecarOptions;
   #running: Running | null = null;
   #idle: NodeJS.Timeout | undefined;
@@ -61,18 +98,22 @@ export class Sidecar {
     return this.#running?.child.pid;
   }
 
-  /** Sends a request; `cancel` says that nobody waits for its answer any more, which rejects it. `body` is JSON. */
-  ask(path: string, body: string): { readonly answer: Promise<VendorAnswer>; cancel(failure: VendorFailure): void } {
+  /** As the calls of a payer ask it. */
+  of(who: string): AskedSidecar {
+    return { ask: (path, body) => this.ask(path, body, who) };
+  }
+
+  ask(path: string, body: string, who: string | null = null): Asked {
     const { promise, resolve, reject } = Promise.withResolvers<VendorAnswer>();
     const id = ++this.#lastId;
     const running = this.#running ?? this.#start();
-    if (running instanceof VendorFailure || running.waiting.size >= IN_FLIGHT_MAX) {
+    if (running instanceof VendorFailure || isFull(running, who)) {
       const busy = unasked("too many requests at once", "provider_busy");
       reject(running instanceof VendorFailure ? running : busy);
       return { answer: promise, cancel() {} };
     }
     clearTimeout(this.#idle);
-    running.waiting.set(id, { resolve, reject });
+    running.waiting.set(id, { who, resolve, reject });
     running.child.stdin?.write(`{"id":${id},"path":${JSON.stringify(path)},"body":${body}}\n`);
     return {
       answer: promise,
@@ -132,7 +173,13 @@ export class Sidecar {
   }
 
   #hear(running: Running, line: string): void {
-    const { id, status, body } = JSON.parse(line) as FromSidecar;
+    const said = answerIn(line);
+    // A process that writes something else there is not believed in anything, nor in what comes after it.
+    if (said === null) {
+      running.child.kill("SIGKILL");
+      return this.#died(running);
+    }
+    const { id, status, body } = said;
     const waiting = running.waiting.get(id);
     running.waiting.delete(id);
     this.#deaths = 0;

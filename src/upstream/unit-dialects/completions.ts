@@ -60,5 +60,6 @@ export const completions: UnitDialect = {
     const event = { kind, bytes, text: choice.text, choice: choice.index, bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },
+  told: (json) => countsOf(json.usage),
   error: readError,
 };

@@ -53,6 +53,7 @@ export const geminiImages: UnitDialect = {
     const usage = counts === null ? {} : { usage: usageOf(counts) };
     return { body: { created: createdS, data: data.map((b64_json) => ({ b64_json })), ...usage }, counts };
   },
+  told: (json) => countsOf(json.usageMetadata),
   error: (body) => generateContent.error(body),
 };
 

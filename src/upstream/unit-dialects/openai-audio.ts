@@ -46,5 +46,6 @@ export const openaiAudio: UnitDialect = {
     const event = { kind: isDone ? "finish" : "content", bytes: eventBytes(json), bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },
+  told: (json, _, context) => countsOf(json, context),
   error: readError,
 };

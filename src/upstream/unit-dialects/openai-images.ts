@@ -8,7 +8,10 @@ import { eventBytes, failureIn, malformed, type UnitAsked, type UnitDialect, typ
 
 /** What the vendor says of tokens, or how many pictures there are where it charges by those. */
 function countsOf(usage: unknown, images: number, { unit }: UnitAsked): Counts | null {
-  if (unit !== undefined) return { [unit]: images };
+  return unit === undefined ? tokensOf(usage) : { [unit]: images };
+}
+
+function tokensOf(usage: unknown): Counts | null {
   if (!isRecord(usage)) return null;
   const input = countOf(usage.input_tokens);
   const imageIn = Math.min(input, countOf(atPointer(usage, "/input_tokens_details/image_tokens")));
@@ -56,5 +59,7 @@ export const openaiImages: UnitDialect = {
     return { body: { created: createdS, ...json, data }, counts: countsOf(json.usage, data.length, asked) };
   },
   event,
+  // Of what has a price by the picture no usage says how many were made.
+  told: (json, { unit }) => (unit === undefined ? tokensOf(json.usage) : null),
   error: readError,
 };

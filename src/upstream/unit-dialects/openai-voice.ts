@@ -1,8 +1,14 @@
 // Text to sound in OpenAI's wire: as bytes, or in events, which alone tell what was used and are unpacked for who wants bytes.
 import { isRecord } from "../../json.ts";
+import type { Counts } from "../../route.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import { countOf } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitDialect } from "./unit-dialect.ts";
+
+function countsOf(usage: unknown): Counts | null {
+  if (!isRecord(usage)) return null;
+  return { textIn: countOf(usage.input_tokens), audioOut: countOf(usage.output_tokens) };
+}
 
 export const openaiVoice: UnitDialect = {
   passesBytes: true,
@@ -22,9 +28,9 @@ export const openaiVoice: UnitDialect = {
     }
     if (json.type !== "speech.audio.done") return null;
     const bytes = asEvents ? eventBytes(json) : Buffer.alloc(0);
-    if (!isRecord(json.usage)) return { kind: "finish", bytes };
-    const { input_tokens, output_tokens } = json.usage;
-    return { kind: "finish", bytes, counts: { textIn: countOf(input_tokens), audioOut: countOf(output_tokens) } };
+    const counts = countsOf(json.usage);
+    return counts === null ? { kind: "finish", bytes } : { kind: "finish", bytes, counts };
   },
+  told: (json) => countsOf(json.usage),
   error: readError,
 };

@@ -45,6 +45,14 @@ function told(
   return { body, counts: usage.counts };
 }
 
+function searchesIn(json: Json): number {
+  return countOf(atPointer(json, "/meta/billed_units/search_units"));
+}
+
+function tokensIn(json: Json): number {
+  return countOf(atPointer(json, "/usage/total_tokens"));
+}
+
 /** Cohere's: billed by searches. */
 export const cohereRerank: UnitDialect = {
   request({ body }, { upstreamModel, spec }) {
@@ -58,11 +66,11 @@ export const cohereRerank: UnitDialect = {
   answer(json, asked, context) {
     const failure = failureIn(json);
     if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
-    const searches = countOf(atPointer(json, "/meta/billed_units/search_units"));
     // An answer that was served has searched at least once.
-    const counts = { searches: Math.max(1, searches) };
+    const counts = { searches: Math.max(1, searchesIn(json)) };
     return told(json.results, asked, context, { counts, meta: { billed_units: { search_units: counts.searches } } });
   },
+  told: (json) => ({ searches: searchesIn(json) }),
   error: readError,
 };
 
@@ -79,10 +87,11 @@ export const dataRerank: UnitDialect = {
   answer(json, asked, context) {
     const failure = failureIn(json);
     if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
-    const tokens = countOf(atPointer(json, "/usage/total_tokens"));
+    const tokens = tokensIn(json);
     if (tokens === 0) return malformed("the answer does not say what it used");
     const usage = { counts: { textIn: tokens }, meta: { tokens: { input_tokens: tokens } } };
     return told(json.results ?? json.data, asked, context, usage);
   },
+  told: (json) => ({ textIn: tokensIn(json) }),
   error: readError,
 };

@@ -60,6 +60,8 @@ export interface UnitDialect {
   answer(json: unknown, asked: UnitAsked, context: UnitContext): UnitAnswer;
   /** Null: the event says nothing. Without it, the wire has no events. */
   event?(json: unknown, asked: UnitAsked, context: UnitContext): UnitEvent | null;
+  /** What a body or an event says that it used, whatever it has become; null: it does not say. Absent: none ever does. */
+  told?(json: Json, asked: UnitAsked, context: UnitContext): Counts | null;
   error(body: unknown): VendorError;
   /** An answer that is not asked for in events is bytes. */
   readonly passesBytes?: true;

@@ -9,6 +9,7 @@ export const envelopeErrors: ErrorCodec = {
     const { data, param } = error.options;
     const told = param === undefined ? data : { field: param, ...data };
     return {
+      ...error.options.body,
       ok: false,
       error: error.code,
       message: error.message,

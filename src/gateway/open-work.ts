@@ -1,0 +1,136 @@
+// What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import type { EndpointSpec } from "../endpoint.ts";
+import type { Jobs } from "../jobs/jobs.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import { createWindows } from "../kernel/windows.ts";
+import { logInternalErrors } from "../observe/internal-error.ts";
+import type { RunDeps } from "../run/deps.ts";
+import { SESSION_JOB } from "../sessions/session-kind.ts";
+import { LEASE_MS } from "../stores.ts";
+import type { Phase } from "./drain.ts";
+import { later } from "./later.ts";
+import type { DoorDeps } from "./listeners.ts";
+import { type OpenActions, openActions } from "./open-actions.ts";
+import { type OpenCallers, openCallers } from "./open-callers.ts";
+import { openComposites } from "./open-composites.ts";
+import type { Foundation } from "./open-foundation.ts";
+import { jobActions, openJobs } from "./open-jobs.ts";
+import { openLeases } from "./open-leases.ts";
+import { openGatewaySessions } from "./open-sessions.ts";
+import { openStrangers } from "./open-strangers.ts";
+import type { GatewayOptions } from "./options.ts";
+import { chatDeps } from "./public-endpoints.ts";
+import { createPublicUrl, type PublicUrl } from "./public-url.ts";
+import { shareRoutes } from "./share-routes.ts";
+
+export interface Work {
+  readonly url: PublicUrl;
+  readonly actionCatalog: OpenActions;
+  readonly callers: OpenCallers;
+  readonly jobs: Jobs;
+  readonly run: RunDeps;
+  /** By which an account fills itself on chain; null: it cannot. */
+  readonly topUp: EndpointSpec | null;
+  /** What both doors ask of it. */
+  readonly deps: DoorDeps;
+  /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
+export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
+  const { broken, observer, upstream, stores } = foundation;
+  const { role } = options;
+  const onBroken = logInternalErrors(broken);
+  const url = createPublicUrl(foundation.config);
+  const madeJobs = later<Jobs>("jobs");
+  const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
+  const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
+  const callers = await openCallers(foundation.config, stores);
+  // The parent serves nobody, so it knows of no route.
+  const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
+  const { leases, owner } = await openLeases(stores, broken);
+  const { keptBytesMax, unpaidCostNano } = foundation.config;
+  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null);
+  const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
+  const own = { windows, kinds, owner, actionCatalog, keptBytesMax, onBroken };
+  const { jobs, paidTimes, kernel, run } = openJobs({
+    ...own,
+    stores,
+    observer,
+    catalog: foundation.catalog.current,
+    upstream,
+    chat: chatDeps(foundation),
+  });
+  madeJobs.set(jobs);
+  observer.onScrape({
+    answersWaitingBytes: () => callers.doors.answers.bytes,
+    jobs: () => jobs.seen(),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
+  });
+  const { ledger } = stores;
+  const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
+  const stranger = options.stranger ?? strangers?.door ?? null;
+  const paying = { ledger, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
+  return {
+    url,
+    actionCatalog,
+    callers,
+    jobs,
+    run,
+    topUp: strangers?.topUp ?? null,
+    deps: { ...kernel, ...callers.doors, ...paying, observer, draining: () => phase.draining },
+    async start() {
+      await jobs.start();
+      sessions.start();
+      paidTimes.start();
+      strangers?.reconciler.start();
+    },
+    async close() {
+      await jobs.stop();
+      await sessions.stop();
+      await paidTimes.stop();
+      await strangers?.reconciler.stop();
+      await composites.close();
+      actionCatalog.close();
+      await leases.stop();
+      sharedRoutes.stop();
+    },
+  };
+}
+
+interface CallableParts {
+  /** Asked at each call: a job is launched by actions, and runs actions. */
+  readonly jobs: () => Jobs;
+  readonly phase: Phase;
+  readonly publicUrl: () => string;
+  readonly onBroken: KernelDeps["onBroken"];
+}
+
+/** What can be called, and what that is made of. Composites are actions that call others. */
+async function openCallable(
+  foundation: Foundation,
+  options: GatewayOptions,
+  { jobs, phase, publicUrl, onBroken }: CallableParts,
+) {
+  const { config, log, stores, catalog, upstream } = foundation;
+  const { records } = stores;
+  const actions = later<OpenActions>("actions");
+  const { internet = {}, actions: moreActions = [] } = options;
+  const composites = openComposites({ config, log, records, catalog, internet, actions: actions.get });
+  const sessions = openGatewaySessions({ stores, catalog, upstream, jobs, onBroken });
+  const draining = () => phase.draining;
+  const ofJobs = jobActions({ records, rows: composites.rows, catalog: catalog.current, jobs, draining });
+  const opened = await openActions({
+    config,
+    log,
+    records,
+    catalog,
+    publicUrl,
+    ofVendor: sessions.actionsOf,
+    moreActions: [...ofJobs, ...composites.actions, ...moreActions],
+  });
+  for (const name of opened.localNames) foundation.localNames.add(name);
+  return { composites, sessions, actionCatalog: actions.set(opened) };
+}

@@ -1,0 +1,101 @@
+// What strangers have paid on chain, in the ledger: one account of the house takes it all in, and pays their calls from it.
+import { createHash } from "node:crypto";
+import type { Accounts } from "../account-rows.ts";
+import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../ledger/model/ledger.ts";
+import type { Window } from "../ledger/model/window-list.ts";
+import { type Nano, nano, ZERO } from "../money.ts";
+import type { Receipt } from "./receipts.ts";
+
+/** Its postings are of every payer without an account; each says whose by its request. */
+export const HOUSE = "x402";
+const UNBOUNDED = nano(9_000_000_000_000_000);
+
+/** Opens the account of the house, which nobody has a key of. */
+export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
+  await accounts.openAccount({
+    accountId: HOUSE,
+    name: "payments without an account (x402)",
+    kind: "business",
+    creditNano: ZERO,
+    inferenceCapNano: UNBOUNDED,
+    requestsPerMinute: 10_000_000,
+    inFlightMax: 1_000_000,
+    primaryKey: {
+      keyId: HOUSE,
+      // Of no secret that anybody could send.
+      secretHash: createHash("sha256").update("x402: nobody has this key").digest("hex"),
+      hint: "none",
+      label: "x402",
+      externalId: null,
+      ceilingNano: null,
+      ceilingPeriod: null,
+      services: null,
+      models: null,
+      expiresAtMs: null,
+    },
+  });
+}
+
+/** What calls of an address cost us unpaid is bounded by itself, and of all addresses together: an address costs nobody anything. */
+export function unpaidWindows(
+  address: string,
+  max: { readonly each: Nano; readonly all: Nano } | null,
+): readonly Window[] {
+  const row = { period: "day", code: "unpaid_costs" } as const;
+  const own = `unpaid:${address}`;
+  return [
+    { ...row, scope: "unpaid", counts: "unpaid", max: max?.all ?? null, widenedBy: "margin" },
+    { ...row, scope: own, counts: "unpaid", max: max?.each ?? null, widenedBy: `margin:${address}` },
+    { ...row, scope: "margin", counts: "margin", max: null },
+    { ...row, scope: `margin:${address}`, counts: "margin", max: null },
+  ];
+}
+
+type Paid = Pick<Receipt, "id" | "amountNano"> & { readonly transaction: string };
+
+/** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
+export async function takeIn(ledger: Money, { id, amountNano, transaction }: Paid, account = HOUSE): Promise<void> {
+  const { outcome } = await ledger.topUp(account, `${id}_in`, amountNano, `x402 ${transaction}`);
+  if (outcome !== "credited" && outcome !== "exists")
+    throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
+}
+
+/** Charges a call whose hold is open for what it has paid. */
+export async function chargeOpen(ledger: Money, paid: Paid, post: PostRequest, leaseMs: number): Promise<PostOutcome> {
+  await takeIn(ledger, paid);
+  const hold = { accountId: HOUSE, holdId: post.holdId };
+  const { outcome } = await ledger.extend(hold, paid.amountNano, ZERO, leaseMs);
+  if (outcome !== "extended") throw new Error(`the hold of ${post.holdId} is ${outcome}`);
+  return ledger.post(post);
+}
+
+/** The id of the charge of a call that was paid after it had ended. */
+export const lateId = (id: string): string => `${id}_paid`;
+
+/** Charges a call that ended before it was known that it is paid: by a posting of its own, once. */
+export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
+  await takeIn(ledger, paid);
+  const hold = { accountId: HOUSE, holdId: lateId(paid.id) };
+  const reserved = await ledger.reserve({
+    ...request,
+    ...hold,
+    amountNano: paid.amountNano,
+    idempotency: null,
+    windows: [],
+  });
+  if (reserved.outcome !== "held" && reserved.outcome !== "exists")
+    throw new Error(`${hold.holdId}: ${reserved.outcome}`);
+  await ledger.post({
+    ...hold,
+    amountNano: paid.amountNano,
+    upstreamNano: ZERO,
+    absorbReason: "usage_above_hold",
+    provider: "x402",
+    served: request.asked,
+    usage: null,
+    estimated: false,
+    priceVersion: "x402",
+    legs: [],
+    decided: true,
+  });
+}

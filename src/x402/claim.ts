@@ -1,0 +1,113 @@
+// One authorization is for one thing: it is claimed in the ledger, and so for all processes, before anything is done for it.
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { Leases } from "../kernel/ledger-funds.ts";
+import { refusal } from "../kernel/refused-hold.ts";
+import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
+import { type Nano, ZERO } from "../money.ts";
+import type { Records } from "../records/records.ts";
+import { HOUSE, unpaidWindows } from "./books.ts";
+import type { Chain } from "./chain.ts";
+import type { Facilitator } from "./facilitator.ts";
+import { nameOf, type Payment } from "./read-payment.ts";
+import { receiptOf } from "./receipts.ts";
+import { settleReceipt } from "./settle-receipt.ts";
+
+/** Calls of one address at once, and of all of them. */
+const IN_FLIGHT_MAX = 8;
+const ALL_IN_FLIGHT_MAX = 512;
+const KEEP_MS = 24 * 3_600_000;
+const RETRY_SECONDS = 5;
+
+export interface PaymentDeps {
+  readonly ledger: Money & Pick<Audit, "transaction">;
+  readonly records: Records;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly facilitator: Facilitator;
+  /** Null: no node is asked, and what a facilitator says is believed. */
+  readonly chain: Chain | null;
+  readonly unpaid: { readonly each: Nano; readonly all: Nano } | null;
+}
+
+/** What is claimed, and for what. */
+export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "operation" | "asked" | "effect"> {
+  readonly id: string;
+  readonly payment: Payment;
+  /** Of what it pays for: with another one it is refused. */
+  readonly fingerprint: string;
+  /** What the facilitator is asked with: the requirements in the payment's own version. */
+  readonly paidFor: unknown;
+  /** The refusal of a payment, with a new challenge. */
+  refused(reason: string): GatewayError;
+}
+
+export const PENDING = new GatewayError("settlement_pending", { retryAfterSeconds: RETRY_SECONDS });
+const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
+
+/**
+ * Claims an authorization and has it looked at. Nothing is taken yet. `again`: it was used before, and has paid for the call of this id.
+ * A claim is ended by whoever has it, as any hold.
+ */
+export async function claim(
+  asked: Claim,
+  deps: PaymentDeps,
+): Promise<"claimed" | { readonly again: string } | GatewayError> {
+  const { ledger, leases, facilitator, clock, records } = deps;
+  const { id, payment, paidFor, refused } = asked;
+  const request = requestOf(asked, deps);
+  const outcome = await ledger.reserve(request);
+  if (outcome.outcome === "idempotency_done") return paidBefore(outcome.holdId, asked, deps);
+  if (outcome.outcome === "insufficient" || outcome.outcome === "ceiling" || outcome.outcome === "inference_cap")
+    throw new Error(`a hold of nothing was refused: ${outcome.outcome}`);
+  if (outcome.outcome !== "held") return refusal(outcome, clock.epochMs());
+  leases.keep(request);
+  // A process that died behind a settlement has left its claim free, and its payment made.
+  const tried = await receiptOf(records, payment);
+  const verdict = tried === null ? await facilitator.verify(payment, paidFor) : null;
+  if (verdict !== null && verdict !== "away" && verdict.valid) return "claimed";
+  leases.release(request);
+  await ledger.void(request, "its payment is not good");
+  if (verdict === null) return paidBefore(tried?.receipt.id ?? id, asked, deps);
+  return verdict === "away" ? AWAY : refused(verdict.reason);
+}
+
+/** The same authorization once more: what it was for has ended, and whether it is paid may still be open. */
+async function paidBefore(id: string, { payment, refused }: Claim, deps: PaymentDeps) {
+  const stored = await receiptOf(deps.records, payment);
+  // What was free has taken nothing.
+  if (stored === null || stored.receipt.state === "settled") return { again: id };
+  const state = await settleReceipt(stored, deps);
+  if (state === "settled") return { again: id };
+  return state === "open" ? PENDING : refused("it could not be settled");
+}
+
+function requestOf(claimed: Claim, { owner, leaseMs, clock, unpaid }: PaymentDeps): ReserveRequest {
+  const { id, payment, fingerprint, slots, requestId, operation, asked, effect } = claimed;
+  const inFlight = { code: "concurrency_limit" } as const;
+  return {
+    accountId: HOUSE,
+    holdId: id,
+    keyId: HOUSE,
+    parentId: null,
+    amountNano: ZERO,
+    slots: [
+      { ...inFlight, scope: `x402 ${payment.from}`, max: IN_FLIGHT_MAX },
+      { ...inFlight, scope: "x402", max: ALL_IN_FLIGHT_MAX },
+      ...slots,
+    ],
+    inference: false,
+    windows: unpaidWindows(payment.from, unpaid),
+    owner,
+    leaseMs,
+    onExpire: "void",
+    requestId,
+    operation,
+    asked,
+    effect,
+    idempotency: { key: nameOf(payment), fingerprint, keepMs: KEEP_MS },
+    nowMs: clock.epochMs(),
+  };
+}

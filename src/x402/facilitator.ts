@@ -1,0 +1,91 @@
+// Who looks at payments and makes them on chain: a server with the facilitator's interface of x402, asked over HTTP.
+import { z } from "zod";
+import type { Payment } from "./read-payment.ts";
+
+const VERIFY_MS_MAX = 10_000;
+const SETTLE_MS_MAX = 30_000;
+const ANSWER_CHARACTERS_MAX = 65_536;
+/** Its words go to callers: a code, and nothing of its innards. */
+const REASON = /^[a-z0-9_]{1,80}$/;
+
+/** `away`: it could not be asked. */
+export type Verdict = { readonly valid: true } | { readonly valid: false; readonly reason: string } | "away";
+
+/** `unknown`: it may have been made, and may be made yet. */
+export type Settlement =
+  | { readonly settled: true; readonly transaction: string }
+  /** `mayBe`: it names a transaction all the same. */
+  | { readonly settled: false; readonly reason: string; readonly mayBe: boolean }
+  | "unknown";
+
+export interface Facilitator {
+  verify(payment: Payment, asked: unknown): Promise<Verdict>;
+  settle(payment: Payment, asked: unknown): Promise<Settlement>;
+}
+
+const verified = z.object({ isValid: z.boolean(), invalidReason: z.string().nullish(), payer: z.string().nullish() });
+const settled = z.object({
+  success: z.boolean(),
+  transaction: z.string().nullish(),
+  errorReason: z.string().nullish(),
+});
+
+function reasonOf(reason: string | null | undefined): string {
+  return reason !== null && reason !== undefined && REASON.test(reason) ? reason : "refused";
+}
+
+export function httpFacilitator(url: string): Facilitator {
+  const base = url.endsWith("/") ? url.slice(0, -1) : url;
+
+  /** Null: it did not answer, or not with what it should. */
+  async function ask<T>(path: string, payment: Payment, asked: unknown, schema: z.ZodType<T>, msMax: number) {
+    try {
+      const response = await fetch(`${base}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          x402Version: payment.version,
+          paymentPayload: payment.sent,
+          paymentRequirements: asked,
+        }),
+        redirect: "error",
+        signal: AbortSignal.timeout(msMax),
+      });
+      const text = await textOf(response);
+      return response.ok && text !== null ? (schema.safeParse(JSON.parse(text)).data ?? null) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    async verify(payment, asked) {
+      const answer = await ask("/verify", payment, asked, verified, VERIFY_MS_MAX);
+      if (answer === null) return "away";
+      // Whom it names must be whom the authorization names.
+      const isOther =
+        answer.payer !== null && answer.payer !== undefined && answer.payer.toLowerCase() !== payment.from;
+      if (answer.isValid && !isOther) return { valid: true };
+      return { valid: false, reason: isOther ? "payer_mismatch" : reasonOf(answer.invalidReason) };
+    },
+    async settle(payment, asked) {
+      const answer = await ask("/settle", payment, asked, settled, SETTLE_MS_MAX);
+      if (answer === null || (!answer.success && answer.errorReason === "settlement_pending")) return "unknown";
+      const { transaction } = answer;
+      if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason), mayBe: Boolean(transaction) };
+      // A success without a transfer is none.
+      return transaction && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? { settled: true, transaction } : "unknown";
+    },
+  };
+}
+
+async function textOf(response: Response): Promise<string | null> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.length;
+    if (length > ANSWER_CHARACTERS_MAX) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,67 @@
+// What is kept of payments that are being made, so that whoever goes on after a crash knows that money may have moved.
+import { hash } from "node:crypto";
+import type { Nano } from "../money.ts";
+import type { Records } from "../records/records.ts";
+import { nameOf, type Payment } from "./read-payment.ts";
+
+const KIND = "x402-payment";
+/** Those of which it is not known yet whether they were made. */
+const OPEN = "x402-open";
+const SETTLED_KEPT_MS = 7 * 24 * 3_600_000;
+const PAGE = 200;
+
+export interface Receipt {
+  /** The call's transaction. */
+  readonly id: string;
+  readonly payment: Payment;
+  readonly amountNano: Nano;
+  /** The account that it fills; absent: it pays for a call. */
+  readonly account?: string;
+  /** What the facilitator was asked with. */
+  readonly asked: unknown;
+  /** `open`: it was tried, and may have been made; `refused`: it was not made, and can be tried again. */
+  readonly state: "open" | "refused" | "settled";
+  /** On chain; null: not known. */
+  readonly transaction: string | null;
+  readonly sinceMs: number;
+}
+
+export interface StoredReceipt {
+  readonly receipt: Receipt;
+  readonly version: number;
+}
+
+/** By its authorization, so that whoever comes with it again finds what was tried with it, in whichever call. */
+const idOf = (payment: Payment): string => hash("sha256", nameOf(payment));
+
+/** What was tried with an authorization; null: nothing yet. */
+export async function receiptOf(records: Records, payment: Payment): Promise<StoredReceipt | null> {
+  const stored = await records.get(KIND, idOf(payment));
+  return stored === null ? null : { receipt: JSON.parse(stored.value) as Receipt, version: stored.version };
+}
+
+/** Keeps it where its version is still this (null: whatever it is); false where it is not. */
+export async function putReceipt(records: Records, receipt: Receipt, ifVersion: number | null): Promise<boolean> {
+  const isOpen = receipt.state === "open";
+  const put = await records.put({
+    kind: KIND,
+    id: idOf(receipt.payment),
+    payer: isOpen ? OPEN : null,
+    value: JSON.stringify(receipt),
+    ttlMs: isOpen ? null : SETTLED_KEPT_MS,
+    ifVersion,
+  });
+  return put !== null;
+}
+
+/** Those that are open, newest first. */
+export async function openReceipts(records: Records): Promise<readonly StoredReceipt[]> {
+  const found: StoredReceipt[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await records.list(KIND, OPEN, PAGE, cursor);
+    found.push(...page.rows.map(({ value, version }) => ({ receipt: JSON.parse(value) as Receipt, version })));
+    cursor = page.next;
+  } while (cursor !== null);
+  return found;
+}

@@ -1,0 +1,150 @@
+// Finds out what became of a payment that was tried: by the chain where it can be asked, else by trying again, which moves money once.
+import type { Clock } from "../clock.ts";
+import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
+import { ZERO } from "../money.ts";
+import type { Records } from "../records/records.ts";
+import { chargeLate, HOUSE, lateId, takeIn } from "./books.ts";
+import type { Chain } from "./chain.ts";
+import type { Facilitator } from "./facilitator.ts";
+import { openReceipts, putReceipt, type Receipt, type StoredReceipt } from "./receipts.ts";
+
+export interface SettleDeps {
+  readonly ledger: Money & Pick<Audit, "transaction">;
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly facilitator: Facilitator;
+  readonly chain: Chain | null;
+}
+
+/** `open`: nobody can say yet. `refused`: it was not made. */
+export type ReceiptState = Receipt["state"];
+
+/** What came of a try: the transaction on chain, why there is none, or that nobody can say. */
+export type Made = { readonly transaction: string } | { readonly refused: string } | "unknown";
+
+/** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */
+export async function makePayment(
+  { payment, asked }: Pick<Receipt, "payment" | "asked">,
+  { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
+): Promise<Made> {
+  const made = await facilitator.settle(payment, asked);
+  if (chain === null) {
+    if (made === "unknown") return made;
+    if (made.settled) return { transaction: made.transaction };
+    return made.mayBe ? "unknown" : { refused: made.reason };
+  }
+  const ended = await chain.ended(payment);
+  if (ended.state === "used") return { transaction: ended.transaction };
+  if (ended.state === "canceled") return { refused: "it was canceled" };
+  const isRefused = ended.state === "open" && made !== "unknown" && !made.settled && !made.mayBe;
+  return isRefused ? { refused: made.reason } : "unknown";
+}
+
+/** The same for one that was tried before, and may have been made then. */
+async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<Made> {
+  const { payment, state } = receipt;
+  if (deps.chain !== null) {
+    const ended = await deps.chain.ended(payment);
+    if (ended.state === "used") return { transaction: ended.transaction };
+    if (ended.state === "unknown") return "unknown";
+    const isOver = payment.validBefore * 1_000 <= deps.clock.epochMs();
+    if (ended.state === "canceled" || isOver) return { refused: "its time is over" };
+  }
+  const made = await makePayment(receipt, deps);
+  // Without a chain to ask, what is refused now may be refused because it was made.
+  return deps.chain === null && state === "open" && made !== "unknown" && "refused" in made ? "unknown" : made;
+}
+
+/** Settles a call that has ended, and charges it. Two who do so at once book it once. */
+export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Promise<ReceiptState> {
+  const { receipt, version } = stored;
+  const made = await makeAgain(stored, deps);
+  if (made === "unknown") return "open";
+  if ("refused" in made) {
+    await putReceipt(deps.records, { ...receipt, state: "refused" }, version);
+    return "refused";
+  }
+  const { transaction } = made;
+  if (receipt.account !== undefined) await takeIn(deps.ledger, { ...receipt, transaction }, receipt.account);
+  else await chargeCall({ ...receipt, transaction }, deps);
+  await putReceipt(deps.records, { ...receipt, state: "settled", transaction }, null);
+  return "settled";
+}
+
+async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
+  // A process that died behind its posting has charged it.
+  const own = await deps.ledger.transaction(HOUSE, receipt.id);
+  if (own === null || own.amountNano === ZERO) await chargeLate(deps.ledger, receipt, lateRequest(receipt, deps));
+}
+
+function lateRequest({ id, amountNano }: Receipt, { owner, leaseMs, clock }: SettleDeps): ReserveRequest {
+  return {
+    accountId: HOUSE,
+    holdId: lateId(id),
+    keyId: HOUSE,
+    parentId: id,
+    amountNano,
+    slots: [],
+    inference: false,
+    windows: [],
+    owner,
+    leaseMs,
+    onExpire: "void",
+    requestId: id.replace(/^tx_/, "req_"),
+    operation: "run",
+    asked: "x402",
+    effect: "write",
+    idempotency: null,
+    nowMs: clock.epochMs(),
+  };
+}
+
+const LOOK_MS = 30_000;
+const OWN_MS = 60_000;
+
+export interface Reconciler {
+  start(): void;
+  stop(): Promise<void>;
+  /** Looks once at all that are open; answers what became of each. */
+  look(): Promise<readonly ReceiptState[]>;
+}
+
+/** `ownMs`: how long a call's own settlement is left alone. */
+export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void, ownMs = OWN_MS): Reconciler {
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<readonly ReceiptState[]> | null = null;
+
+  async function look(): Promise<readonly ReceiptState[]> {
+    const nowMs = deps.clock.epochMs();
+    const due = (await openReceipts(deps.records)).filter(({ receipt }) => nowMs - receipt.sinceMs >= ownMs);
+    const states: ReceiptState[] = [];
+    for (const stored of due) {
+      try {
+        states.push(await settleReceipt(stored, deps));
+      } catch (error) {
+        onBroken(error);
+        states.push("open");
+      }
+    }
+    return states;
+  }
+  const lookOnce = () => {
+    looking ??= look().finally(() => {
+      looking = null;
+    });
+    return looking;
+  };
+  return {
+    look: lookOnce,
+    start() {
+      timer = setInterval(() => void lookOnce().catch(onBroken), LOOK_MS);
+      timer.unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      await looking?.catch(() => {});
+    },
+  };
+}
