@@ -12,11 +12,13 @@ import { Unavailable } from "./subjects.ts";
 
 type Reader = (pages: readonly CorpusPage[]) => Promise<readonly string[]>;
 
+type ReadabilityInput = ConstructorParameters<typeof Readability>[0];
+
 const turndown = new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-" });
 
 async function byReadability(pages: readonly CorpusPage[]): Promise<readonly string[]> {
   return pages.map(({ html }) => {
-    const content = new Readability(parseHTML(html).document as unknown as Document).parse()?.content;
+    const content = new Readability(parseHTML(html).document as unknown as ReadabilityInput).parse()?.content;
     return content == null ? "" : turndown.turndown(parseHTML(`<html><body>${content}</body></html>`).document.body);
   });
 }

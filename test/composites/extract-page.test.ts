@@ -58,6 +58,12 @@ describe("markdown", () => {
     expect(markdown(html)).toBe(expected);
   });
 
+  it("has a heading that is a link to itself as a heading alone", () => {
+    expect(markdown('<h2 id="x"><a href="#x">Toll</a></h2><p>See <a href="#x">Toll</a>.</p>')).toBe(
+      "## Toll\n\nSee [Toll](https://a.example/deep/page#x).",
+    );
+  });
+
   it("has the page's heading where the main part begins below it", () => {
     const html = `<body><div><h1>The <em>bridge</em></h1></div><main><p>${SENTENCE}</p></main></body>`;
     expect(markdown(html)).toBe(`# The bridge\n\n${SENTENCE}`);

@@ -104,12 +104,21 @@ turndown.addRule("heading", {
 });
 turndown.addRule("ruby", { filter: ["rt"], replacement: (content) => `(${content.trim()})` });
 turndown.addRule("brackets", { filter: ["rp"], replacement: () => "" });
-// A link that leads nowhere, or has nothing to be seen, is its text.
-turndown.addRule("empty link", {
-  filter: (node) =>
-    isNamed(node, /^A$/i) &&
-    (elementOf(node).getAttribute("href") === null ||
-      (elementOf(node).textContent?.trim() === "" && elementOf(node).querySelector("img[src]") === null)),
+/** Documentation makes its headings links to themselves. */
+function isOwnAnchor(link: PageElement): boolean {
+  const heading = link.parentElement;
+  if (heading === null || !/^H[1-6]$/i.test(heading.nodeName)) return false;
+  return (link.getAttribute("href") ?? "").includes("#") && link.textContent?.trim() === heading.textContent?.trim();
+}
+
+function saysNothing(link: PageElement): boolean {
+  if (link.getAttribute("href") === null) return true;
+  return link.textContent?.trim() === "" && link.querySelector("img[src]") === null;
+}
+
+// A link that leads nowhere, or where one is, or has nothing to be seen, is its text.
+turndown.addRule("mere text", {
+  filter: (node) => isNamed(node, /^A$/i) && (saysNothing(elementOf(node)) || isOwnAnchor(elementOf(node))),
   replacement: (content) => content,
 });
 // A link around blocks would be broken over lines.
