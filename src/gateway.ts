@@ -93,7 +93,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,
-    operator: [...operator, jobsEndpoint(jobs)],
+    operator: [...operator, jobsEndpoint(jobs), ...work.payments],
     unsold,
   });
   return { publicServer, adminServer };

@@ -9,6 +9,7 @@ import { type Command, CommandError, type Typed, UsageError, usageLine } from ".
 import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
+import { PAYMENT_COMMANDS } from "./payment-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
 import { USAGE_COMMANDS } from "./usage-commands.ts";
@@ -18,6 +19,7 @@ export const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...USAGE_COMMANDS,
   jobs,
+  ...PAYMENT_COMMANDS,
   ...STORE_COMMANDS,
   check,
   ...LOCAL_COMMANDS,

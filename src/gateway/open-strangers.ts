@@ -12,6 +12,7 @@ import { rpcChain } from "../x402/chain.ts";
 import { createDoor, type Door } from "../x402/door.ts";
 import { httpFacilitator } from "../x402/facilitator.ts";
 import { NETWORKS } from "../x402/networks.ts";
+import { paymentEndpoints } from "../x402/payment-endpoints.ts";
 import { createReconciler, type Reconciler } from "../x402/settle-receipt.ts";
 import { topUpEndpoint } from "../x402/top-up.ts";
 import type { OpenActions } from "./open-actions.ts";
@@ -36,6 +37,8 @@ export interface Strangers {
   readonly topUp: EndpointSpec;
   /** Finds out what became of payments that were tried. */
   readonly reconciler: Reconciler;
+  /** What the operator sees of payments that are in doubt. */
+  readonly admin: readonly EndpointSpec[];
 }
 
 /** Null: they need a key. */
@@ -53,18 +56,20 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
     leaseMs: LEASE_MS,
     facilitator: httpFacilitator(facilitatorUrl),
     chain: rpcUrl === null ? null : rpcChain(rpcUrl),
+    observer,
   };
   const selling = {
     ...settling,
     leases,
-    observer,
     unpaid: each > 0 ? { each, all: nano(each * ADDRESSES_AT_BOUND) } : null,
     terms: { payTo, network: NETWORKS[config.x402Network] },
     publicUrl,
     describe: (asked: string) => describe(actionCatalog, asked),
   };
-  const [door, topUp] = [createDoor(selling), topUpEndpoint(selling)];
-  return { door, topUp, reconciler: createReconciler(settling, (error) => onBroken(error, "x402")) };
+  const reconciler = createReconciler(settling, (error) => onBroken(error, "x402"));
+  observer.onScrape({ payments: () => reconciler.seen() });
+  const admin = paymentEndpoints({ records, reconciler });
+  return { door: createDoor(selling), topUp: topUpEndpoint(selling), reconciler, admin };
 }
 
 /** What is sold, and what its body and its answer look like, as the extension `bazaar` tells it. */

@@ -31,6 +31,8 @@ export interface Work {
   readonly run: RunDeps;
   /** By which an account fills itself on chain; null: it cannot. */
   readonly topUp: EndpointSpec | null;
+  /** What the operator asks of payments on chain. */
+  readonly payments: readonly EndpointSpec[];
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -80,6 +82,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs,
     run,
     topUp: strangers?.topUp ?? null,
+    payments: strangers?.admin ?? [],
     deps: { ...kernel, ...callers.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();

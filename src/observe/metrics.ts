@@ -291,6 +291,26 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
+  settlements: {
+    type: "counter",
+    name: "tollgate_x402_settlements_total",
+    help: "Payments on chain that were tried, by what came of them: settled, refused, or open where nobody can say yet",
+    labels: ["outcome"],
+  },
+  paymentsOpen: {
+    type: "gauge",
+    name: "tollgate_x402_payments_open",
+    help: "Payments on chain of which it is not known yet whether they were made, over all processes",
+    labels: [],
+    merge: "highest",
+  },
+  paymentsOpenOldest: {
+    type: "gauge",
+    name: "tollgate_x402_payments_open_oldest_seconds",
+    help: "Since the oldest of them was tried; alarm above ten minutes",
+    labels: [],
+    merge: "highest",
+  },
   resting: {
     type: "gauge",
     name: "tollgate_route_resting",

@@ -49,6 +49,13 @@ export interface SessionsOpen {
   readonly unclosed: { readonly count: number; readonly oldestMs: number };
 }
 
+/** Payments on chain that may have been made. */
+export interface PaymentsOpen {
+  readonly count: number;
+  /** 0 where there is none. */
+  readonly oldestMs: number;
+}
+
 export interface ScrapeSource {
   totals?(): Promise<MoneyTotals>;
   spool?(): SpoolWaiting;
@@ -58,6 +65,7 @@ export interface ScrapeSource {
   answersWaitingBytes?(): number;
   jobs?(): JobsRunning;
   sessions?(): SessionsOpen;
+  payments?(): PaymentsOpen;
   disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
 }
 
@@ -70,6 +78,8 @@ export interface Observer {
   ledgerTook(operation: string, ms: number): void;
   /** A call or a job has ended that was charged so much, and cost us so much: what is not paid of that is counted. */
   unpaid(chargedNano: Nano, upstreamNano: Nano): void;
+  /** A payment on chain was tried. */
+  settled(outcome: "settled" | "refused" | "open"): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
@@ -151,6 +161,11 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.boxesUnclosed.set(sessions.unclosed.count);
       metrics.boxesUnclosedOldest.set(sessions.unclosed.oldestMs / 1000);
     }
+    const payments = source.payments?.();
+    if (payments) {
+      metrics.paymentsOpen.set(payments.count);
+      metrics.paymentsOpenOldest.set(payments.oldestMs / 1000);
+    }
     const disk = await source.disk?.();
     if (disk) {
       metrics.diskFree.set(disk.freeBytes);
@@ -191,6 +206,9 @@ export function createObserver(options: ObserverOptions): Observer {
     unpaid(chargedNano, upstreamNano) {
       if (upstreamNano > chargedNano)
         metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }).total += upstreamNano - chargedNano;
+    },
+    settled(outcome) {
+      metrics.settlements.cell({ outcome }).total += 1;
     },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;

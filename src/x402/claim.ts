@@ -5,6 +5,7 @@ import type { Leases } from "../kernel/ledger-funds.ts";
 import { refusal } from "../kernel/refused-hold.ts";
 import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
 import { type Nano, ZERO } from "../money.ts";
+import type { Observer } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
 import { HOUSE, unpaidWindows } from "./books.ts";
 import type { Chain } from "./chain.ts";
@@ -30,6 +31,7 @@ export interface PaymentDeps {
   /** Null: no node is asked, and what a facilitator says is believed. */
   readonly chain: Chain | null;
   readonly unpaid: { readonly each: Nano; readonly all: Nano } | null;
+  readonly observer: Pick<Observer, "settled">;
 }
 
 /** What is claimed, and for what. */

@@ -13,7 +13,7 @@ import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
 import { makePayment } from "./settle-receipt.ts";
 
 export interface FundsDeps extends PaymentDeps {
-  readonly observer: Pick<Observer, "unpaid">;
+  readonly observer: Pick<Observer, "unpaid" | "settled">;
 }
 
 export interface PaymentParts {

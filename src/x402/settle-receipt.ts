@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
 import { ZERO } from "../money.ts";
+import type { Observer, PaymentsOpen } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
 import { chargeLate, HOUSE, lateId, takeIn } from "./books.ts";
 import type { Chain } from "./chain.ts";
@@ -16,6 +17,7 @@ export interface SettleDeps {
   readonly leaseMs: number;
   readonly facilitator: Facilitator;
   readonly chain: Chain | null;
+  readonly observer: Pick<Observer, "settled">;
 }
 
 /** `open`: nobody can say yet. `refused`: it was not made. */
@@ -26,6 +28,15 @@ export type Made = { readonly transaction: string } | { readonly refused: string
 
 /** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */
 export async function makePayment(
+  receipt: Pick<Receipt, "payment" | "asked">,
+  deps: Pick<SettleDeps, "facilitator" | "chain" | "observer">,
+): Promise<Made> {
+  const made = await tryPayment(receipt, deps);
+  deps.observer.settled(made === "unknown" ? "open" : "transaction" in made ? "settled" : "refused");
+  return made;
+}
+
+async function tryPayment(
   { payment, asked }: Pick<Receipt, "payment" | "asked">,
   { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
 ): Promise<Made> {
@@ -107,37 +118,52 @@ const OWN_MS = 60_000;
 export interface Reconciler {
   start(): void;
   stop(): Promise<void>;
-  /** Looks once at all that are open; answers what became of each. */
-  look(): Promise<readonly ReceiptState[]>;
+  /** Looks once at all that have been open for so long, by default for what a call's own settlement takes; answers what became of each. */
+  look(openMsMin?: number): Promise<readonly ReceiptState[]>;
+  /** As the last look left it. */
+  seen(): PaymentsOpen;
 }
 
-/** `ownMs`: how long a call's own settlement is left alone. */
-export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void, ownMs = OWN_MS): Reconciler {
+export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void): Reconciler {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<readonly ReceiptState[]> | null = null;
 
-  async function look(): Promise<readonly ReceiptState[]> {
-    const nowMs = deps.clock.epochMs();
-    const due = (await openReceipts(deps.records)).filter(({ receipt }) => nowMs - receipt.sinceMs >= ownMs);
-    const states: ReceiptState[] = [];
-    for (const stored of due) {
-      try {
-        states.push(await settleReceipt(stored, deps));
-      } catch (error) {
-        onBroken(error);
-        states.push("open");
-      }
+  let open: { readonly count: number; readonly oldestAtMs: number | null } = { count: 0, oldestAtMs: null };
+
+  async function stateOf(stored: StoredReceipt): Promise<ReceiptState> {
+    try {
+      return await settleReceipt(stored, deps);
+    } catch (error) {
+      onBroken(error);
+      return "open";
     }
+  }
+
+  async function look(openMsMin: number): Promise<readonly ReceiptState[]> {
+    const nowMs = deps.clock.epochMs();
+    const due = (await openReceipts(deps.records)).filter(({ receipt }) => nowMs - receipt.sinceMs >= openMsMin);
+    const states: ReceiptState[] = [];
+    const left: number[] = [];
+    for (const stored of due) {
+      const state = await stateOf(stored);
+      states.push(state);
+      if (state === "open") left.push(stored.receipt.sinceMs);
+    }
+    open = { count: left.length, oldestAtMs: left.length === 0 ? null : Math.min(...left) };
     return states;
   }
-  const lookOnce = () => {
-    looking ??= look().finally(() => {
+  const lookOnce = (openMsMin = OWN_MS) => {
+    looking ??= look(openMsMin).finally(() => {
       looking = null;
     });
     return looking;
   };
   return {
     look: lookOnce,
+    seen: () => {
+      const { count, oldestAtMs } = open;
+      return { count, oldestMs: oldestAtMs === null ? 0 : Math.max(0, deps.clock.epochMs() - oldestAtMs) };
+    },
     start() {
       timer = setInterval(() => void lookOnce().catch(onBroken), LOOK_MS);
       timer.unref();

@@ -93,7 +93,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       facilitator: httpFacilitator(chain.url),
       chain: hasChain ? rpcChain(`${chain.url}/rpc`) : null,
       unpaid: null,
-      observer: { unpaid() {} },
+      observer: { unpaid() {}, settled() {} },
     };
   }
 
@@ -113,13 +113,9 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
 
   /** What another process finds of the payments that are open. */
   const look = (parts = deps()) =>
-    createReconciler(
-      parts,
-      (error) => {
-        throw error;
-      },
-      0,
-    ).look();
+    createReconciler(parts, (error) => {
+      throw error;
+    }).look(0);
 
   it("a process that dies at any step of settling leaves a call that is paid once, and booked once", async () => {
     for (let step = 0; step < 8; step++) {

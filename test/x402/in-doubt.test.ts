@@ -1,0 +1,57 @@
+// Payments of which nobody says whether they were made, as the operator sees them: listed, counted, and found out on demand.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { eventually } from "../support/gateway.ts";
+import { type Asked, PAY_TO, TestChain } from "./chain.ts";
+
+const chain = new TestChain();
+let gateway: AcmeGateway;
+beforeAll(async () => {
+  await chain.listen();
+  gateway = await startAcmeGateway({
+    X402_PAY_TO: PAY_TO,
+    X402_FACILITATOR_URL: chain.url,
+    X402_RPC_URL: `${chain.url}/rpc`,
+  });
+  gateway.vendor.answers({ body: { results: ["found"] } });
+});
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  await chain.close();
+  expect(findings).toEqual([]);
+});
+
+async function call(headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${gateway.url}/api/run/acme/search`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: '{"q":"tea"}',
+  });
+}
+
+describe("a payment in doubt", () => {
+  it("is listed with its payer, told by the metrics, and booked when it is found out", async () => {
+    const wallet = chain.wallet(1_000_000);
+    const challenge = String((await call()).headers.get("payment-required"));
+    const [asked] = JSON.parse(Buffer.from(challenge, "base64").toString("utf8")).accepts as [Asked];
+    chain.mood = "moves and is not heard";
+    chain.isNodeAway = true;
+    expect((await call({ "payment-signature": wallet.pay(asked) })).status).toBe(503);
+    const { json } = await gateway.admin("GET", "/admin/v1/payments");
+    expect(json.payments).toMatchObject([{ payer: wallet.address, amount_usd: "0.01", account_id: null }]);
+    const looked = async () => (await gateway.admin("POST", "/admin/v1/payments/reconcile")).json;
+    chain.mood = "well";
+    chain.isNodeAway = false;
+    const found = await eventually(async () => {
+      const said = await looked();
+      return said.settled === 1 ? said : undefined;
+    }, "the payment");
+    expect(found).toEqual({ settled: 1, refused: 0, payments: [] });
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^tollgate_x402_settlements_total\{outcome="open"\} 1$/m);
+    expect(metrics).toMatch(/^tollgate_x402_payments_open 0$/m);
+    const { json: house } = await gateway.admin("GET", "/admin/v1/accounts/x402");
+    expect(house.balance_cents).toBe(0);
+  });
+});
