@@ -2,6 +2,7 @@
 import { AROUND, removeClutter } from "./clutter.ts";
 import { mainPart } from "./main-part.ts";
 import { markdownOf } from "./markdown.ts";
+import { cutTables } from "./markdown-tables.ts";
 import { makeAddressesAbsolute } from "./page-addresses.ts";
 import { detailsOf, type PageDetails } from "./page-details.ts";
 import { bodyOf, charsOf, documentOf, type PageDocument, type PageElement, tagsOf, textOf } from "./page-dom.ts";
@@ -117,6 +118,7 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   const tags = tagsOf(html);
   const walled = hasWallMark(html, tags);
   const { document, title, details, code, hiddenText } = shownPage(html, tags, url);
+  if (format === "markdown") cutTables(bodyOf(document));
   const scripted = isScripted(code, bodyOf(document));
   const heading = textOf(document.querySelector("h1"));
   if (mainContent) removeClutter(bodyOf(document));

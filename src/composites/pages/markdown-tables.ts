@@ -3,28 +3,22 @@ import type { PageElement } from "./page-dom.ts";
 
 /** A longer one is cut, and says so. */
 const ROWS_MAX = 1_000;
-const CELLS_MAX = 10_000;
+const CELLS_MAX = 5_000;
+/** On a table that was cut: how many rows it had. */
+const ROWS_IN_ALL = "data-rows-in-all";
 const COLUMNS_MAX = 100;
 /** Longer cells are no figures, but the columns of a page. */
 const CELL_CHARS_MAX = 1_500;
 const BLOCKS = "table,h1,h2,h3,pre,article,form,blockquote,p + p";
 
-export interface TableRows {
-  readonly header: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  readonly caption: string;
-  /** How many rows it has in all. */
-  readonly all: number;
-}
-
-export function rowsOf(table: PageElement): readonly PageElement[] {
+function rowsOf(table: PageElement): readonly PageElement[] {
   const parts = [...table.children].flatMap((child) =>
     /^(THEAD|TBODY|TFOOT)$/i.test(child.nodeName) ? [...child.children] : [child],
   );
   return parts.filter((one) => /^TR$/i.test(one.nodeName));
 }
 
-export const cellsOf = (row: PageElement) => [...row.children].filter((one) => /^T[DH]$/i.test(one.nodeName));
+const cellsOf = (row: PageElement) => [...row.children].filter((one) => /^T[DH]$/i.test(one.nodeName));
 
 /** Whether a table is one of figures or facts, and not the layout of a page. */
 export function isData(table: PageElement): boolean {
@@ -75,15 +69,25 @@ const isHead = (row: PageElement) => {
   );
 };
 
-export function tableText(table: PageElement, written: (cell: PageElement) => string): string {
-  const all = rowsOf(table).filter((row) => cellsOf(row).length > 0);
-  const kept: PageElement[] = [];
-  let cells = 0;
-  for (const row of all) {
-    cells += cellsOf(row).length;
-    if (kept.length === ROWS_MAX || cells > CELLS_MAX) break;
-    kept.push(row);
+/** Takes the rows out of long tables that go beyond what is written: what is not there costs nobody time. */
+export function cutTables(body: PageElement): void {
+  for (const table of body.querySelectorAll("table")) {
+    const rows = rowsOf(table).filter((row) => cellsOf(row).length > 0);
+    if (table.querySelector("table") !== null) continue;
+    let cells = 0;
+    const end = rows.findIndex((row, at) => {
+      cells += cellsOf(row).length;
+      return at === ROWS_MAX || cells > CELLS_MAX;
+    });
+    if (end < 1) continue;
+    for (const row of rows.slice(end)) row.remove();
+    table.setAttribute(ROWS_IN_ALL, String(rows.length));
   }
+}
+
+export function tableText(table: PageElement, written: (cell: PageElement) => string): string {
+  const kept = rowsOf(table).filter((row) => cellsOf(row).length > 0);
+  const all = table.getAttribute(ROWS_IN_ALL);
   const grid = gridOf(kept, written);
   const width = Math.max(1, ...grid.map((row) => row.length));
   const heads = kept.findIndex((row) => !isHead(row));
@@ -92,7 +96,7 @@ export function tableText(table: PageElement, written: (cell: PageElement) => st
   const body = grid.slice(heads < 0 ? 1 : heads);
   const caption = table.querySelector("caption");
   const before = caption === null ? [] : [written(caption), ""];
-  const after = kept.length < all.length ? ["", `(Table cut after ${kept.length} of ${all.length} rows.)`] : [];
+  const after = all === null ? [] : ["", `(Table cut after ${kept.length} of ${all} rows.)`];
   return [...before, line(header), `|${" --- |".repeat(width)}`, ...body.map(line), ...after].join("\n");
 }
 
