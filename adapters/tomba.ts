@@ -1,6 +1,6 @@
 // Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
 // From memory: what it costs us, and how it says that nobody was found.
-import { action, defineAdapter, domainName, exactlyOne, needsOne, z } from "#adapter";
+import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, z } from "#adapter";
 
 /** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
 const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
@@ -65,7 +65,7 @@ export default defineAdapter({
   name: "Tomba",
   docs: "https://docs.tomba.io",
   origin: "https://api.tomba.io/v1",
-  auth: { kind: "headers", names: ["x-tomba-key", "x-tomba-secret"] },
+  auth: keyHeaders(["x-tomba-key", "x-tomba-secret"]),
   keyParts: ["TOMBA_API_KEY", "TOMBA_SECRET_KEY"],
   rate: { requests: 300, perMs: 60_000 },
   // A route that it does not know is our mistake.

@@ -1,6 +1,6 @@
 // Zep: a graph of what is known of a user, grown from the threads of what was said. Ids are the caller's own.
 // From memory: what it costs us, the whole of user-add, the bounds of messages and searches, and most of what add and search answer.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, header, z } from "#adapter";
 
 /** From memory: a credit of its smallest plan. */
 const CREDIT_CENTS = 0.2;
@@ -22,7 +22,7 @@ export default defineAdapter({
   docs: "https://help.getzep.com",
   // The surface before the newest, in which callers choose the ids.
   origin: "https://api.getzep.com/api/v2",
-  auth: { kind: "header", name: "authorization", prefix: "Api-Key " },
+  auth: header("authorization", "Api-Key "),
   actions: {
     "user-add": action({
       ...common,

@@ -11,7 +11,21 @@ import type { UnitModelSpec } from "./unit-model.ts";
 
 export { z } from "zod";
 export { action, type ScriptContext } from "./action.ts";
-export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export {
+  type Auth,
+  basic,
+  bearer,
+  clientCredentials,
+  header,
+  jwt,
+  keyHeader,
+  keyHeaders,
+  keyInBody,
+  keyInQuery,
+  noAuth,
+  serviceAccount,
+  sigv4,
+} from "./auth.ts";
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export type { ModelEnd } from "./model-end.ts";
