@@ -174,6 +174,9 @@ describe("what the pages promise of a running gateway", () => {
     gateway = await startTestGateway({
       OVERLAY_DIR: overlay,
       SIGNUP: "open",
+      // Nobody pays here: nothing is asked of it.
+      X402_PAY_TO: `0x${"0".repeat(40)}`,
+      X402_FACILITATOR_URL: "http://127.0.0.1:1",
       ACME_API_KEY: "k",
       ACME_BASE_URL: `${sandbox.url}/acme`,
     });

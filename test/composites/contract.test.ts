@@ -56,6 +56,9 @@ async function done(action: string, params: object): Promise<Data & { result: Da
   }, "the job's end");
 }
 
+/** Fields beside the contract's: what a page says of itself. */
+const DETAILS = ["byline", "published_at", "language", "site", "price", "rating"];
+const PAGE_ROW_MAY = ["error", "truncated", ...DETAILS];
 const PAGE_ROW = {
   id: text,
   url: text,
@@ -118,7 +121,7 @@ describe("fields", () => {
     expectFields(data, PAGES);
     expect(data).toMatchObject({ url_count: 3, row_count: 3, read_count: 2, format: "markdown", hard: false });
     for (const row of data.rows) {
-      expectFields(row, PAGE_ROW, ["error", "truncated"]);
+      expectFields(row, PAGE_ROW, PAGE_ROW_MAY);
       for (const hop of row.hops as Data[]) expectFields(hop, HOP, HOP_MAY);
     }
     for (const call of data.calls) expectFields(call, { ...HOP, url: text }, HOP_MAY);
@@ -141,7 +144,7 @@ describe("fields", () => {
       budget_cents: integer,
     });
     expectFields(job.result.site, { url: text, mapped_pages: integer });
-    for (const row of job.result.rows) expectFields(row, PAGE_ROW, ["error", "truncated"]);
+    for (const row of job.result.rows) expectFields(row, PAGE_ROW, PAGE_ROW_MAY);
     expect(job).toMatchObject({ status: "succeeded", result: { budget_cents: 40 } });
     expect(job.charged_cents).toBe(job.result.spent_cents);
   });

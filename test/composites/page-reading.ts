@@ -1,7 +1,7 @@
 // The threads that read pages, as tests have them: in their own thread, where nothing has to be waited for; or none at all.
-import { linksIn } from "../../src/composites/pages/extract-page.ts";
 import type { PageReading } from "../../src/composites/pages/extractor.ts";
 import { judgedPage, judgedText } from "../../src/composites/pages/judged-page.ts";
+import { linksIn } from "../../src/composites/pages/page-addresses.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
 import { readRobots } from "../../src/composites/pages/robots.ts";
 import { locationsIn } from "../../src/composites/pages/site-locations.ts";

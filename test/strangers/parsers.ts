@@ -13,8 +13,10 @@ import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
-import { extractPage, linksIn } from "../../src/composites/pages/extract-page.ts";
+import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/composites/pages/judged-page.ts";
+import { linksIn } from "../../src/composites/pages/page-addresses.ts";
+import { tagsOf } from "../../src/composites/pages/page-dom.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
 import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
 import { locationsIn } from "../../src/composites/pages/site-locations.ts";
@@ -473,12 +475,57 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/extract-page.ts",
+    file: "src/composites/pages/page-addresses.ts",
     what: "links that never end",
     size: 100_000,
     of: (size) => {
       const html = '<a href="/#'.repeat(size);
       return () => linksIn(html, "https://a.example/");
+    },
+  },
+  {
+    file: "src/composites/pages/page-dom.ts",
+    what: "tags and nothing else",
+    size: 1_000_000,
+    of: (size) => {
+      const html = "<x>".repeat(size / 3);
+      return () => tagsOf(html);
+    },
+  },
+  {
+    file: "src/composites/pages/main-part.ts",
+    what: "paragraphs in boxes that no page names its main part",
+    size: 400,
+    of: (size) => {
+      const html = "<div><p>some words of it, and more, that a reader reads</p></div>".repeat(size);
+      return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: true });
+    },
+  },
+  {
+    file: "src/composites/pages/markdown.ts",
+    what: "items of one list, and stresses that never end",
+    size: 2_000,
+    of: (size) => {
+      const html = `<main><ol>${"<li>`*_[x](y) <b><i>z</i></b></li>".repeat(size)}</ol></main>`;
+      return () => extractPage({ html, url: "https://a.example/", format: "markdown", mainContent: false });
+    },
+  },
+  {
+    file: "src/composites/pages/markdown-tables.ts",
+    what: "cells that each go over a thousand rows",
+    size: 400,
+    of: (size) => {
+      const html = `<table><tr><th>a</th></tr>${"<tr><td rowspan=1000 colspan=1000>**b**<td>c</tr>".repeat(size)}</table>`;
+      return () => extractPage({ html, url: "https://a.example/", format: "markdown", mainContent: false });
+    },
+  },
+  {
+    file: "src/composites/pages/page-details.ts",
+    what: "facts in lists within lists",
+    size: 100_000,
+    of: (size) => {
+      const html = `<script type="application/ld+json">${"[".repeat(size)}</script><p>x</p>`;
+      return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: false });
     },
   },
   {

@@ -1,7 +1,7 @@
 // The thread that reads what strangers wrote: one task at a time, whatever is in it.
 import { parentPort } from "node:worker_threads";
-import { linksIn } from "./extract-page.ts";
 import { judgedPage, judgedText } from "./judged-page.ts";
+import { linksIn } from "./page-addresses.ts";
 import { decodedPage, type PageDone, type PageTask } from "./page-tasks.ts";
 import { readRobots } from "./robots.ts";
 import { locationsIn } from "./site-locations.ts";

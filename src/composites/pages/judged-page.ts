@@ -1,5 +1,6 @@
 // What the threads make of a page for a row: as much of its content as a row keeps, judged where it is read.
 import { type ExtractOrder, extractPage } from "./extract-page.ts";
+import type { PageDetails } from "./page-details.ts";
 import { decodedPage, type PageBytes } from "./page-tasks.ts";
 import { CONTENT_CHARS_MAX, type Yield, yieldOf } from "./yield.ts";
 
@@ -14,6 +15,7 @@ export interface JudgedPage {
   readonly content: string;
   readonly title: string | null;
   readonly judged: Yield;
+  readonly details: PageDetails;
 }
 
 /** More than a row keeps of a text, in any script. */
@@ -25,15 +27,15 @@ const kept = (content: string) => content.slice(0, CONTENT_CHARS_MAX + 1);
 /** Throws where the page cannot be taken apart. */
 export function judgedPage(page: string | PageBytes, { status, hasRun, ...order }: PageOrder): JudgedPage {
   const html = typeof page === "string" ? page : decodedPage(page);
-  const { content: whole, title, facts: seen } = extractPage({ html, ...order });
+  const { content: whole, title, facts: seen, details } = extractPage({ html, ...order });
   const content = kept(whole);
   const facts = hasRun ? { ...seen, scripted: false } : seen;
-  return { content, title, judged: yieldOf({ content, title, facts, status }) };
+  return { content, title, details, judged: yieldOf({ content, title, facts, status }) };
 }
 
 /** A page that is text and nothing else. */
 export function judgedText(page: PageBytes, status: number | null): JudgedPage {
   const content = kept(decodedPage({ ...page, bytes: page.bytes.subarray(0, TEXT_BYTES_MAX) }));
   const facts = { visibleChars: content.length, scripted: false, walled: false };
-  return { content, title: null, judged: yieldOf({ content, title: null, facts, status }) };
+  return { content, title: null, details: {}, judged: yieldOf({ content, title: null, facts, status }) };
 }

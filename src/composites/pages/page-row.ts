@@ -1,6 +1,7 @@
 // The row of one page (contract 2.3), as it grows with each rung that is asked.
 import type { Stopped } from "../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
+import type { PageDetails } from "./page-details.ts";
 import type { RungOutcome, RungPage, SkipReason } from "./read-rung.ts";
 import { CONTENT_CHARS_MAX, ENOUGH, type Instead, type QualityFlag, type Yield } from "./yield.ts";
 
@@ -17,7 +18,7 @@ export interface Hop {
   readonly transaction_id?: string;
 }
 
-export interface PageRow {
+export interface PageRow extends PageDetails {
   readonly id: string;
   readonly url: string;
   readonly final_url: string | null;
@@ -131,6 +132,7 @@ export class GrowingRow {
       hops: this.#hops,
       hard: this.#hard,
       charged_cents: this.cents,
+      ...best?.page.details,
       ...(cut ? TRUNCATED : NOTHING),
       ...(error === null ? NOTHING : withError(error)),
     };

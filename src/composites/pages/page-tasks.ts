@@ -28,20 +28,55 @@ export interface PageDone {
   readonly map: SiteMap;
 }
 
-/** By the header, else by what the first bytes say of themselves. */
-function charsetOf({ bytes, contentType }: PageBytes): string {
-  const named = /charset\s*=\s*["']?([\w.:-]+)/i;
+const NAMED_CHARSET = /charset\s*=\s*["']?([\w.:-]+)/i;
+/** What is written in bytes that are all ASCII, or in pairs of bytes, says nothing by being valid UTF-8. */
+const OTHER_WAY = /^(?:utf-?16|iso-2022|hz-gb)/i;
+/** So many bytes beyond ASCII are no UTF-8 by chance. */
+const BEYOND_ASCII_MIN = 6;
+
+/** As the header says, then as the page says of itself in its first bytes. */
+function charsetsOf({ bytes, contentType }: PageBytes): readonly string[] {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(2_048, bytes.length)).toString("latin1");
-  return (named.exec(contentType.slice(0, 1_000)) ?? named.exec(head))?.[1] ?? "utf-8";
+  const said = [NAMED_CHARSET.exec(contentType.slice(0, 1_000))?.[1], NAMED_CHARSET.exec(head)?.[1]];
+  return said.filter((one) => one !== undefined);
 }
 
-/** The text of a page, by the charset that it names or seems to have. */
-export function decodedPage(page: PageBytes): string {
+function decodedAs(charset: string, bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder(charsetOf(page)).decode(page.bytes);
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
-    // A charset of a name that does not exist.
-    return new TextDecoder().decode(page.bytes);
+    // A charset of a name that does not exist, or one that the bytes are not written in.
+    return null;
+  }
+}
+
+function hasBeyondAscii(bytes: Uint8Array, atLeast: number): boolean {
+  let count = 0;
+  for (const byte of bytes) {
+    if (byte >= 0x80) count += 1;
+    if (count === atLeast) return true;
+  }
+  return false;
+}
+
+/** The text of a page: in UTF-8 where it is that, whatever is said of it; else by what is said that is true; else as well as it can be read. */
+export function decodedPage(page: PageBytes): string {
+  const { bytes } = page;
+  const charsets = charsetsOf(page);
+  const mayBeUtf8 = !charsets.some((one) => OTHER_WAY.test(one)) && hasBeyondAscii(bytes, BEYOND_ASCII_MIN);
+  for (const charset of [...(mayBeUtf8 ? ["utf-8"] : []), ...charsets]) {
+    const text = decodedAs(charset, bytes);
+    if (text !== null) return text;
+  }
+  const [known] = charsets.filter(isKnown);
+  return new TextDecoder(known ?? "utf-8").decode(bytes);
+}
+
+function isKnown(charset: string): boolean {
+  try {
+    return new TextDecoder(charset).encoding !== "";
+  } catch {
+    return false;
   }
 }
 

@@ -86,7 +86,7 @@ async function pageIn(
   const { holds } = answer;
   if (holds === "markdown" || holds === "text") {
     const judged = yieldOf({ content, title, facts: null, status: null });
-    return { url, content, format: holds, title, finalUrl, judged };
+    return { url, content, format: holds, title, finalUrl, judged, details: {} };
   }
   // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
   const format = asked === "markdown" ? "text" : "html";

@@ -29,6 +29,8 @@ export interface PageFacts {
   readonly scripted: boolean;
   /** It has the code of a wall in it. */
   readonly walled: boolean;
+  /** Some of its text was written for machines alone, and left out. */
+  readonly hiddenText?: boolean;
 }
 
 export interface ReadPage {
@@ -40,7 +42,7 @@ export interface ReadPage {
   readonly status: number | null;
 }
 
-export type QualityFlag = "blocked" | "thin_content";
+export type QualityFlag = "blocked" | "thin_content" | "hidden_text";
 
 /** What stands there instead of a page. */
 export type Instead = "wall" | "shell" | "nothing" | "error_status";
@@ -136,8 +138,14 @@ function soundsWalled(text: string, title: string): boolean {
   return hasMore && share >= WALL_SHARE_WITH_MORE;
 }
 
+/** What is said of it beside its score: a text for machines alone was left out, whatever the rest is worth. */
+export function yieldOf(page: ReadPage): Yield {
+  const judged = scoreOf(page);
+  return page.facts?.hiddenText === true ? { ...judged, flags: [...judged.flags, "hidden_text"] } : judged;
+}
+
 /** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
-export function yieldOf({ content: whole, title, facts, status }: ReadPage): Yield {
+function scoreOf({ content: whole, title, facts, status }: ReadPage): Yield {
   if (status !== null && status >= 400) return noPage("error_status");
   const content = judged(whole);
   if (isPlenty(content)) return PLENTY;

@@ -1,0 +1,110 @@
+// What a page says of itself beside its text: who wrote it and when, in which language, for which site, and what a product costs.
+import type { PageDocument } from "./page-dom.ts";
+
+/** Fields of a row beside the contract's; what a page does not say is not there. */
+export interface PageDetails {
+  readonly byline?: string;
+  readonly published_at?: string;
+  readonly language?: string;
+  readonly site?: string;
+  readonly price?: { readonly amount: string; readonly currency?: string };
+  readonly rating?: { readonly value: string; readonly count?: string };
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const FIELD_CHARS_MAX = 300;
+const FACTS_CHARS_MAX = 200_000;
+const THINGS_MAX = 50;
+const ARTICLE = /Article|Posting|Report|WebPage|Recipe|HowTo|Review/;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function plain(value: unknown): string | undefined {
+  const text =
+    typeof value === "number" ? String(value) : typeof value === "string" ? value.replace(/\s+/g, " ").trim() : "";
+  return text === "" ? undefined : text.slice(0, FIELD_CHARS_MAX);
+}
+
+/** The things that a page describes for machines; what cannot be read is passed over. */
+function thingsOf(document: PageDocument): readonly Json[] {
+  const things: Json[] = [];
+  for (const script of document.querySelectorAll('script[type="application/ld+json"]')) {
+    const text = script.textContent ?? "";
+    if (text.length > FACTS_CHARS_MAX || things.length >= THINGS_MAX) continue;
+    try {
+      const said: unknown = JSON.parse(text);
+      const list: readonly unknown[] = Array.isArray(said) ? said : [said];
+      things.push(
+        ...list
+          .flatMap((one) => (isObject(one) && Array.isArray(one["@graph"]) ? one["@graph"] : [one]))
+          .filter(isObject),
+      );
+    } catch {
+      // Pages of every age have such blocks cut off or badly escaped: they say nothing.
+    }
+  }
+  return things.slice(0, THINGS_MAX);
+}
+
+const typeOf = (thing: Json) => [thing["@type"]].flat().join(" ");
+const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value);
+
+function nameOf(value: unknown): string | undefined {
+  const one = first(value);
+  return plain(isObject(one) ? one.name : one);
+}
+
+function priceOf(things: readonly Json[]): PageDetails["price"] {
+  for (const thing of things.filter((one) => /Product/.test(typeOf(one)))) {
+    const offer = first(thing.offers);
+    if (!isObject(offer)) continue;
+    const specified = first(offer.priceSpecification);
+    const from = isObject(specified) && offer.price === undefined ? specified : offer;
+    const amount = plain(from.price) ?? plain(offer.lowPrice);
+    const currency = plain(from.priceCurrency) ?? plain(offer.priceCurrency);
+    if (amount !== undefined) return currency === undefined ? { amount } : { amount, currency };
+  }
+  return undefined;
+}
+
+function ratingOf(things: readonly Json[]): PageDetails["rating"] {
+  for (const { aggregateRating } of things) {
+    if (!isObject(aggregateRating)) continue;
+    const value = plain(aggregateRating.ratingValue);
+    const count = plain(aggregateRating.reviewCount) ?? plain(aggregateRating.ratingCount);
+    if (value !== undefined) return count === undefined ? { value } : { value, count };
+  }
+  return undefined;
+}
+
+/** The first of each name: one look at all of them. */
+function metasOf(document: PageDocument): ReadonlyMap<string, string> {
+  const metas = new Map<string, string>();
+  for (const one of document.querySelectorAll("meta[content]")) {
+    const name = one.getAttribute("property") ?? one.getAttribute("name") ?? one.getAttribute("itemprop");
+    const said = plain(one.getAttribute("content"));
+    if (name !== null && said !== undefined && !metas.has(name)) metas.set(name, said);
+  }
+  return metas;
+}
+
+export function detailsOf(document: PageDocument): PageDetails {
+  const things = thingsOf(document);
+  const article = things.find((one) => ARTICLE.test(typeOf(one)));
+  const metas = metasOf(document);
+  const meta = (...names: readonly string[]) => names.map((name) => metas.get(name)).find((one) => one !== undefined);
+  const details = {
+    byline:
+      nameOf(article?.author) ??
+      meta("author", "article:author") ??
+      plain(document.querySelector("[rel=author]")?.textContent),
+    published_at: plain(article?.datePublished) ?? meta("article:published_time", "datePublished", "date"),
+    language: plain(document.querySelector("html")?.getAttribute("lang")) ?? meta("og:locale"),
+    site: meta("og:site_name", "application-name") ?? nameOf(article?.publisher),
+    price: priceOf(things),
+    rating: ratingOf(things),
+  };
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
+}

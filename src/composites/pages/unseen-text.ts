@@ -1,0 +1,93 @@
+// Takes out what no reader of the page sees, and says whether some of it was hidden as those hide it who write for machines alone.
+import { charsOf, type PageElement } from "./page-dom.ts";
+
+const NEVER_SEEN = "script,style,noscript,template,svg,iframe,object,embed,link,meta";
+/** What is shown once it is chosen is a part of the page: panels of tabs, and what a summary opens. */
+const CHOSEN = "[role=tabpanel],.tab-pane,.tab-content,.tabcontent,.tabs__item,details";
+const WITH_STYLE = "[style],[hidden],[aria-hidden=true],font[color]";
+/** Shorter ones are icons, counters and marks of headings. */
+const HIDDEN_CHARS_MIN = 30;
+const LEVELS_MAX = 30;
+
+const NOT_SHOWN = /(?:^|;)(?:display:none|visibility:hidden|content-visibility:hidden)/;
+/** Text that is there and cannot be seen: nobody who writes for readers does so. */
+const SHRUNK =
+  /(?:^|;)(?:font-size:0(?:\.0)?(?:px|pt|em|rem|%)?(?:;|!|$)|opacity:0(?:\.0)?(?:;|!|$)|(?:text-indent|left|top|margin-left):-\d{4})/;
+const NO_ROOM = /(?:^|;)(?:width|height|max-height|max-width):[01](?:px)?(?:;|!|$)/;
+const WHITE = "#ffffff";
+
+function styleOf(element: PageElement): string {
+  return (element.getAttribute("style") ?? "").toLowerCase().replace(/\s+/g, "").slice(0, 2_000);
+}
+
+function declared(style: string, name: string): string | null {
+  for (const part of style.split(";")) {
+    if (part.startsWith(`${name}:`)) return part.slice(name.length + 1).replace("!important", "");
+  }
+  return null;
+}
+
+/** A colour in one way of writing, where it is one that is often used so. */
+function colourOf(value: string | null): string | null {
+  if (value === null) return null;
+  const named: Readonly<Record<string, string>> = { white: WHITE, black: "#000000" };
+  const short = /^#([\da-f])([\da-f])([\da-f])$/.exec(value);
+  if (short !== null)
+    return `#${short
+      .slice(1)
+      .map((digit) => digit + digit)
+      .join("")}`;
+  const parts = /^rgba?\((\d{1,3}),(\d{1,3}),(\d{1,3})/.exec(value);
+  if (parts === null) return named[value] ?? value;
+  return `#${parts
+    .slice(1)
+    .map((part) => Number(part).toString(16).padStart(2, "0"))
+    .join("")}`;
+}
+
+function groundOf(element: PageElement, isBare: boolean): string | null {
+  let at: PageElement | null = element;
+  for (let level = 0; at !== null && level < LEVELS_MAX; level++, at = at.parentElement) {
+    const style = styleOf(at);
+    const said = declared(style, "background-color") ?? declared(style, "background") ?? at.getAttribute("bgcolor");
+    const colour = colourOf(said?.toLowerCase() ?? null);
+    if (colour !== null && colour !== "transparent" && colour !== "none") return colour;
+  }
+  // A page without any style is black on white.
+  return isBare ? WHITE : null;
+}
+
+type Hiding = "not_shown" | "hidden_text";
+
+function hidingOf(element: PageElement, isBare: boolean): Hiding | null {
+  const style = styleOf(element);
+  if (NOT_SHOWN.test(style) || element.hasAttribute("hidden")) {
+    const isLater = element.matches(CHOSEN) && charsOf(element) > 0;
+    return isLater ? null : "not_shown";
+  }
+  if (element.getAttribute("aria-hidden") === "true") {
+    // Dialogs that wait for their turn, and what is drawn beside a formula's text, are hidden by every framework so.
+    const isUsual =
+      element.hasAttribute("role") || /modal|dialog|katex|mjx|icon|anchor/i.test(element.getAttribute("class") ?? "");
+    return isUsual ? "not_shown" : "hidden_text";
+  }
+  if (SHRUNK.test(style)) return "hidden_text";
+  if (NO_ROOM.test(style) && /overflow(?:-[xy])?:(?:hidden|clip)/.test(style)) return "hidden_text";
+  const ink = colourOf(declared(style, "color") ?? element.getAttribute("color")?.toLowerCase() ?? null);
+  if (ink === "transparent") return "hidden_text";
+  return ink !== null && ink === groundOf(element, isBare) ? "hidden_text" : null;
+}
+
+/** Takes it out of `body`; `isBare`: the page has no styles of its own. Answers whether any of it was a text that only machines read. */
+export function removeUnseen(body: PageElement, isBare: boolean): boolean {
+  let hasHiddenText = false;
+  for (const element of body.querySelectorAll(NEVER_SEEN)) element.remove();
+  for (const element of body.querySelectorAll(WITH_STYLE)) {
+    const hiding = hidingOf(element, isBare);
+    if (hiding === null) continue;
+    if (hiding === "hidden_text" && charsOf(element) >= HIDDEN_CHARS_MIN) hasHiddenText = true;
+    // An image may be seen at another time than its box says; a text alone is taken out for its style.
+    element.remove();
+  }
+  return hasHiddenText;
+}

@@ -1,0 +1,46 @@
+// Every kind of page is read well: what its readers came for is there, what stands around it is not, and walls and shells are told from pages.
+import { describe, expect, it } from "vitest";
+import { corpus } from "./corpus.ts";
+import { readByUs } from "./our-reading.ts";
+import { scoresOf, scoreTable } from "./score.ts";
+
+/** The pages that are printed, and others of the same kinds that no rule was made by. */
+const SETS = [0, 7];
+
+describe.each(SETS)("the corpus, set %i", (salt) => {
+  const pages = corpus(salt);
+  const scores = scoresOf(pages, readByUs);
+  console.log(`set ${salt}\n${scoreTable(scores)}`);
+
+  it("has 400 pages of twenty kinds, no two alike", () => {
+    expect(scores.length).toBe(20);
+    expect(new Set(pages.map(({ html }) => html)).size).toBe(400);
+  });
+
+  it.each(["content", "wall", "shell"] as const)(
+    "at most 2 % of the pages that are %s are taken for something else",
+    (is) => {
+      const of = pages.filter((page) => page.is === is);
+      const wrong = of.filter((page) => readByUs(page).is !== is).map(({ name }) => name);
+      expect(wrong.length, wrong.join(", ")).toBeLessThanOrEqual(of.length * 0.02);
+    },
+  );
+
+  it.each(scores.filter(({ recall }) => recall !== null))(
+    "$kind: what readers came for is there",
+    ({ recall, faults }) => {
+      expect(recall, faults.join("\n")).toBeGreaterThanOrEqual(0.98);
+    },
+  );
+
+  it.each(scores.filter(({ kept }) => kept !== null))("$kind: what stands around is left out", ({ kept, faults }) => {
+    expect(kept, faults.join("\n")).toBeLessThanOrEqual(0.05);
+  });
+
+  it.each(scores.filter(({ exact }) => exact !== null))(
+    "$kind: headings, code, tables, lists and addresses stand as they were",
+    ({ exact, faults }) => {
+      expect(exact, faults.join("\n")).toBeGreaterThanOrEqual(0.98);
+    },
+  );
+});
