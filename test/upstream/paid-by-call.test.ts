@@ -6,6 +6,7 @@ import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import { nano } from "../../src/money.ts";
 import type { AttemptFailure, Reading } from "../../src/route.ts";
+import { actionCost } from "../../src/run/action-price.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
@@ -90,6 +91,10 @@ describe("a vendor that is paid by the call", () => {
     const { failure, reading } = await draw();
     expect(failure).toBeNull();
     expect(reading.upstreamCostNano).toBe(COST);
+    const { price } = offer.spec;
+    const served = { spec: offer.spec, params: {}, row: null };
+    const cost = actionCost({ price, priceVersion: "v", quoteNano: nano(10_000_000), served, reading });
+    expect(cost.upstreamNano).toBe(COST);
     expect(paidFor).toMatchObject([{ headers: { "x-price": "0.0042" }, json: { wants: 1 } }]);
   });
 
