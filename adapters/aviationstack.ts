@@ -1,8 +1,7 @@
 // AviationStack: flights with their status, delays, gates and times.
 // What a call costs us is its public price for paying call by call; a plan may differ. From memory: the names of most params.
-import { action, defineAdapter, keyInQuery, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, needsOne, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
 const airport = code(/^[A-Z]{3}$/, "LHR");
 

@@ -1,8 +1,7 @@
 // FRED: the economic data that the Federal Reserve Bank of St. Louis collects, by a free key. Its terms want the notice in the descriptions.
 // The wire is that of its documentation. From memory: the words of its errors.
-import { action, defineAdapter, keyInQuery, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const day = z.iso.date();
 const series_id = z
   .string()

@@ -57,7 +57,7 @@ export {
   shellWord,
 } from "./session.ts";
 export { HeardOutput } from "./session-output.ts";
-export { domainName, endpointParams } from "./shared-params.ts";
+export { domainName, endpointParams, optional } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
 export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
 export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec } from "./unit-model.ts";
@@ -101,9 +101,8 @@ export interface ChatSpec extends ChatWire {
   readonly streamOptions?: Readonly<Record<string, unknown>>;
   /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
   readonly usageAt?: readonly string[];
-  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from, or written to, a cache. */
+  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from a cache. */
   readonly cacheReadAt?: readonly string[];
-  readonly cacheWriteAt?: readonly string[];
   /**
    * The `format` of signed reasoning in `reasoning_details`: it goes back only to a vendor of the same format, because
    * no other can read it. Default: the dialect's name.

@@ -133,7 +133,6 @@ const chat = z.strictObject({
   streamOptions: z.record(z.string(), z.unknown()).optional(),
   usageAt: pointers.optional(),
   cacheReadAt: pointers.optional(),
-  cacheWriteAt: pointers.optional(),
   reasoningOutside: z.boolean().optional(),
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
